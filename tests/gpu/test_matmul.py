@@ -9,6 +9,7 @@ import amdgpu
 import numpy as np
 import pytest
 from amdgpu import errors, gpu_kernels
+from tolerances import PRODUCT_KERNEL
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 
@@ -21,8 +22,6 @@ DTYPES = {
     "bf16": ml_dtypes.bfloat16,
     "i8": np.int8,
 }
-# Relative to the sum of absolute products: rounding of operands and results, and of sums over a few thousand products.
-BOUNDS = {"f64": 1e-15, "f32": 1e-6, "tf32": 2e-3, "f16": 1e-3, "bf16": 8e-3, "i8": 0.0}
 # No multiple of any tile, one of all, single rows and columns, inner dimensions that are empty, odd or long.
 SHAPES = (
     (1, 1, 1),
@@ -66,7 +65,7 @@ def operands(number: str, shape: tuple[int, int, int], layout: str, seed: int) -
 
 def check(result: Any, exact: Any, scale: Any, number: str) -> None:
     error = np.abs(result.numpy().astype(np.float64) - exact)
-    assert np.all(error <= BOUNDS[number] * scale + 1e-300), float(np.max(error / (scale + 1e-300)))
+    assert np.all(error <= PRODUCT_KERNEL[number] * scale + 1e-300), float(np.max(error / (scale + 1e-300)))
 
 
 def problem_of(number: str, shape: tuple[int, int, int], layout: str, *, epilogue: str = "") -> gpu_kernels.Problem:
@@ -229,7 +228,7 @@ def test_matrix_multiply_runs_on_the_gpu(gpu: Any, precision: str, number: str) 
     a, b, exact, scale = operands(number, (70, 33, 90), "nt", 9)
     result = amdgpu.matrix_multiply(a, b, gpu.name, precision, transpose_b=True)
     assert isinstance(result, np.ndarray)
-    assert np.all(np.abs(result.astype(np.float64) - exact) <= BOUNDS[number] * scale)
+    assert np.all(np.abs(result.astype(np.float64) - exact) <= PRODUCT_KERNEL[number] * scale)
     ours = [amdgpu.array(values, device=gpu.name) for values in (a, b)]
     on_device = amdgpu.matrix_multiply(*ours, gpu.name, precision, transpose_b=True)
     assert on_device.device == gpu.name

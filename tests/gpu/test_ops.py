@@ -14,6 +14,7 @@ pytest.importorskip("ml_dtypes")
 import device_matmul_cases as products
 import device_ops_cases as cases
 from amdgpu.device_ops import placed
+from tolerances import PRODUCT_CALL
 
 GPU_NAMES = [info.device for info in amdgpu.list_devices() if info.kind in ("hip", "cuda")]
 pytestmark = pytest.mark.gpu
@@ -96,7 +97,7 @@ def test_images(gpu: Any, cpu: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch)
     compare(gpu, cpu, cases.images((dtype,)), monkeypatch)
 
 
-@pytest.mark.parametrize("precision", list(products.BOUNDS))
+@pytest.mark.parametrize("precision", list(PRODUCT_CALL))
 @pytest.mark.parametrize("are_ours", [False, True])
 def test_every_call_of_matrix_multiply_runs_on_the_gpu(
     gpu: Any, precision: str, are_ours: bool, monkeypatch: pytest.MonkeyPatch
@@ -118,7 +119,7 @@ def test_every_call_of_matrix_multiply_runs_on_the_gpu(
         for name in ("bias", "residual"):
             scale = scale + np.abs(options[name].astype(np.float64)) if name in options else scale
         error = np.abs(got.astype(np.float64) - expected.astype(np.float64))
-        assert np.all(error <= 2.3 * products.BOUNDS[precision] * scale), (
+        assert np.all(error <= 2.3 * PRODUCT_CALL[precision] * scale), (
             operands[0].shape,
             operands[1].shape,
             options,

@@ -10,7 +10,7 @@ import amdgpu
 import numpy as np
 import pytest
 from amdgpu import gpu_kernels
-from amdgpu.gpu_kernels.problem import ERROR_BOUNDS
+from tolerances import PRODUCT_KERNEL
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 
@@ -102,7 +102,7 @@ class Case:
 
     def check(self, result: Any, expected: Any, scale: Any, what: str) -> None:
         error = np.abs(result.astype(np.float64) - expected)
-        assert np.all(error <= ERROR_BOUNDS[self.number] * scale + 1e-300), (
+        assert np.all(error <= PRODUCT_KERNEL[self.number] * scale + 1e-300), (
             what,
             float(np.max(error / (scale + 1e-300))),
         )

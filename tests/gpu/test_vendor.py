@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from amdgpu import gpu_kernels
 from amdgpu.gpu_kernels import vendor
-from amdgpu.gpu_kernels.problem import ERROR_BOUNDS
+from tolerances import PRODUCT_KERNEL
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 
@@ -72,7 +72,7 @@ def test_libraries_are_right_for_awkward_shapes(gpu: Any, number: str, layout: s
                 continue
             stream.synchronize()
             error = np.abs(arrays[2].numpy().astype(np.float64) - (2 * exact - 3))
-            assert np.all(error <= ERROR_BOUNDS[number] * (2 * scale + 3)), (library, shape)
+            assert np.all(error <= PRODUCT_KERNEL[number] * (2 * scale + 3)), (library, shape)
             computed += 1
     if not computed:
         pytest.skip(f"no library computes {number} {layout}")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from amdgpu import _native
 from network_kernels import GroupRunner, PlanKernels, philox
+from tolerances import MEMBRANE_VOLTAGE
 
 CUBA = """
 dt = 0.1.ms
@@ -23,9 +24,6 @@ population more(1, model: cell)
 connect exc -> exc(weight: 1.mV, target: ge)
 connect exc -> exc(weight: 1.mV, target: gi)
 """
-
-# The float32 state of a neuron near -50 mV has steps of 4e-9 V; 1000 steps of a contraction keep errors near ten of them.
-VOLTAGE_TOLERANCE = 2e-7
 
 
 def exact_step(v, ge, gi, taum, taue, taui, el, dt):
@@ -54,12 +52,12 @@ def test_linear_neurons_follow_the_exact_solution_with_refractoriness_and_parame
         v = np.where(held, v, new_v)
         # Rounding may decide a crossing; the oracle follows the kernel where the two are within its error.
         wanted = ~held & (v > -50e-3)
-        close = np.abs(v + 50e-3) < VOLTAGE_TOLERANCE
+        close = np.abs(v + 50e-3) < MEMBRANE_VOLTAGE
         assert np.all((wanted == fired) | close)
         v = np.where(fired, -60e-3, v)
         left = np.where(fired, 49, np.maximum(left - 1, 0))
         fired_in_all += fired.sum()
-        np.testing.assert_allclose(runner.state["v"], v, atol=VOLTAGE_TOLERANCE, rtol=0)
+        np.testing.assert_allclose(runner.state["v"], v, atol=MEMBRANE_VOLTAGE, rtol=0)
         np.testing.assert_allclose(runner.state["ge"], ge, atol=2e-9, rtol=1e-5)
     assert fired_in_all > 50
 
@@ -91,10 +89,10 @@ def test_conditionally_linear_neurons_follow_the_exponential_euler_method():
         fixed = -rest / slope
         v = np.where(left > 0, v, fixed + (v - fixed) * np.exp(slope * 1e-4))
         ge, gi = ge * np.exp(-0.1 / 5), gi * np.exp(-0.1 / 10)
-        assert np.all(((left == 0) & (v > -50e-3) == fired) | (np.abs(v + 50e-3) < VOLTAGE_TOLERANCE))
+        assert np.all(((left == 0) & (v > -50e-3) == fired) | (np.abs(v + 50e-3) < MEMBRANE_VOLTAGE))
         v = np.where(fired, -60e-3, v)
         left = np.where(fired, 49, np.maximum(left - 1, 0))
-        np.testing.assert_allclose(runner.state["v"], v, atol=VOLTAGE_TOLERANCE, rtol=0)
+        np.testing.assert_allclose(runner.state["v"], v, atol=MEMBRANE_VOLTAGE, rtol=0)
 
 
 def test_linear_neurons_go_on_exactly_while_a_variable_that_they_depend_on_is_held():
@@ -126,12 +124,12 @@ population cells(1, model: adapting)
             state[1] = limit + (state[1] - limit) * np.exp(-1e-4 / 50e-3)
         else:
             state = rest + propagator @ (state - rest)
-        assert fired == (left == 0 and state[0] > 15e-3) or abs(state[0] - 15e-3) < VOLTAGE_TOLERANCE
+        assert fired == (left == 0 and state[0] > 15e-3) or abs(state[0] - 15e-3) < MEMBRANE_VOLTAGE
         left = 29 if fired else max(left - 1, 0)
         if fired:
             state = np.array([0.0, state[1] + 2e-3])
             spikes += 1
-        np.testing.assert_allclose([runner.state["v"][0], runner.state["w"][0]], state, atol=VOLTAGE_TOLERANCE)
+        np.testing.assert_allclose([runner.state["v"][0], runner.state["w"][0]], state, atol=MEMBRANE_VOLTAGE)
     assert spikes > 5
 
 

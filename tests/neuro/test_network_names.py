@@ -11,6 +11,7 @@ import amdgpu
 import numpy as np
 import pytest
 from amdgpu.errors import NetworkError
+from tolerances import SPIKING_STATE
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "network_language.md"
 DT = 1e-4
@@ -50,7 +51,6 @@ UNITS_LINE = re.compile(r"Units: (.*?)A variable or parameter hides", re.DOTALL)
 PARTS = ("xi", "reward", "i", "j", "size", "distance", "kernel")
 INTEGRATORS = ("auto", "exponential_euler", "euler", "rk2", "rk4")
 RANDOM = ("random", "normal", "poisson")
-TOLERANCE = 2e-5
 
 
 def sums(values: list[float]) -> np.ndarray:
@@ -104,14 +104,14 @@ def test_a_name_in_an_equation(name: str, integrator: str) -> None:
     # Runge and Kutta's methods know time inside a step: the integral of t is exact.
     inside = 0.5 if name == "t" and integrator in ("rk2", "rk4") else 0.0
     values = [NAMES[name][1]((step + inside) * DT) * DT / 1e-3 for step in range(STEPS + 1)]
-    assert np.allclose(of_x(network), sums(values)[:STEPS], rtol=TOLERANCE, atol=1e-9)
+    assert np.allclose(of_x(network), sums(values)[:STEPS], rtol=SPIKING_STATE, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in RANDOM])
 def test_a_name_in_a_definition(name: str) -> None:
     network = neuron(f"  word = {NAMES[name][0]}\n  dx/dt = word/(1.ms)\n  dz/dt = -word*word*z/(1.ms)")
     values = [value * DT / 1e-3 for value in expected(name)]
-    assert np.allclose(of_x(network), sums(values), rtol=TOLERANCE, atol=1e-9)
+    assert np.allclose(of_x(network), sums(values), rtol=SPIKING_STATE, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -124,7 +124,7 @@ def test_a_name_in_a_threshold_and_a_reset(name: str) -> None:
     # Of names that stand still every step; of t in steps where the difference is below the rounding.
     assert fired.any(), states["cells.y"].values
     step = int(np.flatnonzero(fired)[-1])
-    assert math.isclose(states["cells.x"].values[step + 1, 0], value(step * DT), rel_tol=TOLERANCE, abs_tol=1e-8)
+    assert math.isclose(states["cells.x"].values[step + 1, 0], value(step * DT), rel_tol=SPIKING_STATE, abs_tol=1e-8)
     assert name != "t" or step == 2
 
 
@@ -174,7 +174,7 @@ connect tick -> cells(synapse: tested, weight: 0)
         wanted = sum(expected(name))
     else:
         wanted = 3 * NAMES[name][1](0)
-    assert math.isclose(value, wanted, rel_tol=TOLERANCE, abs_tol=1e-8), (value, wanted)
+    assert math.isclose(value, wanted, rel_tol=SPIKING_STATE, abs_tol=1e-8), (value, wanted)
 
 
 # Names of some places only: the expression, with what it gives for neuron (or source) 1 and target 2 of 3.

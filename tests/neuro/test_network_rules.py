@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from network_kernels import ProjectionRunner
+from tolerances import SPIKING_STATE
 
 DT = 1e-4
 SOURCES, TARGETS, STEPS = 5, 7, 400
-# Relative to the largest weight: float32 has 6e-8, and 400 steps of traces and sums add some hundred roundings.
-TOLERANCE = 2e-5
 
 
 def runner_of(rule: str, weight: str = "0.5") -> ProjectionRunner:
@@ -197,9 +196,9 @@ def test_rule_changes_weights_as_its_equations_say(rule):
         rows = runner.step(pre[step], post[step], reward)
         wanted = oracle.step(pre[step], post[step], reward)
         if pre[step].any():
-            np.testing.assert_allclose(rows["g"], wanted, atol=TOLERANCE)
+            np.testing.assert_allclose(rows["g"], wanted, atol=SPIKING_STATE)
             arrived += wanted.sum()
-        np.testing.assert_allclose(runner.weights(), oracle.w, atol=TOLERANCE, err_msg=f"step {step}")
+        np.testing.assert_allclose(runner.weights(), oracle.w, atol=SPIKING_STATE, err_msg=f"step {step}")
         spread = max(spread, np.ptp(oracle.w))
     assert arrived > 10
     assert spread > 1e-3 or "tsodyks" in rule

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from amdgpu import _native, errors
 from amdgpu.gpu_kernels import host
+from tolerances import PRODUCT_CALL
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +44,13 @@ def check(result: Any, operands: tuple[Any, Any], options: dict[str, Any], preci
             scale = scale + np.abs(options[name].astype(np.float64))
     error = np.abs(result.astype(np.float64) - expected.astype(np.float64))
     # Slopes of the activations are below 1.13.
-    bound = 2.3 * cases.BOUNDS[precision] * (scale + 1)
+    bound = 2.3 * PRODUCT_CALL[precision] * (scale + 1)
     assert np.all(error <= bound), (
         f"{precision} {[x.shape for x in operands]} {options}: {np.max(error / bound)} times the bound"
     )
 
 
-@pytest.mark.parametrize("precision", list(cases.BOUNDS))
+@pytest.mark.parametrize("precision", list(PRODUCT_CALL))
 def test_generated_products_agree_with_the_library(cpu: Any, precision: str) -> None:
     for operands, options in cases.calls(precision):
         moved = {name: move(value) for name, value in options.items()}

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from device_ops_cases import BFLOAT16, values
 
-# Relative to the sum of absolute products: rounding of operands or results, and sums in another order.
-BOUNDS = {"fp64": 1e-15, "fp32": 2e-6, "tf32": 2e-3, "fp16": 1e-3, "bf16": 8e-3, "int8": 0.0}
 DTYPES = {"fp64": "float64", "fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": BFLOAT16, "int8": "int8"}
 ACTIVATIONS = ("relu", "leaky_relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu")
 # Of both operands and, beside them, of the result.

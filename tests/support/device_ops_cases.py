@@ -12,6 +12,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from tolerances import ELEMENTWISE, SUMMED
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16), BFLOAT16)
@@ -57,10 +58,6 @@ OWN_REDUCTIONS = ("float32", "float64", "float16", "int32", "int64", "uint64", "
 REDUCTIONS = ("sum", "prod", "mean", "max", "min", "any", "all", "var", "std")
 SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, 1.5, -2.5, 30.0, -30.0, 100.0, -100.0)
 
-# Rounded once from float32; a few units in the last place; sums of a thousand values in another order.
-CLOSE = {"float32": 2e-6, "float64": 1e-14, "float16": 2e-3, "bfloat16": 2e-2}
-SUMMED = {"float32": 2e-5, "float64": 1e-12, "float16": 5e-3, "bfloat16": 4e-2}
-
 
 @dataclass
 class Case:
@@ -69,7 +66,7 @@ class Case:
     operation: str
     arguments: tuple[Any, ...]
     options: dict[str, Any] = field(default_factory=dict)
-    tolerances: dict[str, float] = field(default_factory=lambda: CLOSE)
+    tolerances: dict[str, float] = field(default_factory=lambda: ELEMENTWISE)
     # Beside the relative tolerance, of float32; in proportion for the others: of values of order 1 that cancel.
     absolute: float = 1e-6
 
