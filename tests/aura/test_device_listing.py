@@ -5,7 +5,8 @@ from importlib import import_module
 
 import pytest
 from amdgpu import _native, device
-from amdgpu.cli import info, machine, overview, pick
+from amdgpu.cli import machine
+from amdgpu.cli.status import info, overview, pick
 
 # `amdgpu.doctor` is the function.
 doctor = import_module("amdgpu.doctor")

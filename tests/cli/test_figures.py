@@ -8,7 +8,7 @@ import sys
 import amdgpu
 import numpy as np
 import pytest
-from amdgpu.cli import figures, rules, traces
+from amdgpu.cli.watch import figures, rules, traces
 from cli_harness import amdgpu as command
 from cli_harness import check_shape, document
 
@@ -80,7 +80,7 @@ TWINS = """
 import json, sys
 import amdgpu
 import numpy as np
-from amdgpu.cli import figures
+from amdgpu.cli.watch import figures
 from amdgpu.telemetry import attach
 
 device = amdgpu.initialize_device("cpu:0")

@@ -8,7 +8,7 @@ import sys
 
 import amdgpu
 import pytest
-from amdgpu.cli import overview, pick
+from amdgpu.cli.status import overview, pick
 from amdgpu.types import DeviceInfo
 from cli_harness import WATCHED_PROGRAM, check_shape, document
 from cli_harness import amdgpu as command

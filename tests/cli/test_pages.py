@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from amdgpu.cli.completion import SHELLS
 from amdgpu.cli.main import COMMANDS
 from amdgpu.cli.pages import read
+from amdgpu.cli.shell.completion import SHELLS
 from cli_harness import amdgpu, check_golden, check_shape, document
 
 pytest.importorskip("shtab", reason="shtab makes the completion scripts; ./x installs it")
@@ -47,8 +47,8 @@ def test_the_module_of_one_command_is_loaded_and_no_other():
     code = "import sys; from amdgpu.cli import main; main(['completion', 'bash']); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stderr.split()
-    assert "amdgpu.cli.completion" in loaded
-    assert not {"amdgpu.cli.run_command", "amdgpu.cli.net", "rich", "numpy", "textual"} & set(loaded)
+    assert "amdgpu.cli.shell.completion" in loaded
+    assert not {"amdgpu.cli.watch.run_command", "amdgpu.cli.compute.net", "rich", "numpy", "textual"} & set(loaded)
 
 
 @pytest.mark.parametrize("shell", SHELLS)

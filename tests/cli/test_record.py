@@ -73,9 +73,9 @@ def test_cores_that_launch_nothing_are_busy_in_a_recording(tmp_path):
 
 def test_the_live_view_plays_and_seeks(recording):
     pytest.importorskip("textual", reason="the extra `top` is not installed")
-    from amdgpu.cli import recordings
     from amdgpu.cli.top.app import TopApp
     from amdgpu.cli.top.recorded import RecordedSource
+    from amdgpu.cli.watch import recordings
 
     async def run():
         source = RecordedSource(recordings.read(str(recording)))

@@ -154,8 +154,8 @@ def test_what_a_program_tells_when_it_is_run_and_recorded_is_in_its_books(seed, 
 
 def check_replay(recording, ledger):
     """The pictures of a recording, a second apart: rates are those of the second, so that they add up to the ledger."""
-    from amdgpu.cli import recordings
     from amdgpu.cli.top.recorded import WINDOW_NS, RecordedSource
+    from amdgpu.cli.watch import recordings
 
     source = RecordedSource(recordings.read(str(recording)))
     frames = []
@@ -312,7 +312,7 @@ def check_top(pid, ledger):
 
 
 def check_attached(pid, ledger):
-    from amdgpu.cli import figures
+    from amdgpu.cli.watch import figures
     from amdgpu.telemetry import attach
 
     with attach.attach(pid) as process:

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amdgpu.cli import output, program, recordings
+from amdgpu.cli import output
 from amdgpu.cli.failure import CommandError, UsageError
+from amdgpu.cli.watch import program, recordings
 
 if TYPE_CHECKING:
     import argparse

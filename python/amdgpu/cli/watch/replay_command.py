@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.cli import figures, output, recordings, top_command
+from amdgpu.cli import output
 from amdgpu.cli.failure import UsageError
+from amdgpu.cli.top import top_command
+from amdgpu.cli.watch import figures, recordings
 
 if TYPE_CHECKING:
     import argparse

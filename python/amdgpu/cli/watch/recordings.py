@@ -14,7 +14,7 @@ NO_RECORDS = "the recording holds no records: nothing used amdgpu while it was m
 
 def counted(recording: Recording) -> list[dict[str, Any]]:
     """What each process of a recording counted between the first and the last time that it told."""
-    from amdgpu.cli import figures
+    from amdgpu.cli.watch import figures
 
     looks = [recording.totals_of(process.source) for process in recording.processes]
     return [figures.difference(told[0], told[-1]) for told in looks if told]

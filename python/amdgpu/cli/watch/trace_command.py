@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from amdgpu.cli import output, program, traces, watched
+from amdgpu.cli import output
 from amdgpu.cli.failure import UsageError
+from amdgpu.cli.watch import program, traces, watched
 from amdgpu.telemetry.report import MAX_RECORDS
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from amdgpu.cli import machine, program, traces
-from amdgpu.cli.figures import figures
+from amdgpu.cli import machine
+from amdgpu.cli.watch import program, traces
+from amdgpu.cli.watch.figures import figures
 from amdgpu.telemetry import report
 
 Snapshot = dict[str, Any]

@@ -9,7 +9,8 @@ import shutil
 import time
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.cli import machine, output, processes
+from amdgpu.cli import machine, output
+from amdgpu.cli.status import processes
 
 if TYPE_CHECKING:
     import argparse

@@ -6,7 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.cli import net_run, output
+from amdgpu.cli import output
+from amdgpu.cli.compute import net_run
 
 if TYPE_CHECKING:
     import argparse

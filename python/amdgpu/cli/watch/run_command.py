@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.cli import card, output, program, watched
+from amdgpu.cli import output
+from amdgpu.cli.watch import card, program, watched
 
 if TYPE_CHECKING:
     import argparse

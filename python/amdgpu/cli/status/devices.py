@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         output.print_json(SCHEMA, {"devices": machine.device_rows(devices)})
         return 0
-    from amdgpu.cli.info import print_devices
+    from amdgpu.cli.status.info import print_devices
 
     print_devices(devices)
     return 0

@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.cli import figures, watched
 from amdgpu.cli.failure import UsageError
+from amdgpu.cli.watch import figures, watched
 
 if TYPE_CHECKING:
     from amdgpu.telemetry import attach
@@ -50,7 +50,7 @@ def of_process(pid: int, seconds: float) -> Subject:
 
 def of_recording(path: str) -> Subject:
     """A recording of `amdgpu record`."""
-    from amdgpu.cli import recordings
+    from amdgpu.cli.watch import recordings
 
     recording = recordings.read(path)
     content = figures.figures(recordings.counted(recording)) | {"absent": recordings.absent(recording)}

@@ -7,13 +7,14 @@ import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.cli import output, program, rules
+from amdgpu.cli import output
 from amdgpu.cli.failure import UsageError
+from amdgpu.cli.watch import program, rules
 
 if TYPE_CHECKING:
     import argparse
 
-    from amdgpu.cli.rules import Finding
+    from amdgpu.cli.watch.rules import Finding
 
 SCHEMA = "amdgpu.explain/1"
 DEFAULT_SECONDS = 5.0
@@ -39,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings. The exit code is the program's; of a process or a recording it is 0."""
-    from amdgpu.cli import subjects
+    from amdgpu.cli.watch import subjects
 
     words = program.program_of(options)
     if sum((bool(words), options.pid is not None, options.recording is not None)) != 1:
