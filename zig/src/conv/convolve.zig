@@ -173,7 +173,7 @@ fn Forward(comptime T: type) type {
         /// Number of tiles over all images and groups.
         count: usize,
         pieces: usize,
-        /// Whether the image itself is the matrix of columns, and the result what the product writes.
+        /// Whether the image itself is the matrix of columns, and the result is what the matmul writes.
         reads_image: bool,
         writes_result: bool,
         columns_len: usize,

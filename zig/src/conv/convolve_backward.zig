@@ -18,7 +18,7 @@ pub fn byImage(comptime T: type, table: *const generic.tensor_table.Table(T), pr
     if (problem.image.len() == 0) return;
     const count = problem.image.shape[0] * problem.groups;
     const threads = parallel.threadCount(executor);
-    // Images are spread over the threads where there are enough of them; else the products are.
+    // Images are spread over the threads where there are enough of them; else the matmuls are.
     const spreads_images = count >= threads;
     const pieces = if (spreads_images) @min(count, 2 * threads) else 1;
     const plane = problem.resultPlane();

@@ -134,7 +134,7 @@ pub const Operands = struct {
         }
     }
 
-    /// Joins inner axes with the rows where one matrix `b` serves all of them: one large product instead of many small ones.
+    /// Joins inner axes with the rows where one matrix `b` serves all of them: one large matmul instead of many small ones.
     pub fn fold(operands: *Operands) void {
         while (operands.out.axes > 0) {
             const axis = operands.out.axes - 1;

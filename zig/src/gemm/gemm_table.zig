@@ -2,7 +2,7 @@
 //!
 //! Orientation, here and everywhere below the driver: `out[m, n] = a[m, k] @ b[k, n]`, where `out` has
 //! consecutive rows next to each other in memory, as in Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008).
-//! A row-major product is computed as its transpose.
+//! A row-major matmul is computed as its transpose.
 
 const activation = @import("../simd/activation.zig");
 const narrow = @import("narrow.zig");

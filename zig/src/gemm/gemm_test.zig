@@ -95,7 +95,7 @@ test "skinny matmuls of every layout agree with the scalar twin" {
                 try expectMatmul(T, rng, skinny, 9 - skinny, 500);
             }
         }
-        // Left operands past L2, and small ones beside a large right one.
+        // Operands `a` larger than L2, and small ones beside a large `b`.
         try expectMatmul(T, rng, 1, 5000, 130);
         try expectMatmul(T, rng, 5000, 3, 67);
         try expectMatmul(T, rng, 2000, 17, 30);

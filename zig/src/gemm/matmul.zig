@@ -235,7 +235,7 @@ fn readExtras(format: generic.numbers.Format, options: *const abi.MatmulOptions)
         });
     };
     const operation = epilogues.operationOf(kind) orelse {
-        return refuse(abi.errors.invalid_argument, "{t} is no activation of a product: it takes more than one value or parameter", .{kind});
+        return refuse(abi.errors.invalid_argument, "{t} is no activation of a matmul: it takes more than one value or parameter", .{kind});
     };
     if (format == .i8 and operation != .identity and operation != .relu) {
         return refuse(abi.errors.unsupported_dtype, "{t} is not computed for integers; relu is", .{kind});
@@ -245,7 +245,7 @@ fn readExtras(format: generic.numbers.Format, options: *const abi.MatmulOptions)
 
 fn requireSum(operand: tensors.Matrix, sum: tensors.Element) tensors.Refusal!void {
     if (operand.element == sum) return;
-    return refuse(abi.errors.unsupported_dtype, "{s} is {t} and the product is summed in {t}; both must be the same", .{
+    return refuse(abi.errors.unsupported_dtype, "{s} is {t} and the matmul accumulates in {t}; both must be the same", .{
         operand.name, operand.element, sum,
     });
 }
@@ -266,7 +266,7 @@ fn formatOf(operands: Operands, options: *const abi.MatmulOptions) tensors.Refus
                 options.precision, abi.precision_f16,
             }),
         },
-        .i32 => return refuse(abi.errors.unsupported_dtype, "products of {t} matrices are not computed", .{element}),
+        .i32 => return refuse(abi.errors.unsupported_dtype, "matmuls of {t} matrices are not supported", .{element}),
     };
     if (element != .f32 and options.precision != abi.precision_operands) {
         return refuse(abi.errors.invalid_argument, "only float32 operands are rounded to another precision; a is {t}", .{element});
@@ -277,10 +277,10 @@ fn formatOf(operands: Operands, options: *const abi.MatmulOptions) tensors.Refus
         else => operands.out.element == element,
     };
     if (!fits) {
-        return refuse(abi.errors.unsupported_dtype, "a product of {t} matrices cannot be written to {t}", .{ element, operands.out.element });
+        return refuse(abi.errors.unsupported_dtype, "a matmul of {t} matrices cannot be written to {t}", .{ element, operands.out.element });
     }
     if (format == .i8 and !(isSmallInteger(options.alpha) and isSmallInteger(options.beta))) {
-        return refuse(abi.errors.invalid_argument, "alpha and beta of an integer product must be integers of 32 bits; they are {d} and {d}", .{
+        return refuse(abi.errors.invalid_argument, "alpha and beta of an integer matmul must be integers of 32 bits; they are {d} and {d}", .{
             options.alpha, options.beta,
         });
     }
@@ -334,7 +334,7 @@ pub fn requireApart(input: tensors.Matrix, out: tensors.Matrix) tensors.Refusal!
 }
 
 fn shared(name: []const u8) tensors.Refusal {
-    return refuse(abi.errors.invalid_argument, "out shares memory with {s}; the product cannot be computed in place", .{name});
+    return refuse(abi.errors.invalid_argument, "out shares memory with {s}; a matmul cannot be computed in place", .{name});
 }
 
 pub fn problemOf(comptime T: type, operands: Operands, alpha: T, beta: T) gemm.Problem(.plain(T)) {
@@ -358,7 +358,7 @@ pub fn problemOf(comptime T: type, operands: Operands, alpha: T, beta: T) gemm.P
 
 pub fn report(failure: gemm.Error) abi.Status {
     return switch (failure) {
-        error.OutOfMemory => status.fail(abi.errors.out_of_memory, "no memory for the packed panels of a matrix product", .{}),
-        error.ExecutorFailed => status.fail(abi.errors.internal, "the executor could not run the pieces of a matrix product", .{}),
+        error.OutOfMemory => status.fail(abi.errors.out_of_memory, "no memory for the packed panels of a matrix multiplication", .{}),
+        error.ExecutorFailed => status.fail(abi.errors.internal, "the executor could not run the pieces of a matrix multiplication", .{}),
     };
 }

@@ -37,7 +37,7 @@ fn isPermitted() bool {
 fn areCorrect() bool {
     inline for (.{ Format.bf16, Format.i8 }) |format| {
         if (!isCorrect(format)) {
-            const message = "amdgpu: this CPU's AMX gives wrong products of " ++ @tagName(format) ++ "; AVX-512 is used instead\n";
+            const message = "amdgpu: this CPU's AMX multiplies " ++ @tagName(format) ++ " matrices wrongly; AVX-512 is used instead\n";
             _ = std.os.linux.write(2, message, message.len);
             return false;
         }

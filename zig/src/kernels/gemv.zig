@@ -44,7 +44,7 @@ pub fn Kernel(comptime v: variant.Vector) type {
             outer: u32,
             k: u32,
             lead: u32,
-            depth: u32,
+            part_k: u32,
             parts: u32,
             batches: u32,
             bias_step: u32,
@@ -57,8 +57,8 @@ pub fn Kernel(comptime v: variant.Vector) type {
             @setEvalBranchQuota(100_000);
             const part: u64 = @workGroupId(1);
             const batch: u64 = @workGroupId(2);
-            const first = part * depth;
-            const end = @min(first + depth, k);
+            const first = part * part_k;
+            const end = @min(first + part_k, k);
             const thread = @workItemId(0);
             const own_matrix = matrix + batch * stride_matrix;
             const own_vector = vector + batch * stride_vector;
@@ -113,9 +113,9 @@ pub fn Kernel(comptime v: variant.Vector) type {
         inline fn add(own: *[chains]Sum, comptime u: u32, x: @Vector(width, Stored), y: Factor) void {
             inline for (0..width) |w| {
                 const chain = if (width > 1) w else u;
-                const left = number.toSum(v.number, x[w]);
-                const right = number.toSum(v.number, if (v.along == .k) y[w] else y);
-                own[chain] = if (Sum == i32) own[chain] +% left *% right else @mulAdd(Sum, left, right, own[chain]);
+                const a = number.toSum(v.number, x[w]);
+                const b = number.toSum(v.number, if (v.along == .k) y[w] else y);
+                own[chain] = if (Sum == i32) own[chain] +% a *% b else @mulAdd(Sum, a, b, own[chain]);
             }
         }
 

@@ -32,7 +32,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
             var copies: Copies = .{
                 .a = .init(source_a.start, source_a.lead, first_m, source_a.outer_end, thread),
                 .b = .init(source_b.start, source_b.lead, first_n, source_b.outer_end, thread),
-                .left = k,
+                .remaining_k = k,
             };
             var slot: u32 = 0;
             while (slot < v.stages - 1) : (slot += 1) {
@@ -65,15 +65,15 @@ pub fn Generator(comptime v: variant.Matmul) type {
             a: A,
             b: B,
             /// Of k from the tile that is copied on.
-            left: u32,
+            remaining_k: u32,
             stage: u32 = undefined,
             limit_a: u32 = undefined,
             limit_b: u32 = undefined,
 
             inline fn begin(self: *Copies, stage: u32) void {
                 self.stage = stage;
-                self.limit_a = self.a.limit(self.left);
-                self.limit_b = self.b.limit(self.left);
+                self.limit_a = self.a.limit(self.remaining_k);
+                self.limit_b = self.b.limit(self.remaining_k);
             }
 
             pub inline fn after(self: *Copies, comptime product: u32) void {
@@ -91,7 +91,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
                     ampere.commitCopies();
                     self.a.advance();
                     self.b.advance();
-                    self.left -|= double.tile_k;
+                    self.remaining_k -|= double.tile_k;
                 }
             }
         };
@@ -138,9 +138,9 @@ pub fn Generator(comptime v: variant.Matmul) type {
                 }
 
                 /// Lines of a tile that are inside.
-                inline fn limit(self: *const Self, left: u32) u32 {
-                    if (is_k_contiguous) return if (self.needs < left) self.lines else 0;
-                    return @min(left, self.lines);
+                inline fn limit(self: *const Self, remaining_k: u32) u32 {
+                    if (is_k_contiguous) return if (self.needs < remaining_k) self.lines else 0;
+                    return @min(remaining_k, self.lines);
                 }
 
                 inline fn copy(self: *const Self, comptime number: u32, stage: u32, end: u32) void {

@@ -87,7 +87,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             const count_n = (n - 1) / v.tile_n + 1;
             const tiles = count_m * count_n * batch;
             // An empty sum (k = 0) takes one tile of zeros.
-            const depth = if (k == 0) 1 else (k - 1) / v.tile_k + 1;
+            const k_steps = if (k == 0) 1 else (k - 1) / v.tile_k + 1;
             var index = @workGroupId(0) / v.cluster;
             const step = hopper.gridBlocks() / v.cluster;
             var position: Position = .{};
@@ -99,7 +99,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                     while (index < tiles) : (index += step) {
                         const tile = tile_order.tileOf(v.strip, index % (count_m * count_n), count_m, count_n);
                         const first_m = (tile.m * v.cluster + block) * v.tile_m;
-                        for (0..depth) |i| {
+                        for (0..k_steps) |i| {
                             const at: u32 = @intCast(i);
                             hopper.wait(memory.empty(position.stage), position.parity ^ 1);
                             hopper.expectBytes(memory.full(position.stage), bytes_a + bytes_b);
@@ -116,7 +116,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                     const tile = tile_order.tileOf(v.strip, index % (count_m * count_n), count_m, count_n);
                     const first_m = (tile.m * v.cluster + block) * v.tile_m + group * v.part_m;
                     const source: u64 = index / (count_m * count_n);
-                    multiply(&memory, &position, group, depth);
+                    multiply(&memory, &position, group, k_steps);
                     const result: Result(v) = .init(c + source * stride_c, bias, m, n, ldc, alpha, beta);
                     if (v.stores != .direct and result.beta == 0) {
                         const out = maps + 2 * map_bytes;
@@ -212,10 +212,10 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             }
         }
 
-        inline fn multiply(memory: *const Memory, position: *Position, group: u32, depth: u32) void {
+        inline fn multiply(memory: *const Memory, position: *Position, group: u32, k_steps: u32) void {
             var previous: u32 = 0;
             var i: u32 = 0;
-            while (i < depth) : (i += 1) {
+            while (i < k_steps) : (i += 1) {
                 hopper.wait(memory.full(position.stage), position.parity);
                 const a = hopper.describe(majors[0], block_bytes, memory.a(position.stage) + group * v.part_m * hopper.swizzle_bytes);
                 const b = hopper.describe(majors[1], block_bytes, memory.b(position.stage));

@@ -34,14 +34,14 @@ pub fn Kernel(comptime v: variant.Parts) type {
             const column = index % n;
             var position = accumulators + (@as(u64, row / m) * stride_batch + @as(u64, row % m) * lead + column);
             var sum: Sum = 0;
-            var left = parts;
-            while (left >= unroll) : (left -= unroll) {
+            var remaining = parts;
+            while (remaining >= unroll) : (remaining -= unroll) {
                 var values: [unroll]Sum = undefined;
                 inline for (0..unroll) |u| values[u] = position[u * stride_part];
                 inline for (0..unroll) |u| sum = plus(sum, values[u]);
                 position += unroll * stride_part;
             }
-            while (left > 0) : (left -= 1) {
+            while (remaining > 0) : (remaining -= 1) {
                 sum = plus(sum, position[0]);
                 position += stride_part;
             }
