@@ -32,7 +32,7 @@ def expected_instruction(architecture: str, kernel: dict[str, Any]) -> str:
     operand = kernel["operand"]
     if kernel["unit"] == "wgmma":
         kind = {"f16": "f32.f16.f16", "bf16": "f32.bf16.bf16", "tf32": "f32.tf32.tf32", "i8": "s32.s8.s8"}[operand]
-        # matmul_turned.zig computes the other way round.
+        # matmul_wgmma_transposed.zig computes the other way round.
         columns = kernel["tile"][0 if (operand, kernel["layout"]) == ("tf32", "nn") else 1]
         return rf"wgmma\.mma_async\.sync\.aligned\.m64n{columns}k\d+\.{kind}"
     if kernel["unit"] == "mma" and operand == "f64":

@@ -65,7 +65,7 @@ mod _native {
     #[pymodule_export]
     use super::math::{
         math_activation, math_adaptive_learning_rate, math_adopt_table, math_availability,
-        math_is_started, math_momentum_update, math_softmax,
+        math_is_started, math_matmul_address, math_momentum_update, math_softmax,
     };
     #[pymodule_export]
     use super::network::Network;
