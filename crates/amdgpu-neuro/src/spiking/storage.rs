@@ -397,6 +397,24 @@ mod tests {
     use crate::plan::spiking::PatternPlan;
 
     impl Targets {
+        /// Bytes of its arrays.
+        pub(in crate::spiking) fn bytes(&self) -> u64 {
+            let bytes = match self {
+                Self::Dense { .. } | Self::Procedural(_) => 0,
+                Self::Short(rows) => {
+                    8 * rows.starts.len() + 2 * rows.columns.len() + 4 * rows.cuts.len()
+                }
+                Self::Long { starts, columns } => 8 * starts.len() + 4 * columns.len(),
+                Self::Gaps {
+                    starts,
+                    bytes_at,
+                    gaps,
+                } => 8 * (starts.len() + bytes_at.len()) + gaps.len(),
+                Self::Bits { starts, words, .. } => 8 * (starts.len() + words.len()),
+            };
+            bytes as u64
+        }
+
         fn row(&self, source: usize) -> Vec<u32> {
             let mut row = Vec::new();
             self.visit(source, &(0..u32::MAX), |_, target| row.push(target));
