@@ -37,6 +37,7 @@ AREAS: dict[str, RustArea | TextArea] = {
             "tests/test_compiler_templates.py",
             "tests/test_compiler_cpp.py",
             "tests/test_compiler_random_passes.py",
+            "tests/test_compiler_volatile.py",
             "tests/test_compiler_narrow_floats.py",
             "tests/test_compiler_number_parts.py",
             "tests/test_compiler_math.py",
@@ -74,6 +75,10 @@ AREAS: dict[str, RustArea | TextArea] = {
             "tests/test_lane_activity.py",
             "tests/test_printf.py",
             "tests/test_shared_devices.py",
+            "tests/test_reading.py",
+            "tests/test_device_listing.py",
+            "tests/test_operand_devices.py",
+            "tests/test_kernel_work.py",
         ),
     ),
     "neuro": RustArea(
@@ -97,7 +102,8 @@ AREAS: dict[str, RustArea | TextArea] = {
             "tests/test_network_warnings.py",
             "tests/test_training.py",
             "tests/test_training_steps.py",
-            "tests/test_recorder.py",
+            "tests/test_interchange.py",
+            "tests/test_device_network.py",
         ),
     ),
     "memory": RustArea(
