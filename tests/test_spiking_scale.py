@@ -241,6 +241,47 @@ def test_a_checkpoint_moves_between_the_two_ways_of_stepping(device: _native.Dev
     assert other.run(200)["spike_hash"] == network.run(200)["spike_hash"]
 
 
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 2}, {"by_launches": True}])
+def test_a_checkpoint_brings_the_weights_that_were_set(device: _native.Device, options: dict[str, Any]) -> None:
+    plan = delayed("csr32" if "by_launches" in options else "csr16")
+    plan["spiking"]["projections"][2]["weight"] = plans.constant(-9e-3)
+    network, other, untouched = (build(plan, device, **options) for _ in range(3))
+    for one in (network, other, untouched):
+        one.run(60)
+    for name in network.projection_names():
+        weights = network.synapses(name)[2]
+        # All of one projection alike, so that its one weight is another one.
+        network.set_weights(name, weights * np.float32(0.5))
+    other.import_state(*network.export_state())
+    wanted = outcome(network, 200, 100)
+    assert same(outcome(other, 200, 100), wanted)
+    assert outcome(untouched, 200, 100)[0] != wanted[0]
+
+
+CLOCKED = """
+dt = 0.1.ms
+neuron steady:
+  dv/dt = 0*v/(1.s)
+neuron sink:
+  dx/dt = 0*x/(1.s)
+  target: x
+synapse pull:
+  variables(w)
+  clocked: target += w*v_pre
+population a(3, model: steady, v: 80)
+population b(2, model: sink)
+connect a -> b(synapse: pull, weight: 1)
+record x(b)
+"""
+
+
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 2}, {"by_launches": True}])
+def test_what_acts_in_every_step_acts_in_the_first_one(device: _native.Device, options: dict[str, Any]) -> None:
+    network = _native.SpikingNetwork(_native.network_plan(CLOCKED)[0], device, **options)
+    values = network.run(4)["states"][0][3].reshape(4, 2)
+    assert np.allclose(values, 240.0 * np.arange(1, 5)[:, None], rtol=1e-6)
+
+
 def test_synapses_with_one_weight_by_their_storage_refuse_others(device: _native.Device) -> None:
     for storage, options in (
         ("procedural", {}),

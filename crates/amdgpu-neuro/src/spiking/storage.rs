@@ -185,6 +185,15 @@ impl Targets {
         }
     }
 
+    /// How many synapses the rows of `sources` have.
+    pub fn count(&self, sources: usize) -> usize {
+        let mut count = 0;
+        for source in 0..sources {
+            self.visit(source, &(0..u32::MAX), |_, _| count += 1);
+        }
+        count
+    }
+
     /// Targets that a delivery goes through together, so that what it adds to stays in a core's cache: where they end behind `first`.
     pub fn piece_end(&self, first: u32) -> u32 {
         match self {
