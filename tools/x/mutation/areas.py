@@ -103,6 +103,7 @@ AREAS: dict[str, RustArea | TextArea] = {
             "tests/test_training.py",
             "tests/test_training_steps.py",
             "tests/test_interchange.py",
+            "tests/test_launch_telemetry.py",
             "tests/test_device_network.py",
         ),
     ),
