@@ -60,6 +60,22 @@ def test_delivery_at_arrival_gives_the_spikes_and_rows_of_delivery_at_the_spike(
     assert same(found, wanted)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_connections_of_which_no_spike_arrives_at_once_are_delivered_alike(
+    device: _native.Device, threads: int
+) -> None:
+    delays = {"kind": "random", "low": 3e-4, "high": 9e-4}
+
+    def plan(storage: str) -> dict[str, Any]:
+        found = delayed(storage)
+        for one in found["spiking"]["projections"][:4]:
+            one["delay_seconds"] = delays
+        return found
+
+    wanted = outcome(build(plan("gap_coded"), device, threads=1), 400, 1, 200)
+    assert same(outcome(build(plan("csr16"), device, threads=threads), 400, 1, 200), wanted)
+
+
 def test_recorded_states_include_what_arrives_late(device: _native.Device) -> None:
     records = [
         {"kind": "state", "population": name, "variable": variable, "first": 5, "count": 60, "every_seconds": every}
