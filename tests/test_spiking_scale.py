@@ -13,6 +13,8 @@ from amdgpu import _native
 from amdgpu.errors import InvalidArgumentError, NetworkError, OutOfMemoryError
 
 SMALL = {"exc": 400, "inh": 100, "probability": 0.1}
+# Enough neurons for three threads, which take 512 at least.
+SHARED = {"exc": 1600, "inh": 400, "probability": 0.05}
 # Six delays: enough synapses of each for the order of arrival.
 FEW_DELAYS = {"kind": "random", "low": 0.0, "high": 5e-4}
 SPREAD = {"kind": "normal", "mean": 1.62e-3, "standard_deviation": 2e-4}
@@ -27,10 +29,10 @@ def build(plan: dict[str, Any], device: _native.Device, **options: Any) -> _nati
     return _native.SpikingNetwork(plans.text(plan), device, **options)
 
 
-def delayed(storage: str = "csr16", **fields: Any) -> dict[str, Any]:
+def delayed(storage: str = "csr16", size: dict[str, Any] = SMALL, **fields: Any) -> dict[str, Any]:
     """A network whose synapses have delays and half of them weights of their own. Rows of gaps are delivered when neurons spike, plain ones
     when spikes arrive."""
-    plan = plans.cuba(**SMALL)
+    plan = plans.cuba(**size)
     projections = [{**one, "delay_seconds": FEW_DELAYS, "storage": storage} for one in plan["spiking"]["projections"]]
     for one in projections[:2]:
         one["weight"] = SPREAD
@@ -54,8 +56,8 @@ def same(one: tuple[list[str], dict[str, np.ndarray]], other: tuple[list[str], d
 def test_delivery_at_arrival_gives_the_spikes_and_rows_of_delivery_at_the_spike(
     device: _native.Device, threads: int
 ) -> None:
-    wanted = outcome(build(delayed("gap_coded"), device, threads=1), 700, 1, 400)
-    found = outcome(build(delayed(), device, threads=threads), 700, 1, 400)
+    wanted = outcome(build(delayed("gap_coded", SHARED), device, threads=1), 700, 1, 400)
+    found = outcome(build(delayed("csr16", SHARED), device, threads=threads), 700, 1, 400)
     assert any(values.any() for name, values in wanted[1].items() if name.startswith("input"))
     assert same(found, wanted)
 
@@ -67,7 +69,7 @@ def test_connections_of_which_no_spike_arrives_at_once_are_delivered_alike(
     delays = {"kind": "random", "low": 3e-4, "high": 9e-4}
 
     def plan(storage: str) -> dict[str, Any]:
-        found = delayed(storage)
+        found = delayed(storage, SHARED)
         for one in found["spiking"]["projections"][:4]:
             one["delay_seconds"] = delays
         return found
