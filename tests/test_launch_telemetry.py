@@ -233,6 +233,27 @@ print(json.dumps([sum(durations(name)["sum_seconds"] for name in names), wall]))
     assert 0 < spent < 10 * wall
 
 
+def test_kernels_of_a_graph_share_evenly_where_the_time_of_one_is_not_known(found):
+    said = found("""
+slow = device.compile_kernel(SOURCE, name="slow")
+hot = device.compile_kernel(SOURCE, name="hot")
+x = amdgpu.zeros(8, device="cpu:0")
+for _ in range(3):
+    slow[1, 1](x)
+before = kernels()["slow", False]["seconds"]
+with amdgpu.Graph() as graph:
+    slow[1, 1](x)
+    hot[1, 8](x)
+for _ in range(20):
+    graph.replay()
+rows = kernels()
+print(json.dumps([rows["slow", False]["seconds"] - before, rows["hot", False]["seconds"]]))
+""")
+    known, unknown = said
+    assert unknown == pytest.approx(known)
+    assert unknown > 0
+
+
 def test_members_of_a_batch_are_busy_as_long_as_they_are_stepped(found):
     text = (Path(__file__).parent / "neuro_validation" / "networks" / "cuba_stdp.net").read_text(encoding="utf-8")
     busy, wall, steps = found(f"""
