@@ -13,6 +13,8 @@ from amdgpu import _native
 from amdgpu.errors import InvalidArgumentError, NetworkError, OutOfMemoryError
 
 SMALL = {"exc": 400, "inh": 100, "probability": 0.1}
+# Enough neurons for three threads, which take 512 at least.
+SHARED = {"exc": 1600, "inh": 400, "probability": 0.05}
 # Six delays: enough synapses of each for the order of arrival.
 FEW_DELAYS = {"kind": "random", "low": 0.0, "high": 5e-4}
 SPREAD = {"kind": "normal", "mean": 1.62e-3, "standard_deviation": 2e-4}
@@ -27,10 +29,10 @@ def build(plan: dict[str, Any], device: _native.Device, **options: Any) -> _nati
     return _native.SpikingNetwork(plans.text(plan), device, **options)
 
 
-def delayed(storage: str = "csr16", **fields: Any) -> dict[str, Any]:
+def delayed(storage: str = "csr16", size: dict[str, Any] = SMALL, **fields: Any) -> dict[str, Any]:
     """A network whose synapses have delays and half of them weights of their own. Rows of gaps are delivered when neurons spike, plain ones
     when spikes arrive."""
-    plan = plans.cuba(**SMALL)
+    plan = plans.cuba(**size)
     projections = [{**one, "delay_seconds": FEW_DELAYS, "storage": storage} for one in plan["spiking"]["projections"]]
     for one in projections[:2]:
         one["weight"] = SPREAD
@@ -54,10 +56,26 @@ def same(one: tuple[list[str], dict[str, np.ndarray]], other: tuple[list[str], d
 def test_delivery_at_arrival_gives_the_spikes_and_rows_of_delivery_at_the_spike(
     device: _native.Device, threads: int
 ) -> None:
-    wanted = outcome(build(delayed("gap_coded"), device, threads=1), 700, 1, 400)
-    found = outcome(build(delayed(), device, threads=threads), 700, 1, 400)
+    wanted = outcome(build(delayed("gap_coded", SHARED), device, threads=1), 700, 1, 400)
+    found = outcome(build(delayed("csr16", SHARED), device, threads=threads), 700, 1, 400)
     assert any(values.any() for name, values in wanted[1].items() if name.startswith("input"))
     assert same(found, wanted)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_connections_of_which_no_spike_arrives_at_once_are_delivered_alike(
+    device: _native.Device, threads: int
+) -> None:
+    delays = {"kind": "random", "low": 3e-4, "high": 9e-4}
+
+    def plan(storage: str) -> dict[str, Any]:
+        found = delayed(storage, SHARED)
+        for one in found["spiking"]["projections"][:4]:
+            one["delay_seconds"] = delays
+        return found
+
+    wanted = outcome(build(plan("gap_coded"), device, threads=1), 400, 1, 200)
+    assert same(outcome(build(plan("csr16"), device, threads=threads), 400, 1, 200), wanted)
 
 
 def test_recorded_states_include_what_arrives_late(device: _native.Device) -> None:
@@ -239,6 +257,47 @@ def test_a_checkpoint_moves_between_the_two_ways_of_stepping(device: _native.Dev
     assert other.run(200)["spike_hash"] == network.run(200)["spike_hash"]
     network.import_state(*other.export_state())
     assert other.run(200)["spike_hash"] == network.run(200)["spike_hash"]
+
+
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 2}, {"by_launches": True}])
+def test_a_checkpoint_brings_the_weights_that_were_set(device: _native.Device, options: dict[str, Any]) -> None:
+    plan = delayed("csr32" if "by_launches" in options else "csr16")
+    plan["spiking"]["projections"][2]["weight"] = plans.constant(-9e-3)
+    network, other, untouched = (build(plan, device, **options) for _ in range(3))
+    for one in (network, other, untouched):
+        one.run(60)
+    for name in network.projection_names():
+        weights = network.synapses(name)[2]
+        # All of one projection alike, so that its one weight is another one.
+        network.set_weights(name, weights * np.float32(0.5))
+    other.import_state(*network.export_state())
+    wanted = outcome(network, 200, 100)
+    assert same(outcome(other, 200, 100), wanted)
+    assert outcome(untouched, 200, 100)[0] != wanted[0]
+
+
+CLOCKED = """
+dt = 0.1.ms
+neuron steady:
+  dv/dt = 0*v/(1.s)
+neuron sink:
+  dx/dt = 0*x/(1.s)
+  target: x
+synapse pull:
+  variables(w)
+  clocked: target += w*v_pre
+population a(3, model: steady, v: 80)
+population b(2, model: sink)
+connect a -> b(synapse: pull, weight: 1)
+record x(b)
+"""
+
+
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 2}, {"by_launches": True}])
+def test_what_acts_in_every_step_acts_in_the_first_one(device: _native.Device, options: dict[str, Any]) -> None:
+    network = _native.SpikingNetwork(_native.network_plan(CLOCKED)[0], device, **options)
+    values = network.run(4)["states"][0][3].reshape(4, 2)
+    assert np.allclose(values, 240.0 * np.arange(1, 5)[:, None], rtol=1e-6)
 
 
 def test_synapses_with_one_weight_by_their_storage_refuse_others(device: _native.Device) -> None:
