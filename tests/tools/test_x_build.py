@@ -15,6 +15,7 @@ from types import ModuleType
 import pytest
 from x import (
     build,
+    core_library,
     native,
 )
 from x.failure import Failure
@@ -81,11 +82,14 @@ def test_extension_is_found_in_the_messages_of_cargo() -> None:
         [
             "   Compiling x",
             message("serde", "lib", "libserde.rlib"),
-            message("amdgpu-python", "cdylib", "lib_native.so"),
+            message("amdgpu-python", "cdylib", "libamdgpu.so"),
+            message("amdgpu-extension", "cdylib", "lib_native.so"),
         ]
     )
-    assert build.extension_artifact(output) == Path("/w/target/release/lib_native.so")
-    assert build.extension_artifact("") is None
+    assert core_library.artifact(output, "amdgpu-extension") == Path("/w/target/release/lib_native.so")
+    assert core_library.artifact(output, "amdgpu-python") == Path("/w/target/release/libamdgpu.so")
+    with pytest.raises(Failure, match="named no cdylib"):
+        core_library.artifact("", "amdgpu-python")
 
 
 def test_development_wheel_points_at_the_sources_and_keeps_the_metadata(tmp_path: Path) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from x import process
-from x.build import extension_artifact
+from x import core_library, process
 from x.console import Console, seconds_text
 from x.failure import Failure
 from x.mutation import cargo
@@ -19,7 +17,7 @@ from x.mutation.schemata import SWITCH_MODULE, Instrumented, instrument
 from x.mutation.text_area import pytest_command
 from x.mutation.units import Unit, nearest
 from x.mutation.working_copy import COPY, environment, refresh
-from x.paths import EXTENSION, ROOT
+from x.paths import CORE_LIBRARY, EXTENSION, ROOT
 
 # Some of those drawn do not compile; this many more are put in, so that one round of building is usually enough.
 SPARE = 1.35
@@ -199,12 +197,11 @@ class Workshop:
 
 def build_extension(console: Console) -> None:
     """Builds the extension with the faults in it, into the copy."""
-    done = cargo.run(console, ["build", "--release", "-p", "amdgpu-python", "--lib"], "build the extension")
+    built = {core_library.LIBRARY_CRATE: CORE_LIBRARY, core_library.EXTENSION_CRATE: EXTENSION}
+    done = cargo.run(console, core_library.cargo_arguments(*built), "build the extension")
     done.require("the extension does not build with the faults in it")
-    library = extension_artifact(done.output)
-    if library is None:
-        raise Failure("cargo built amdgpu-python but named no cdylib")
-    shutil.copy2(library, COPY / EXTENSION.relative_to(ROOT))
+    for crate, output in built.items():
+        core_library.place(core_library.artifact(done.output, crate), COPY / output.relative_to(ROOT))
 
 
 def pytest_unit(name: str) -> Unit:
