@@ -51,8 +51,7 @@ pub fn elementwise(
     let made = target.resolve(&shape, result)?;
     let body = body_of(operation, common)?;
     compute(ops, &body, inputs, &made, compute_type(common), alpha)?;
-    made.array
-        .ok_or_else(|| Error::no_kernel("the result is a number"))
+    made.into_array()
 }
 
 /// The dtype in which inputs meet, and that of the result.

@@ -3,5 +3,13 @@
 //! Elementary functions are those of the compiler's device library: the same bits on every kind of device.
 
 pub mod elementwise;
+pub mod embedding;
+pub mod fold;
 pub mod formulas;
+pub mod normalize;
+pub mod pool;
+pub mod reduce;
+pub mod scan;
 pub mod source;
+pub mod top_k;
+pub mod transpose;

@@ -12,13 +12,22 @@
 
 mod device;
 pub mod elementwise;
+pub mod embedding;
 mod error;
 pub mod fallback;
+pub mod fold;
 pub mod generated;
 mod key;
 mod launch;
+pub mod lines;
+pub mod normalize;
 mod operand;
+pub mod pool;
+pub mod reduce;
+pub mod scan;
 pub mod toolchain;
+pub mod top_k;
+pub mod transpose;
 
 pub use device::DeviceOps;
 pub use error::{Error, Result};
