@@ -5,3 +5,4 @@
 pub mod elementwise;
 pub mod formulas;
 pub mod source;
+pub mod tiled;

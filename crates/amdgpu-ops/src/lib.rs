@@ -18,6 +18,7 @@ pub mod generated;
 mod key;
 mod launch;
 mod operand;
+pub mod tiled;
 pub mod toolchain;
 
 pub use device::DeviceOps;
