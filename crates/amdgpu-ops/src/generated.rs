@@ -4,5 +4,6 @@
 
 pub mod elementwise;
 pub mod formulas;
+pub mod matmul;
 pub mod source;
 pub mod tiled;

@@ -10,6 +10,7 @@
 //! - A process registers one [`toolchain`] before the first generated kernel is compiled.
 //! - Everything may be called from any thread. While a thread records a graph, launches become part of it.
 
+pub mod archived;
 mod device;
 pub mod elementwise;
 mod error;
@@ -17,9 +18,12 @@ pub mod fallback;
 pub mod generated;
 mod key;
 mod launch;
+pub mod matmul;
 mod operand;
 pub mod tiled;
 pub mod toolchain;
+pub mod tuning;
+pub mod vendor;
 
 pub use device::DeviceOps;
 pub use error::{Error, Result};
