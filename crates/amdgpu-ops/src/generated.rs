@@ -2,6 +2,7 @@
 //!
 //! Elementary functions are those of the compiler's device library: the same bits on every kind of device.
 
+pub mod convolve;
 pub mod elementwise;
 pub mod embedding;
 pub mod fold;

@@ -11,6 +11,7 @@
 //! - Everything may be called from any thread. While a thread records a graph, launches become part of it.
 
 pub mod archived;
+pub mod convolve;
 mod device;
 pub mod elementwise;
 pub mod embedding;
