@@ -7,15 +7,16 @@ use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{ConvolveOptions, ConvolvePass, ImageLayout, Reduce, Sliding};
-use amdgpu_matrix::{ReduceOptions, check_bias, four_axes};
+use amdgpu_matrix::{Matrix, ReduceOptions, check_bias, four_axes};
 use smallvec::SmallVec;
 
 use crate::elementwise::{self, DivCeil};
+use crate::fallback::{self, HostTensor};
 use crate::generated::convolve::convolve_text;
 use crate::generated::elementwise::Body;
 use crate::generated::source;
 use crate::operand::{Operand, Target};
-use crate::reduce::reduce;
+use crate::reduce;
 use crate::tiled::{TiledShape, launch_tiled};
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
@@ -36,13 +37,35 @@ pub struct Convolution<'a> {
 }
 
 /// Convolves images, or computes a gradient of that. `inputs` are image, weight and an optional bias; gradient of the result and weight; or
-/// image and gradient of the result.
+/// image and gradient of the result. Where the device has no kernel, the CPU computes it.
 ///
 /// # Errors
 ///
 /// `shape-mismatch` when channels, groups, weight and the third tensor do not fit or the window is too large; `unsupported-dtype` for
 /// anything but floats of one dtype; `invalid-argument` for steps that make no sense or an `out` that overlaps an input.
 pub fn convolve(
+    ops: &DeviceOps,
+    inputs: &[Operand],
+    out: Option<&Array>,
+    call: &Convolution<'_>,
+) -> Result<Array> {
+    let done = on_device(ops, inputs, out, call);
+    fallback::or_on_host("convolve", ops, done, || {
+        let geometry = Geometry::of(inputs, call)?;
+        let hosts = HostTensor::of_operands(inputs)?;
+        let views = HostTensor::views(&hosts)?;
+        let mut result = HostTensor::new(&geometry.made, geometry.dtype);
+        Matrix::global()?.convolve(call.pass, &views, &mut result.view_mut()?, &call.options)?;
+        result.deliver(ops, NAME, out)
+    })
+}
+
+/// [`convolve`] by kernels of the device.
+///
+/// # Errors
+///
+/// As [`convolve`]; `no-implementation` for too many axes.
+pub fn on_device(
     ops: &DeviceOps,
     inputs: &[Operand],
     out: Option<&Array>,
@@ -280,10 +303,10 @@ impl Geometry {
         };
         let (sums, flat) = (Operand::of_array(sums), out.reshaped(&[count])?);
         if computed == self.dtype {
-            reduce(ops, Reduce::Sum, &sums, Some(&flat), &options)?;
+            reduce::on_device(ops, Reduce::Sum, &sums, Some(&flat), &options)?;
             return Ok(());
         }
-        let total = Operand::of_array(reduce(ops, Reduce::Sum, &sums, None, &options)?);
+        let total = Operand::of_array(reduce::on_device(ops, Reduce::Sum, &sums, None, &options)?);
         let body = Body::Named("identity");
         let flat = Operand::of_array(flat);
         elementwise::compute(ops, &body, &[total], &flat, computed, 0.0)

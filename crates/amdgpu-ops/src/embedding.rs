@@ -2,26 +2,52 @@
 
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Array;
-use amdgpu_matrix::describe_embedding;
+use amdgpu_matrix::{Matrix, describe_embedding};
 
 use crate::elementwise::DivCeil;
+use crate::fallback::{self, HostTensor};
 use crate::generated::embedding::embedding_source;
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target};
-use crate::reduce::{Reduce, ReduceOptions, reduce};
+use crate::reduce::{self, Reduce, ReduceOptions};
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
 const NAME: &str = "embedding";
 
-/// `out[i..., :] = table[indices[i...], :]`. The indices are looked at before anything is written.
+/// `out[i..., :] = table[indices[i...], :]`. The indices are looked at before anything is written. Where the device has no kernel, the CPU
+/// computes it.
 ///
 /// # Errors
 ///
 /// `shape-mismatch` when the table has no rows, `unsupported-dtype` when the indices are not int32 or int64, `invalid-argument` for an
 /// index that is no row or an `out` that overlaps an input.
 pub fn embedding(
+    ops: &DeviceOps,
+    table: &Operand,
+    indices: &Operand,
+    out: Option<&Array>,
+) -> Result<Array> {
+    let done = on_device(ops, table, indices, out);
+    fallback::or_on_host(NAME, ops, done, || {
+        let hosts = (
+            HostTensor::of_operand(table)?,
+            HostTensor::of_operand(indices)?,
+        );
+        let (table, indices) = (hosts.0.view()?, hosts.1.view()?);
+        let mut result = HostTensor::of_described(&describe_embedding(&table, &indices)?);
+        Matrix::global()?.embedding(&table, &indices, &mut result.view_mut()?, None)?;
+        result.deliver(ops, NAME, out)
+    })
+}
+
+/// [`embedding`] by a kernel of the device.
+///
+/// # Errors
+///
+/// As [`embedding`]; `no-implementation` for too many axes.
+pub fn on_device(
     ops: &DeviceOps,
     table: &Operand,
     indices: &Operand,
@@ -82,7 +108,7 @@ fn check_indices(ops: &DeviceOps, indices: &Array, rows: i64) -> Result<()> {
         thread_limit: None,
     };
     let extreme = |operation| -> Result<i64> {
-        let found = reduce(ops, operation, &operand, None, &options)?;
+        let found = reduce::on_device(ops, operation, &operand, None, &options)?;
         Ok(integers(&found.read()?, found.dtype).next().unwrap_or(0))
     };
     if extreme(Reduce::Minimum)? >= 0 && extreme(Reduce::Maximum)? < rows {

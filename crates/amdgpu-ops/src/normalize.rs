@@ -5,11 +5,12 @@
 
 use amdgpu_abi::Dtype;
 use amdgpu_array::Array;
-use amdgpu_matrix::check_parameter;
+use amdgpu_matrix::{Matrix, check_parameter};
 pub use amdgpu_matrix::{Normalize, NormalizeOptions, RowAxes};
 use smallvec::SmallVec;
 
 use crate::elementwise::DivCeil;
+use crate::fallback::{self, HostTensor};
 use crate::generated::normalize::Signature;
 use crate::generated::source;
 use crate::launch::{Shape, launch};
@@ -24,12 +25,70 @@ const COLUMN_ROWS: i64 = 32;
 const LEAST_VALUES: i64 = 4;
 
 /// Normalises `x` over some axes into `out`, which may be x itself. `parameters` are scale and shift of the shape of those axes, or fewer.
+/// Where the device has no kernel, the CPU computes it.
 ///
 /// # Errors
 ///
 /// `invalid-argument` for axes that do not exist, a negative epsilon, or an `out` that overlaps an input; `shape-mismatch`,
-/// `unsupported-dtype`; [`Error::NoKernel`] for axes that are not beside each other.
+/// `unsupported-dtype`.
 pub fn normalize(
+    ops: &DeviceOps,
+    operation: Normalize,
+    x: &Operand,
+    parameters: &[Operand],
+    out: Option<&Array>,
+    options: &NormalizeOptions<'_>,
+) -> Result<Array> {
+    let done = on_device(ops, operation, x, parameters, out, options);
+    fallback::or_on_host("normalize", ops, done, || {
+        let hosts = HostTensor::of_operands(std::iter::once(x).chain(parameters))?;
+        let views = HostTensor::views(&hosts)?;
+        let mut result = HostTensor::of_described(&operation.describe(&views[0]));
+        let mut target = result.view_mut()?;
+        Matrix::global()?.normalize(operation, &views[0], &views[1..], &mut target, options)?;
+        result.deliver(ops, operation.name(), out)
+    })
+}
+
+/// The gradient by the argument of a normalisation over some axes, into `out`, which may be `x` or `gradient` itself. `x` is the argument (of
+/// the softmaxes the result), `gradient` that of the result, `scale` the factors of a norm. Where the device has no kernel, the CPU computes it.
+///
+/// # Errors
+///
+/// As [`normalize`]; `shape-mismatch` and `unsupported-dtype` where `gradient` is not like `x`.
+pub fn normalize_gradient(
+    ops: &DeviceOps,
+    operation: Normalize,
+    x: &Operand,
+    gradient: &Operand,
+    scale: Option<&Operand>,
+    out: Option<&Array>,
+    options: &NormalizeOptions<'_>,
+) -> Result<Array> {
+    let done = gradient_on_device(ops, operation, x, gradient, scale, out, options);
+    fallback::or_on_host("normalize_gradient", ops, done, || {
+        let hosts = HostTensor::of_operands([x, gradient].into_iter().chain(scale))?;
+        let views = HostTensor::views(&hosts)?;
+        let described = operation.describe_gradient(&views[0], &views[1])?;
+        let mut result = HostTensor::of_described(&described);
+        Matrix::global()?.normalize_gradient(
+            operation,
+            &views[0],
+            &views[1],
+            views.get(2),
+            &mut result.view_mut()?,
+            options,
+        )?;
+        result.deliver(ops, operation.gradient_name(), out)
+    })
+}
+
+/// [`normalize`] by a kernel of the device.
+///
+/// # Errors
+///
+/// As [`normalize`]; [`Error::NoKernel`] for axes that are not beside each other.
+pub fn on_device(
     ops: &DeviceOps,
     operation: Normalize,
     x: &Operand,
@@ -59,13 +118,12 @@ pub fn normalize(
     call.run(ops, out, &rows)
 }
 
-/// The gradient by the argument of a normalisation over some axes, into `out`, which may be `x` or `gradient` itself. `x` is the argument (of
-/// the softmaxes the result), `gradient` that of the result, `scale` the factors of a norm.
+/// [`normalize_gradient`] by a kernel of the device.
 ///
 /// # Errors
 ///
-/// As [`normalize`]; `shape-mismatch` and `unsupported-dtype` where `gradient` is not like `x`.
-pub fn normalize_gradient(
+/// As [`normalize_gradient`]; [`Error::NoKernel`] for axes that are not beside each other.
+pub fn gradient_on_device(
     ops: &DeviceOps,
     operation: Normalize,
     x: &Operand,

@@ -1,11 +1,12 @@
 //! Pooling of images and its gradients: a work-item for each result.
 
 use amdgpu_array::Array;
-use amdgpu_matrix::four_axes;
 pub use amdgpu_matrix::{ImageLayout, Pool, PoolOptions, Sliding};
+use amdgpu_matrix::{Matrix, four_axes};
 use smallvec::SmallVec;
 
 use crate::elementwise::DivCeil;
+use crate::fallback::{self, HostTensor};
 use crate::generated::pool::Signature;
 use crate::generated::source;
 use crate::launch::{Shape, launch};
@@ -13,13 +14,42 @@ use crate::operand::{Operand, Target};
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, KernelKey, Result};
 
-/// Pools `x`; with `gradient`, that of the result, computes the gradient by x instead.
+/// Pools `x`; with `gradient`, that of the result, computes the gradient by x instead. Where the device has no kernel, the CPU computes it.
 ///
 /// # Errors
 ///
 /// `shape-mismatch` unless x has four axes, the window fits and the gradient is like the result; `unsupported-dtype` for integers;
 /// `invalid-argument` for a padding of more than half a window or an `out` that overlaps an input.
 pub fn pool(
+    ops: &DeviceOps,
+    operation: Pool,
+    x: &Operand,
+    gradient: Option<&Operand>,
+    out: Option<&Array>,
+    options: &PoolOptions,
+) -> Result<Array> {
+    let done = on_device(ops, operation, x, gradient, out, options);
+    fallback::or_on_host("pool", ops, done, || {
+        let hosts = HostTensor::of_operands(std::iter::once(x).chain(gradient))?;
+        let views = HostTensor::views(&hosts)?;
+        let described = operation.describe(&views[0], options)?;
+        let mut result = if gradient.is_some() {
+            HostTensor::new(&x.shape, x.dtype)
+        } else {
+            HostTensor::of_described(&described)
+        };
+        let mut target = result.view_mut()?;
+        Matrix::global()?.pool(operation, &views[0], views.get(1), &mut target, options)?;
+        result.deliver(ops, operation.name(), out)
+    })
+}
+
+/// [`pool`] by a kernel of the device.
+///
+/// # Errors
+///
+/// As [`pool`]; `no-implementation` for too many axes.
+pub fn on_device(
     ops: &DeviceOps,
     operation: Pool,
     x: &Operand,

@@ -3,22 +3,46 @@
 use amdgpu_abi::Dtype;
 use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
+use amdgpu_matrix::Matrix;
 pub use amdgpu_matrix::{Reduce, ReduceOptions};
 use smallvec::SmallVec;
 
+use crate::fallback::{self, HostTensor};
 use crate::fold::{Problem, fold};
 use crate::generated::reduce;
 use crate::operand::{Operand, Target};
 use crate::transpose::dense;
 use crate::{DeviceOps, Result};
 
-/// `operation(x)` over `options.axes`; the limit of threads is the CPU's alone.
+/// `operation(x)` over `options.axes`; the limit of threads is the CPU's alone, which computes where the device has no kernel.
 ///
 /// # Errors
 ///
 /// `invalid-argument` for axes that do not exist, for nothing to choose from, or where `out` overlaps x; `unsupported-dtype`,
 /// `shape-mismatch`.
 pub fn reduce(
+    ops: &DeviceOps,
+    operation: Reduce,
+    x: &Operand,
+    out: Option<&Array>,
+    options: &ReduceOptions<'_>,
+) -> Result<Array> {
+    let done = on_device(ops, operation, x, out, options);
+    fallback::or_on_host("reduce", ops, done, || {
+        let host = HostTensor::of_operand(x)?;
+        let view = host.view()?;
+        let mut result = HostTensor::of_described(&operation.describe(&view, options)?);
+        Matrix::global()?.reduce(operation, &view, &mut result.view_mut()?, options)?;
+        result.deliver(ops, operation.name(), out)
+    })
+}
+
+/// [`reduce`] by kernels of the device.
+///
+/// # Errors
+///
+/// As [`reduce`]; `no-implementation` for too many axes.
+pub fn on_device(
     ops: &DeviceOps,
     operation: Reduce,
     x: &Operand,

@@ -11,9 +11,10 @@ use amdgpu_array::{Array, Dims};
 use amdgpu_aura::Kernel;
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::Scan;
-use amdgpu_matrix::resolve_axes;
+use amdgpu_matrix::{Matrix, resolve_axes};
 
 use crate::elementwise::DivCeil;
+use crate::fallback::{self, HostTensor};
 use crate::generated::scan::{CHUNK, Kind, scan_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
@@ -22,12 +23,35 @@ use crate::operand::{Operand, Target};
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, KernelKey, Result};
 
-/// `out[..., i] = out[..., i - 1]` joined with `x[..., i]` along `axis`. `out` may be x itself.
+/// `out[..., i] = out[..., i - 1]` joined with `x[..., i]` along `axis`. `out` may be x itself. Where the device has no kernel, the CPU
+/// computes it.
 ///
 /// # Errors
 ///
 /// `invalid-argument` for an axis that does not exist or an `out` that overlaps x otherwise; `unsupported-dtype`, `shape-mismatch`.
 pub fn scan(
+    ops: &DeviceOps,
+    operation: Scan,
+    x: &Operand,
+    axis: i64,
+    out: Option<&Array>,
+) -> Result<Array> {
+    let done = on_device(ops, operation, x, axis, out);
+    fallback::or_on_host("scan", ops, done, || {
+        let host = HostTensor::of_operand(x)?;
+        let view = host.view()?;
+        let mut result = HostTensor::of_described(&operation.describe(&view));
+        Matrix::global()?.scan(operation, &view, axis, &mut result.view_mut()?, None)?;
+        result.deliver(ops, operation.name(), out)
+    })
+}
+
+/// [`scan`] by kernels of the device.
+///
+/// # Errors
+///
+/// As [`scan`]; `no-implementation` for too many axes.
+pub fn on_device(
     ops: &DeviceOps,
     operation: Scan,
     x: &Operand,

@@ -2,10 +2,11 @@
 
 use amdgpu_abi::promotion::compute_type;
 use amdgpu_array::{Array, Dims, coalesce};
-use amdgpu_matrix::transpose_order;
+use amdgpu_matrix::{Matrix, describe_transpose, transpose_order};
 use smallvec::SmallVec;
 
 use crate::elementwise::{self, DivCeil};
+use crate::fallback::{self, HostTensor};
 use crate::generated::elementwise::Body;
 use crate::generated::source;
 use crate::generated::transpose::{TILE, TILE_ROWS, transpose_source};
@@ -15,12 +16,33 @@ use crate::{Arg, DeviceOps, KernelKey, Result};
 
 const NAME: &str = "transpose";
 
-/// `x` with its axes in another order, written out; `None` reverses them.
+/// `x` with its axes in another order, written out; `None` reverses them. Where the device has no kernel, the CPU computes it.
 ///
 /// # Errors
 ///
 /// `invalid-argument` unless `axes` names every axis once, or where `out` overlaps x; `unsupported-dtype`, `shape-mismatch`.
 pub fn transpose(
+    ops: &DeviceOps,
+    x: &Operand,
+    axes: Option<&[i64]>,
+    out: Option<&Array>,
+) -> Result<Array> {
+    let done = on_device(ops, x, axes, out);
+    fallback::or_on_host(NAME, ops, done, || {
+        let host = HostTensor::of_operand(x)?;
+        let view = host.view()?;
+        let mut result = HostTensor::of_described(&describe_transpose(&view, axes)?);
+        Matrix::global()?.transpose(&view, axes, &mut result.view_mut()?, None)?;
+        result.deliver(ops, NAME, out)
+    })
+}
+
+/// [`transpose`] by a kernel of the device.
+///
+/// # Errors
+///
+/// As [`transpose`]; `no-implementation` for too many axes.
+pub fn on_device(
     ops: &DeviceOps,
     x: &Operand,
     axes: Option<&[i64]>,

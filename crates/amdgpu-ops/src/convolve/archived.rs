@@ -57,7 +57,12 @@ fn run(
     let bias = inputs.get(2).map(|bias| dense(ops, bias)).transpose()?;
     let device = ops.device();
     let dtype = inputs[0].dtype;
-    let made = Array::empty(device, arranged.result.as_slice(), dtype, MemoryKind::Device)?;
+    let made = Array::empty(
+        device,
+        arranged.result.as_slice(),
+        dtype,
+        MemoryKind::Device,
+    )?;
     // Arrays of other libraries may begin anywhere.
     let is_aligned = [&images, &filters, &made]
         .iter()
