@@ -9,6 +9,7 @@ use amdgpu_compiler::{CompileOptions, OptimizationLevel};
 use amdgpu_hal::ForkLocal;
 use rustc_hash::FxHashMap;
 
+use crate::archived::Archived;
 use crate::key::KernelKey;
 use crate::{Result, toolchain};
 
@@ -20,6 +21,7 @@ pub struct DeviceOps {
     device: Arc<OpenDevice>,
     context: Context,
     kernels: RwLock<FxHashMap<KernelKey, Arc<Kernel>>>,
+    archived: Archived,
     /// Held while a kernel is compiled, so that threads which want the same one compile it once.
     compiling: Mutex<()>,
 }
@@ -52,6 +54,7 @@ impl DeviceOps {
             device: Arc::clone(device),
             context: Context::open(Arc::clone(device), options)?,
             kernels: RwLock::default(),
+            archived: Archived::new(device.info()),
             compiling: Mutex::default(),
         });
         known.retain(|one| !one.device.device().is_lost());
@@ -62,6 +65,16 @@ impl DeviceOps {
     #[must_use]
     pub fn device(&self) -> &Arc<OpenDevice> {
         &self.device
+    }
+
+    /// What is kept of archived kernels and of vendors' libraries.
+    #[must_use]
+    pub fn archived(&self) -> &Archived {
+        &self.archived
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
     }
 
     #[must_use]
