@@ -12,6 +12,8 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from amdgpu import _native
+from amdgpu.device_ops import placed
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16), BFLOAT16)
@@ -60,6 +62,11 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, 1.5, -2.5, 30.0, 
 # Rounded once from float32; a few units in the last place; sums of a thousand values in another order.
 CLOSE = {"float32": 2e-6, "float64": 1e-14, "float16": 2e-3, "bfloat16": 2e-2}
 SUMMED = {"float32": 2e-5, "float64": 1e-12, "float16": 5e-3, "bfloat16": 4e-2}
+
+
+def on_device(operation: str) -> Any:
+    """The function that computes an operation by kernels of the device that it is given."""
+    return getattr(_native, f"{operation}_on_device", None) or getattr(placed, operation)
 
 
 @dataclass

@@ -10,7 +10,6 @@ import device_ops_cases as cases
 import numpy as np
 import pytest
 from amdgpu import _native, errors
-from amdgpu.device_ops import placed
 from amdgpu.gpu_kernels import images
 
 NAMES = ("elementwise", "reduce", "normalize", "scan", "top_k", "transpose", "embedding", "convolve", "pool")
@@ -27,7 +26,7 @@ def compare(cpu: Any, wanted: Iterator[cases.Case]) -> None:
     for case in wanted:
         expected = getattr(_native, case.operation)(*case.arguments, **case.options)
         moved = case.moved(lambda x: amdgpu.array(x, device="cpu:0"))
-        case.check(getattr(placed, case.operation)(*moved, device=cpu, **case.options), expected)
+        case.check(cases.on_device(case.operation)(*moved, device=cpu, **case.options), expected)
         count += 1
     assert count > 0
 
@@ -76,22 +75,22 @@ def test_arrays_with_gaps_are_walked(cpu: Any) -> None:
     base = cases.values((12, 20), "float32")
     for view in (base[::2, ::3], base.T, base[:, ::-1], np.broadcast_to(base[0], (5, 20))):
         lent = amdgpu.from_dlpack(view) if view.flags.writeable else amdgpu.array(view, device="cpu:0")
-        assert placed.elementwise("square", (lent,), device=cpu).numpy().tolist() == np.square(view).tolist()
-        assert placed.transpose(lent, device=cpu).numpy().tolist() == view.T.tolist()
-        assert np.allclose(placed.reduce("sum", lent, (0,), device=cpu).numpy(), view.sum(0), atol=1e-5)
+        assert cases.on_device("elementwise")("square", (lent,), device=cpu).numpy().tolist() == np.square(view).tolist()
+        assert cases.on_device("transpose")(lent, device=cpu).numpy().tolist() == view.T.tolist()
+        assert np.allclose(cases.on_device("reduce")("sum", lent, (0,), device=cpu).numpy(), view.sum(0), atol=1e-5)
         softmax = _native.normalize("softmax", np.ascontiguousarray(view), (), (0,))
-        assert np.allclose(placed.normalize("softmax", lent, (), (0,), device=cpu).numpy(), softmax, atol=1e-6)
+        assert np.allclose(cases.on_device("normalize")("softmax", lent, (), (0,), device=cpu).numpy(), softmax, atol=1e-6)
 
 
 def test_out_receives_the_result_wherever_it_lies(cpu: Any) -> None:
     x = cases.values((3, 4), "float32")
     ours = amdgpu.array(x, device="cpu:0")
     for out in (np.empty((3, 4), np.float32), amdgpu.empty((3, 4), device="cpu:0"), ours):
-        assert placed.elementwise("negative", (ours,), out, device=cpu) is out
+        assert cases.on_device("elementwise")("negative", (ours,), out, device=cpu) is out
         assert np.asarray(out.numpy() if isinstance(out, amdgpu.Array) else out).tolist() == (-x).tolist()
     strided = np.empty((3, 8), np.float32)
     lent = amdgpu.from_dlpack(strided[:, ::2])
-    assert placed.elementwise("negative", (ours,), lent, device=cpu) is lent
+    assert cases.on_device("elementwise")("negative", (ours,), lent, device=cpu) is lent
     assert strided[:, ::2].tolist() == x.tolist()
 
 
@@ -123,14 +122,14 @@ def test_bad_arguments_are_refused_as_by_the_library(cpu: Any) -> None:
         with pytest.raises(errors.AmdgpuError) as expected:
             getattr(_native, operation)(*arguments, **options)
         with pytest.raises(type(expected.value)):
-            getattr(placed, operation)(*arguments, device=cpu, **options)
+            cases.on_device(operation)(*arguments, device=cpu, **options)
     ours = amdgpu.array(x, device="cpu:0")
     with pytest.raises(errors.InvalidArgumentError, match="overlaps"):
-        placed.transpose(ours, None, ours.reshape(4, 3), device=cpu)
+        cases.on_device("transpose")(ours, None, ours.reshape(4, 3), device=cpu)
     base = x.copy()
     base.flags.writeable = False
     with pytest.raises(errors.ReadOnlyError):
-        placed.elementwise("exp", (ours,), base, device=cpu)
+        cases.on_device("elementwise")("exp", (ours,), base, device=cpu)
 
 
 @pytest.mark.parametrize("architecture", ["gfx1100", "gfx90a"])
@@ -146,7 +145,7 @@ def test_kernels_compile_for_amd_gpus(architecture: str) -> None:
         for case in wanted:
             moved = case.moved(lambda x: amdgpu.empty(x.shape, str(x.dtype), device=device.name))
             expected = getattr(_native, case.operation)(*case.arguments, **case.options)
-            result = getattr(placed, case.operation)(*moved, device=device, **case.options)
+            result = cases.on_device(case.operation)(*moved, device=device, **case.options)
             for made, want in zip(*((x if isinstance(x, tuple) else (x,)) for x in (result, expected)), strict=True):
                 assert (made.device, made.shape, str(made.dtype)) == (device.name, want.shape, str(want.dtype)), (
                     case.label
@@ -202,6 +201,6 @@ def test_archived_convolutions_get_images_and_filters_as_they_take_them(
         inputs = (x, weight) if bias is None else (x, weight, bias)
         expected = _native.convolve("forward", inputs, None, **options, layout=layout)
         moved = tuple(amdgpu.array(one, device="cpu:0") for one in inputs)
-        result = placed.convolve("forward", moved, device=cpu, **options, layout=layout)
+        result = cases.on_device("convolve")("forward", moved, device=cpu, **options, layout=layout)
         assert result.shape == expected.shape
         assert np.allclose(result.numpy(), expected, atol=1e-5)

@@ -13,7 +13,6 @@ from amdgpu import _native, errors
 pytest.importorskip("ml_dtypes")
 import device_matmul_cases as products
 import device_ops_cases as cases
-from amdgpu.device_ops import placed
 
 GPU_NAMES = [info.device for info in amdgpu.list_devices() if info.kind in ("hip", "cuda")]
 pytestmark = pytest.mark.gpu
@@ -52,7 +51,7 @@ def compare(gpu: Any, cpu: Any, wanted: Iterator[cases.Case], monkeypatch: pytes
         results = []
         for device in (gpu, cpu):
             moved = case.moved(lambda x, name=device.name: amdgpu.array(x, device=name))
-            results.append(getattr(placed, case.operation)(*moved, device=device, **case.options))
+            results.append(cases.on_device(case.operation)(*moved, device=device, **case.options))
         case.check(results[0], expected)
         for on_gpu, on_cpu in zip(*(x if isinstance(x, tuple) else (x,) for x in results), strict=True):
             assert on_gpu.device == gpu.name

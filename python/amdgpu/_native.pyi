@@ -48,6 +48,7 @@ __all__ = [
     "convolve",
     "dtype_names",
     "elementwise",
+    "elementwise_on_device",
     "elementwise_way",
     "embedding",
     "end_cpu_work",
@@ -55,12 +56,9 @@ __all__ = [
     "flight_start",
     "flight_status",
     "flight_stop",
-    "forget_plans",
     "from_dlpack",
     "is_recording_graph",
     "julia_source_path",
-    "keep_plan",
-    "leave_plan",
     "libraries",
     "link_code_object",
     "list_devices",
@@ -82,7 +80,6 @@ __all__ = [
     "record_fallback",
     "reduce",
     "reduce_way",
-    "run_plan",
     "scan",
     "sensor_processes",
     "sensor_readings",
@@ -133,6 +130,9 @@ def stop_cpu_work(limit_seconds: float) -> bool: ...
 def end_cpu_work(grace_seconds: float, limit_seconds: float) -> bool: ...
 def elementwise(
     operation: str, inputs: tuple[Any, ...], out: Any | None = None, *, alpha: float = 0.0, threads: int | None = None
+) -> Any: ...
+def elementwise_on_device(
+    operation: str, inputs: tuple[Any, ...], out: Any | None = None, *, alpha: float = 0.0, device: Any
 ) -> Any: ...
 def transpose(
     x: Any, axes: Sequence[int] | None = None, out: Any | None = None, *, threads: int | None = None
@@ -217,7 +217,11 @@ def matmul(
     activation: str | None = None,
 ) -> npt.NDArray[Any]: ...
 def elementwise_way(
-    function: _Function, operation: str, alpha: float, table: _Table, native: _Function
+    function: _Function,
+    operation: str,
+    alpha: float,
+    host: tuple[_Table, _Function],
+    device: tuple[_Table, _Function],
 ) -> _Function: ...
 def reduce_way(function: _Function, operation: str, table: _Table, native: _Function) -> _Function: ...
 def normalize_way(
@@ -238,10 +242,6 @@ def telemetry_perfetto_trace_of(snapshot_json: str, readings_json: str) -> bytes
 def telemetry_set_enabled(enabled: bool) -> None: ...
 def telemetry_is_enabled() -> bool: ...
 def record_fallback(operation: str, reason: str) -> None: ...
-def run_plan(options: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any: ...
-def keep_plan(options: tuple[Any, ...], arrays: tuple[Any, ...], compute: Callable[[], Any]) -> Any: ...
-def forget_plans() -> None: ...
-def leave_plan() -> None: ...
 def sensor_readings() -> str: ...
 def sensor_processes() -> str: ...
 def math_availability() -> dict[str, Any]: ...

@@ -71,7 +71,11 @@ impl Array {
     }
 
     /// The device of one's own that the memory came from; a graph has no other.
-    pub(crate) fn recording_device(&self) -> Result<&Arc<OpenDevice>> {
+    ///
+    /// # Errors
+    ///
+    /// `not-capturable` for memory of other libraries.
+    pub fn recording_device(&self) -> Result<&Arc<OpenDevice>> {
         self.open_device().ok_or_else(|| {
             Error::refused(
                 ErrorCode::NotCapturable,

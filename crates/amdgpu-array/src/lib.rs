@@ -30,7 +30,9 @@ pub use copy::{Side, copy, copy_direction};
 pub use dims::{
     Dims, broadcast_shapes, byte_range, coalesce, element_count, is_contiguous, row_major,
 };
-pub use dlpack::{Capsule, Imported, ManagedTensor, ManagedTensorVersioned};
+pub use dlpack::{
+    Capsule, Imported, ManagedTensor, ManagedTensorVersioned, VERSION as DLPACK_VERSION,
+};
 pub use error::{Error, Result};
 pub use external::{cuda_device_of, device_for_external, open_device, order_before, wait_for};
 pub use location::MemoryLocation;

@@ -7,8 +7,10 @@ use amdgpu_abi::promotion::{as_float, compute_type, is_float, promote};
 use amdgpu_array::{Array, Dims, coalesce};
 use amdgpu_aura::Kernel;
 pub use amdgpu_matrix::Elementwise;
+use amdgpu_matrix::{ElementwiseOptions, Matrix};
 use smallvec::SmallVec;
 
+use crate::fallback::{self, HostTensor};
 use crate::generated::elementwise::{Body, Kind, Signature, VECTOR_BYTES, Walk};
 use crate::generated::{formulas, source};
 use crate::launch::{Shape, launch};
@@ -18,13 +20,54 @@ use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 /// Axes that are left when those are joined that can be; every one costs a division.
 const RANK_LIMIT: usize = 12;
 
+/// `operation(inputs...)`, broadcast: by a kernel of the device, or, where there is none, by the CPU with a fallback that is counted.
+///
+/// # Errors
+///
+/// As [`on_device`], but for [`Error::NoKernel`].
+pub fn elementwise(
+    ops: &DeviceOps,
+    operation: Elementwise,
+    inputs: &[Operand],
+    out: Option<&Array>,
+    alpha: f64,
+) -> Result<Array> {
+    match on_device(ops, operation, inputs, out, alpha) {
+        Err(error) if error.permits_fallback() => {
+            fallback::record("elementwise", ops, &error);
+            on_host(ops, operation, inputs, out, alpha)
+        }
+        done => done,
+    }
+}
+
+fn on_host(
+    ops: &DeviceOps,
+    operation: Elementwise,
+    inputs: &[Operand],
+    out: Option<&Array>,
+    alpha: f64,
+) -> Result<Array> {
+    let hosts = inputs.iter().map(HostTensor::of_operand);
+    let hosts = hosts.collect::<Result<Vec<_>>>()?;
+    let views = hosts.iter().map(HostTensor::view);
+    let views = views.collect::<Result<Vec<_>>>()?;
+    let mut result = HostTensor::of_described(&operation.describe(&views)?);
+    let options = ElementwiseOptions {
+        alpha,
+        thread_limit: None,
+    };
+    Matrix::global()?.elementwise(operation, &views, &mut result.view_mut()?, &options)?;
+    result.deliver(ops, operation.name(), out)
+}
+
 /// `operation(inputs...)`, broadcast, by a generated kernel of the device; `alpha` is the slope of `leaky_relu` and the scale of `elu`.
 ///
 /// # Errors
 ///
 /// `shape-mismatch` when the shapes do not broadcast, `unsupported-dtype`, `invalid-argument` for an `out` that overlaps an input without
 /// being the same view; [`Error::NoKernel`] for what no kernel computes.
-pub fn elementwise(
+pub fn on_device(
     ops: &DeviceOps,
     operation: Elementwise,
     inputs: &[Operand],

@@ -12,6 +12,10 @@ pub enum Error {
     Matrix(#[from] amdgpu_matrix::Error),
     #[error(transparent)]
     Aura(#[from] amdgpu_aura::Error),
+    #[error(transparent)]
+    Device(#[from] amdgpu_hal::Error),
+    #[error(transparent)]
+    Memory(#[from] amdgpu_memory::Error),
     /// The arguments do not fit the operation.
     #[error("{message}")]
     Refused { code: ErrorCode, message: String },
@@ -53,6 +57,8 @@ impl Coded for Error {
             Self::Array(error) => error.code(),
             Self::Matrix(error) => error.code(),
             Self::Aura(error) => error.code(),
+            Self::Device(error) => error.code(),
+            Self::Memory(error) => error.code(),
             Self::Refused { code, .. } => *code,
             Self::NoKernel { .. } => ErrorCode::NoImplementation,
         }
@@ -63,6 +69,8 @@ impl Coded for Error {
             Self::Array(error) => error.language(),
             Self::Matrix(error) => error.language(),
             Self::Aura(error) => error.language(),
+            Self::Device(error) => error.language(),
+            Self::Memory(error) => error.language(),
             Self::Refused { .. } | Self::NoKernel { .. } => Language::Rust,
         }
     }

@@ -110,8 +110,7 @@ pub fn launch(kernel: &Arc<Kernel>, shape: Shape, args: &[Arg<'_>]) -> Result<()
     for array in args.iter().filter_map(|arg| arg.array()) {
         if array.has_uses() {
             let uses = array.storage().uses();
-            uses.hold_back(queue, kernel.hal_device())
-                .map_err(amdgpu_array::Error::from)?;
+            uses.hold_back(queue, kernel.hal_device())?;
         }
     }
     if knows_all(kernel, args) {

@@ -26,7 +26,8 @@ pub mod tuning;
 pub mod vendor;
 
 pub use device::DeviceOps;
+pub use elementwise::{Elementwise, elementwise};
 pub use error::{Error, Result};
 pub use key::KernelKey;
 pub use launch::{Arg, launch};
-pub use operand::{Operand, Scalar, Target};
+pub use operand::{Operand, Scalar, Target, broadcast, check_device};

@@ -15,6 +15,7 @@ mod arguments;
 mod array;
 mod codegen;
 mod compile;
+mod derivation;
 mod device;
 mod dlpack;
 mod errors;
@@ -24,7 +25,6 @@ mod given;
 mod graph;
 mod interrupt;
 mod kernel;
-mod lender;
 mod libraries;
 mod math;
 mod network;
@@ -32,14 +32,12 @@ mod numbers;
 mod operand;
 mod ops;
 mod output;
-mod plan;
 mod prepared;
 mod short_way;
 mod spiking;
 mod stream;
 mod telemetry;
 mod training;
-mod transfer;
 mod vendor;
 
 use pyo3::prelude::*;
@@ -50,6 +48,8 @@ mod _native {
     use super::array::Array;
     #[pymodule_export]
     use super::compile::{check_target, compile_job, compile_source, link_code_object};
+    #[pymodule_export]
+    use super::derivation::Derivation;
     #[pymodule_export]
     use super::device::{Device, dtype_names, list_devices};
     #[pymodule_export]
@@ -72,7 +72,7 @@ mod _native {
     #[pymodule_export]
     use super::ops::convolve::convolve;
     #[pymodule_export]
-    use super::ops::elementwise::{elementwise, elementwise_way};
+    use super::ops::elementwise::{elementwise, elementwise_on_device, elementwise_way};
     #[pymodule_export]
     use super::ops::embedding::embedding;
     #[pymodule_export]
@@ -89,8 +89,6 @@ mod _native {
     use super::ops::top_k::top_k;
     #[pymodule_export]
     use super::ops::transpose::transpose;
-    #[pymodule_export]
-    use super::plan::{Derivation, forget_plans, keep_plan, leave_plan, run_plan};
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]
@@ -130,6 +128,7 @@ mod _native {
     fn init() {
         super::libraries::register_own_directory();
         super::telemetry::warn_about_fallbacks();
+        super::codegen::register();
         super::output::connect();
         super::interrupt::connect();
     }

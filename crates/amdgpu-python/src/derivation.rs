@@ -6,18 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::trace;
 use crate::array::Array;
 use crate::errors::IntoPyResult;
 
 /// Combinations that one derivation keeps, some hundred bytes each.
 const MAX_KEPT: usize = 512;
 
-/// `derivation(*arrays)` is the array that `make(*addresses)` gives for their addresses, kept. Plans that use it find it again.
+/// `derivation(*arrays)` is the array that `make(*addresses)` gives for their addresses, kept.
 #[pyclass(frozen, module = "amdgpu._native")]
 pub struct Derivation(Arc<Inner>);
 
-pub(super) struct Inner {
+struct Inner {
     make: Py<PyAny>,
     kept: Mutex<HashMap<Vec<u64>, Py<Array>>>,
 }
@@ -68,16 +67,10 @@ impl Derivation {
         let mut addresses = Vec::with_capacity(arrays.len());
         for array in arrays.iter_borrowed() {
             let array = array.cast::<Array>()?.get();
-            array.check_alive(py)?;
+            array.check_alive().into_py_result(py)?;
             addresses.push(array.data().expose_provenance() as u64);
         }
-        // Making it is no part of the call that asks for it.
-        let made = {
-            let _pause = trace::Pause::begin();
-            self.0.get(py, addresses.clone())?
-        };
-        trace::note_derived(&self.0, &addresses, made.get());
-        Ok(made)
+        self.0.get(py, addresses)
     }
 
     fn __repr__(&self) -> String {
