@@ -11,7 +11,7 @@ from pathlib import Path
 
 import amdgpu
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "tests" / "c_api"
 LIBRARIES = Path(amdgpu.__file__).parent / "_lib"
 LIBRARY = LIBRARIES / "libamdgpu.so"
