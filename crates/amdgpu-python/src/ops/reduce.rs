@@ -1,13 +1,15 @@
-//! Reductions, bound to `amdgpu_matrix::Matrix::reduce`.
+//! Reductions, bound to `amdgpu_matrix::Matrix::reduce` and `amdgpu_ops::reduce`.
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_matrix::{Matrix, Reduce, ReduceOptions};
+use amdgpu_ops::DeviceOps;
 use amdgpu_telemetry::Boundary;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 
 use crate::errors::{IntoPyResult, raise};
+use crate::ops::on_device::{self, Out};
 use crate::ops::tensors;
 use crate::short_way::{self, Arguments, Choice, Way, is_on_host};
 
@@ -54,6 +56,54 @@ pub fn reduce<'py>(
         thread_limit: threads,
     };
     compute(py, known(py, operation)?, x, out, &options)
+}
+
+/// `operation(x)` over `axes` (None: all), by kernels of the device, into `out` or a new array there; rounded to `dtype`, where that is given.
+#[pyfunction]
+#[pyo3(signature = (operation, x, axes=None, out=None, *, keepdims=false, correction=0.0, dtype=None, device))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of a Python function"
+)]
+pub fn reduce_on_device<'py>(
+    py: Python<'py>,
+    operation: &str,
+    x: &Bound<'py, PyAny>,
+    axes: Option<Vec<i64>>,
+    out: Option<&Bound<'py, PyAny>>,
+    keepdims: bool,
+    correction: f64,
+    dtype: Option<&str>,
+    device: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _crossing = REDUCE.enter();
+    let options = ReduceOptions {
+        axes: axes.as_deref(),
+        keeps_axes: keepdims,
+        correction,
+        result: dtype.map(|name| float_dtype(py, name)).transpose()?,
+        thread_limit: None,
+    };
+    let ops = on_device::ops_of(device)?;
+    compute_on_device(py, &ops, known(py, operation)?, x, out, &options)
+}
+
+fn compute_on_device<'py>(
+    py: Python<'py>,
+    ops: &DeviceOps,
+    known: Reduce,
+    x: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+    options: &ReduceOptions<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let name = known.name();
+    let input = on_device::lend(name, "x", x, ops)?;
+    let out = Out::of(name, out, ops)?;
+    let target = out.array();
+    let made = py
+        .detach(|| amdgpu_ops::reduce(ops, known, &input, target, options))
+        .into_py_result(py)?;
+    out.deliver(py, name, made)
 }
 
 /// `function(x, axis=None, *, keepdims=False, out=None)` of the façade, some with a `correction`, with its short way in front.
