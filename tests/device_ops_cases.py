@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import amdgpu
 import ml_dtypes
 import numpy as np
 from amdgpu import _native
-from amdgpu.device_ops import placed
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16), BFLOAT16)
@@ -66,7 +66,15 @@ SUMMED = {"float32": 2e-5, "float64": 1e-12, "float16": 5e-3, "bfloat16": 4e-2}
 
 def on_device(operation: str) -> Any:
     """The function that computes an operation by kernels of the device that it is given."""
-    return getattr(_native, f"{operation}_on_device", None) or getattr(placed, operation)
+    return getattr(_native, f"{operation}_on_device")
+
+
+def fallbacks(*expected: str) -> dict[str, int]:
+    """How often the CPU computed what a device did not, by operation and reason, but for operations that are expected to."""
+    counters = amdgpu.telemetry.snapshot()["counters"]
+    counted = [counter for counter in counters if counter["metric"] == "amdgpu_fallbacks_total"]
+    found = {": ".join(counter["labels"].values()): int(counter["value"]) for counter in counted}
+    return {name: value for name, value in found.items() if not name.startswith(tuple(f"{one}:" for one in expected))}
 
 
 @dataclass

@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyFloat, PyInt, PyTuple};
 use crate::errors::{IntoPyResult, raise};
 use crate::ops::on_device::{self, Out};
 use crate::ops::tensors;
-use crate::short_way::{self, Arguments, Choice, Way, is_on_host};
+use crate::short_way::{self, Arguments, Choice, DeviceChoice, Way, is_on_host};
 
 static NORMALIZE: Boundary = Boundary::new(Language::Python, Language::Rust, "normalize");
 static GRADIENT: Boundary = Boundary::new(Language::Python, Language::Rust, "normalize_gradient");
@@ -113,19 +113,21 @@ fn options_of<'a>(
 }
 
 /// `softmax(x, axis=-1, *, out=None)` or `layer_norm(x, normalized_shape, weight=None, bias=None, eps, *, out=None)` of the façade, and their
-/// kin, with its short way in front.
+/// kin, with its fast path in front, for memory of the host and for arrays of a device. `host` and `device` are a table of the dispatcher and
+/// the function of this module that the path stands in for.
 #[pyfunction]
 pub fn normalize_way<'py>(
     function: &Bound<'py, PyAny>,
     operation: &str,
     epsilon: f64,
-    table: &Bound<'py, PyDict>,
-    native: &Bound<'py, PyAny>,
+    host: (Bound<'py, PyDict>, Bound<'py, PyAny>),
+    device: (Bound<'py, PyDict>, Bound<'py, PyAny>),
 ) -> PyResult<Bound<'py, PyAny>> {
     let way = Short {
         operation: known(function.py(), operation)?,
         epsilon,
-        choice: Choice::new(table, native),
+        choice: Choice::new(&host.0, &host.1),
+        on_device: DeviceChoice::new("normalize", &device.0, &device.1),
     };
     short_way::new(function, Box::new(way))
 }
@@ -134,6 +136,7 @@ struct Short {
     operation: Normalize,
     epsilon: f64,
     choice: Choice,
+    on_device: DeviceChoice,
 }
 
 /// What a usual call asks for.
@@ -225,18 +228,6 @@ impl Way for Short {
             return Ok(None);
         };
         let out = plain.out.filter(|out| !out.is_none());
-        if !is_on_host(plain.x)
-            || !plain.parameters.iter().all(is_on_host)
-            || !out.is_none_or(is_on_host)
-        {
-            return Ok(None);
-        }
-        let Some(_crossing) = self
-            .choice
-            .enter(intern!(py, "normalize").as_any(), &NORMALIZE)
-        else {
-            return Ok(None);
-        };
         let row = [plain.row];
         let options = NormalizeOptions {
             axes: if self.is_softmax() {
@@ -247,15 +238,19 @@ impl Way for Short {
             epsilon: plain.epsilon,
             thread_limit: None,
         };
-        compute(
-            py,
-            self.operation,
-            plain.x,
-            &plain.parameters,
-            out,
-            &options,
-        )
-        .map(Some)
+        let (x, parameters) = (plain.x, &plain.parameters[..]);
+        let arrays = || std::iter::once(x).chain(parameters).chain(out);
+        if arrays().all(is_on_host) {
+            let name = intern!(py, "normalize").as_any();
+            let Some(_crossing) = self.choice.enter(name, &NORMALIZE) else {
+                return Ok(None);
+            };
+            return compute(py, self.operation, x, parameters, out, &options).map(Some);
+        }
+        let Some((ops, _crossing)) = self.on_device.enter(arrays(), &NORMALIZE) else {
+            return Ok(None);
+        };
+        compute_on_device(py, &ops, self.operation, x, parameters, out, &options).map(Some)
     }
 }
 

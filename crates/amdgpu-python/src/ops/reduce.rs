@@ -11,7 +11,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 use crate::errors::{IntoPyResult, raise};
 use crate::ops::on_device::{self, Out};
 use crate::ops::tensors;
-use crate::short_way::{self, Arguments, Choice, Way, is_on_host};
+use crate::short_way::{self, Arguments, Choice, DeviceChoice, Way, is_on_host};
 
 static REDUCE: Boundary = Boundary::new(Language::Python, Language::Rust, "reduce");
 
@@ -106,17 +106,20 @@ fn compute_on_device<'py>(
     out.deliver(py, name, made)
 }
 
-/// `function(x, axis=None, *, keepdims=False, out=None)` of the façade, some with a `correction`, with its short way in front.
+/// `function(x, axis=None, *, keepdims=False, out=None)` of the façade, some with a `correction`, with its fast path in front, for
+/// memory of the host and for arrays of a device. `host` and `device` are a table of the dispatcher and the function of this module that the
+/// path stands in for.
 #[pyfunction]
 pub fn reduce_way<'py>(
     function: &Bound<'py, PyAny>,
     operation: &str,
-    table: &Bound<'py, PyDict>,
-    native: &Bound<'py, PyAny>,
+    host: (Bound<'py, PyDict>, Bound<'py, PyAny>),
+    device: (Bound<'py, PyDict>, Bound<'py, PyAny>),
 ) -> PyResult<Bound<'py, PyAny>> {
     let way = Short {
         operation: known(function.py(), operation)?,
-        choice: Choice::new(table, native),
+        choice: Choice::new(&host.0, &host.1),
+        on_device: DeviceChoice::new("reduce", &device.0, &device.1),
     };
     short_way::new(function, Box::new(way))
 }
@@ -124,6 +127,7 @@ pub fn reduce_way<'py>(
 struct Short {
     operation: Reduce,
     choice: Choice,
+    on_device: DeviceChoice,
 }
 
 /// Parameters that are given by position.
@@ -176,8 +180,7 @@ impl Short {
             thread_limit: None,
         };
         let out = out.filter(|out| !out.is_none());
-        let x = x?;
-        (is_on_host(x) && out.is_none_or(is_on_host)).then_some((x, axis, out, options))
+        Some((x?, axis, out, options))
     }
 }
 
@@ -190,14 +193,21 @@ impl Way for Short {
         let Some((x, axis, out, options)) = self.plain(py, arguments) else {
             return Ok(None);
         };
-        let Some(_crossing) = self.choice.enter(intern!(py, "reduce").as_any(), &REDUCE) else {
-            return Ok(None);
-        };
         let options = ReduceOptions {
             axes: axis.as_ref().map(std::slice::from_ref),
             ..options
         };
-        compute(py, self.operation, x, out, &options).map(Some)
+        if is_on_host(x) && out.is_none_or(is_on_host) {
+            let Some(_crossing) = self.choice.enter(intern!(py, "reduce").as_any(), &REDUCE) else {
+                return Ok(None);
+            };
+            return compute(py, self.operation, x, out, &options).map(Some);
+        }
+        let arrays = std::iter::once(x).chain(out);
+        let Some((ops, _crossing)) = self.on_device.enter(arrays, &REDUCE) else {
+            return Ok(None);
+        };
+        compute_on_device(py, &ops, self.operation, x, out, &options).map(Some)
     }
 }
 
