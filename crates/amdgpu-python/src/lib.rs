@@ -38,6 +38,7 @@ mod spiking;
 mod stream;
 mod telemetry;
 mod training;
+mod tuning;
 mod vendor;
 
 use pyo3::prelude::*;
@@ -76,7 +77,10 @@ mod _native {
     #[pymodule_export]
     use super::ops::embedding::embedding;
     #[pymodule_export]
-    use super::ops::matmul::{matmul, matmul_way};
+    use super::ops::matmul::{
+        archived_matmul, matmul, matmul_choice, matmul_decision, matmul_on_device, matmul_way,
+        matmul_ways,
+    };
     #[pymodule_export]
     use super::ops::normalize::{normalize, normalize_gradient, normalize_way};
     #[pymodule_export]
@@ -119,6 +123,11 @@ mod _native {
         telemetry_prometheus, telemetry_set_enabled, telemetry_snapshot,
     };
     #[pymodule_export]
+    use super::tuning::{
+        TuningDatabase, matmul_demand, tuning_architectures, tuning_budget_seconds, tuning_changes,
+        tuning_dump, tuning_file_name, tuning_parse,
+    };
+    #[pymodule_export]
     use super::vendor::VendorSession;
 
     #[pymodule_export]
@@ -129,6 +138,8 @@ mod _native {
         super::libraries::register_own_directory();
         super::telemetry::warn_about_fallbacks();
         super::codegen::register();
+        super::ops::matmul::register_vendor_folders();
+        super::tuning::connect();
         super::output::connect();
         super::interrupt::connect();
     }

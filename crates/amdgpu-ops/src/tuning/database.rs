@@ -103,6 +103,12 @@ pub struct Database {
 }
 
 impl Database {
+    /// The database of an architecture, read from the files now.
+    #[must_use]
+    pub fn open(architecture: &str) -> Arc<Self> {
+        Arc::new(Self::read(check_architecture(architecture), cache_folder()))
+    }
+
     fn read(architecture: String, folder: Option<PathBuf>) -> Self {
         let mut entries = Entries::default();
         let shipped = SHIPPED.iter().find(|(name, _)| *name == architecture);
