@@ -70,7 +70,7 @@ impl Matrix {
         let described = operation.describe(x);
         target.check_out(name, described.dtype, &described.shape)?;
         target.check_apart(name, "x", &input, true)?;
-        let scanned = resolve_axes(name, input.rank(), input.shape(), &[axis])?;
+        let scanned = resolve_axes(name, input.shape(), &[axis])?;
         let order = axes_last(input.rank(), &scanned);
         let (turned, turned_target) = (input.permuted(&order), target.permuted(&order));
         let tensors: [Tensor; 1] = [turned.to_abi()];

@@ -21,5 +21,6 @@ pub use archive::{Archive, ArchivedKernel, Manifest};
 pub use gemm::{Gemm, choose, multiply, multiply_with, ways};
 pub use load::{Archived, Facts};
 pub use operations::{
-    Convolution, convolution_for, launch_convolution, takes_filters_first, transpose,
+    Convolution, convolution_for, convolution_layout, launch_convolution, takes_filters_first,
+    transpose,
 };

@@ -32,13 +32,10 @@ pub fn elementwise(
     out: Option<&Array>,
     alpha: f64,
 ) -> Result<Array> {
-    match on_device(ops, operation, inputs, out, alpha) {
-        Err(error) if error.permits_fallback() => {
-            fallback::record("elementwise", ops, &error);
-            on_host(ops, operation, inputs, out, alpha)
-        }
-        done => done,
-    }
+    let done = on_device(ops, operation, inputs, out, alpha);
+    fallback::or_on_host("elementwise", ops, done, || {
+        on_host(ops, operation, inputs, out, alpha)
+    })
 }
 
 fn on_host(
@@ -48,10 +45,8 @@ fn on_host(
     out: Option<&Array>,
     alpha: f64,
 ) -> Result<Array> {
-    let hosts = inputs.iter().map(HostTensor::of_operand);
-    let hosts = hosts.collect::<Result<Vec<_>>>()?;
-    let views = hosts.iter().map(HostTensor::view);
-    let views = views.collect::<Result<Vec<_>>>()?;
+    let hosts = HostTensor::of_operands(inputs)?;
+    let views = HostTensor::views(&hosts)?;
     let mut result = HostTensor::of_described(&operation.describe(&views)?);
     let options = ElementwiseOptions {
         alpha,
@@ -94,8 +89,7 @@ pub fn on_device(
     let made = target.resolve(&shape, result)?;
     let body = body_of(operation, common)?;
     compute(ops, &body, inputs, &made, compute_type(common), alpha)?;
-    made.array
-        .ok_or_else(|| Error::no_kernel("the result is a number"))
+    made.into_array()
 }
 
 /// The dtype in which inputs meet, and that of the result.

@@ -22,6 +22,26 @@ pub fn record(operation: &str, ops: &DeviceOps, error: &Error) {
     amdgpu_telemetry::fallback(operation, &reason);
 }
 
+/// What a device computed, or, where it has no kernel, what the CPU does in its place.
+///
+/// # Errors
+///
+/// Those of `on_device` that are no reason for a fallback, and those of `on_host`.
+pub fn or_on_host<T>(
+    operation: &str,
+    ops: &DeviceOps,
+    on_device: Result<T>,
+    on_host: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    match on_device {
+        Err(error) if error.permits_fallback() => {
+            record(operation, ops, &error);
+            on_host()
+        }
+        done => done,
+    }
+}
+
 /// A tensor in memory of the host.
 pub struct HostTensor {
     /// Aligned for every dtype.
@@ -88,6 +108,24 @@ impl HostTensor {
         // SAFETY: the range is that of the operand's elements, which the array keeps; the copy is over when the call returns.
         unsafe { copy(&to, &from, bytes as u64) }?;
         Ok(made)
+    }
+
+    /// Copies of operands.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::of_operand`].
+    pub fn of_operands<'a>(operands: impl IntoIterator<Item = &'a Operand>) -> Result<Vec<Self>> {
+        operands.into_iter().map(Self::of_operand).collect()
+    }
+
+    /// The tensors to read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::view`].
+    pub fn views(all: &[Self]) -> Result<Vec<TensorView<'_>>> {
+        all.iter().map(Self::view).collect()
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {

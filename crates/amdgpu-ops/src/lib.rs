@@ -11,17 +11,27 @@
 //! - Everything may be called from any thread. While a thread records a graph, launches become part of it.
 
 pub mod archived;
+pub mod convolve;
 mod device;
 pub mod elementwise;
+pub mod embedding;
 mod error;
 pub mod fallback;
+pub mod fold;
 pub mod generated;
 mod key;
 mod launch;
+pub mod lines;
 pub mod matmul;
+pub mod normalize;
 mod operand;
+pub mod pool;
+pub mod reduce;
+pub mod scan;
 pub mod tiled;
 pub mod toolchain;
+pub mod top_k;
+pub mod transpose;
 pub mod tuning;
 pub mod vendor;
 

@@ -7,6 +7,7 @@ use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, row_major};
 use amdgpu_aura::OpenDevice;
 use amdgpu_hal::MemoryKind;
+use amdgpu_matrix::TensorView;
 
 use crate::{Error, Result};
 
@@ -107,6 +108,22 @@ impl Operand {
     #[must_use]
     pub fn is_dense(&self) -> bool {
         self.array.is_some() && self.is_contiguous && self.strides == row_major(&self.shape)
+    }
+
+    /// The memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoKernel`] for a number, which no kernel writes.
+    pub fn into_array(self) -> Result<Array> {
+        self.array
+            .ok_or_else(|| Error::no_kernel("the result is a number"))
+    }
+
+    /// Shape and dtype, for the rules that describe results.
+    #[must_use]
+    pub fn view(&self) -> TensorView<'_> {
+        TensorView::without_memory(&self.shape, self.dtype)
     }
 
     /// Address of index 0; 0 for a number.

@@ -88,10 +88,7 @@ pub fn walk_parameters(prefix: &str, rank: usize, arrays: usize) -> String {
 }
 
 /// The arguments of [`walk_parameters`].
-pub fn walk_arguments<'a>(
-    extents: &'a [i64],
-    strides: &'a [Dims],
-) -> impl Iterator<Item = Arg<'static>> + 'a {
+pub fn walk_arguments<'arg>(extents: &[i64], strides: &[Dims]) -> impl Iterator<Item = Arg<'arg>> {
     let strides = strides.iter().flat_map(|own| own.iter().copied());
     extents[1..].iter().copied().chain(strides).map(Arg::from)
 }
