@@ -17,7 +17,6 @@ mod arguments;
 mod array;
 mod codegen;
 mod compile;
-mod derivation;
 mod device;
 mod dlpack;
 mod errors;
@@ -55,8 +54,6 @@ mod _native {
     #[pymodule_export]
     use super::compile::{check_target, compile_job, compile_source, link_code_object};
     #[pymodule_export]
-    use super::derivation::Derivation;
-    #[pymodule_export]
     use super::device::{Device, dtype_names, list_devices};
     #[pymodule_export]
     use super::event::Event;
@@ -83,8 +80,8 @@ mod _native {
     use super::ops::embedding::embedding;
     #[pymodule_export]
     use super::ops::matmul::{
-        archived_matmul, matmul, matmul_choice, matmul_decision, matmul_on_device, matmul_way,
-        matmul_ways,
+        MatmulCall, matmul, matmul_choice, matmul_choices, matmul_decision, matmul_is_verified,
+        matmul_libraries, matmul_on_device, matmul_way, matmul_ways,
     };
     #[pymodule_export]
     use super::ops::normalize::{normalize, normalize_gradient, normalize_way};
@@ -130,7 +127,7 @@ mod _native {
     #[pymodule_export]
     use super::tuning::{
         TuningDatabase, matmul_demand, tuning_architectures, tuning_budget_seconds, tuning_changes,
-        tuning_dump, tuning_file_name, tuning_parse,
+        tuning_dump, tuning_file_name, tuning_folder, tuning_parse,
     };
     #[pymodule_export]
     use super::vendor::VendorSession;

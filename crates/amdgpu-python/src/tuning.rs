@@ -203,3 +203,9 @@ pub fn matmul_demand(py: Python<'_>) -> PyResult<&'static str> {
         Demand::Vendor => "vendor",
     })
 }
+
+/// Where databases are kept; None when `AMDGPU_CACHE_DIR` is off or there is no home.
+#[pyfunction]
+pub fn tuning_folder() -> Option<PathBuf> {
+    tuning::cache_folder()
+}

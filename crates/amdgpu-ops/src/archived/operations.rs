@@ -85,6 +85,16 @@ pub fn takes_filters_first(ops: &DeviceOps, dtype: Dtype, is_tf32: bool) -> Resu
     }))
 }
 
+/// The layout of a convolution's kernels.
+#[must_use]
+pub fn convolution_layout(has_filters_first: bool) -> Layout {
+    if has_filters_first {
+        Layout::Nt
+    } else {
+        Layout::Nn
+    }
+}
+
 /// The kernel of a convolution, given as the product that it is, whose tiles leave the least of the device idle.
 ///
 /// # Errors

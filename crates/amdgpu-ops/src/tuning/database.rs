@@ -19,10 +19,7 @@ use super::note_change;
 use crate::archived::problem::{Epilogue, Problem};
 
 /// Measurements that come with the package.
-const SHIPPED: [(&str, &str); 1] = [(
-    "sm_90",
-    include_str!("../../../../python/amdgpu/tuning/shipped/sm_90.json"),
-)];
+const SHIPPED: [(&str, &str); 1] = [("sm_90", include_str!("../../tuning/sm_90.json"))];
 /// Larger files are not ours.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 /// A measurement speaks for products whose extents differ from its own by less than this factor.

@@ -22,8 +22,8 @@ mod on_device;
 mod short;
 
 pub use archived::{
-    ProblemFields, archived_matmul, fields_of, matmul_choice, matmul_decision, matmul_ways,
-    problem_of,
+    MatmulCall, ProblemFields, fields_of, matmul_choice, matmul_choices, matmul_decision,
+    matmul_is_verified, matmul_libraries, matmul_ways, problem_of,
 };
 pub use on_device::{matmul_on_device, register_vendor_folders};
 pub use short::matmul_way;

@@ -1,5 +1,7 @@
 //! What tests, benchmarks and the tuner ask about matrix multiplication by archived kernels: ways, choices, and products by one of them.
 
+use std::sync::Arc;
+
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_matrix::vendor::VendorLibrary;
 use amdgpu_ops::DeviceOps;
@@ -106,6 +108,41 @@ pub fn matmul_choice(
     Ok(chosen.into_py_result(py)?.map(|way| way_of(way, archive)))
 }
 
+/// The vendor's libraries of a device that are there, opened now if they were not.
+#[pyfunction]
+pub fn matmul_libraries(py: Python<'_>, device: &Bound<'_, PyAny>) -> PyResult<Vec<&'static str>> {
+    let ops = on_device::ops_of(device)?;
+    let found = py.detach(|| ops.archived().libraries(&ops));
+    Ok(found.into_iter().map(VendorLibrary::name).collect())
+}
+
+/// Whether a library of a device may compute a problem: there, of the same meaning, found right.
+#[pyfunction]
+pub fn matmul_is_verified(
+    py: Python<'_>,
+    device: &Bound<'_, PyAny>,
+    library: &str,
+    problem: ProblemFields,
+) -> PyResult<bool> {
+    let ops = on_device::ops_of(device)?;
+    let problem = problem_of(py, &problem)?;
+    let Some(library) = VendorLibrary::from_name(library) else {
+        return Ok(false);
+    };
+    Ok(py.detach(|| ops.archived().is_verified(&ops, library, &problem)))
+}
+
+/// What was chosen on a device so far, in no order; None for problems that nothing of the archive or of a library computes.
+#[pyfunction]
+pub fn matmul_choices(py: Python<'_>, device: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Way>>> {
+    let ops = on_device::ops_of(device)?;
+    let archive = ops.archived().archive().into_py_result(py)?;
+    let choices = ops.archived().choices().into_iter();
+    Ok(choices
+        .map(|choice| choice.map(|way| way_of(way, archive)))
+        .collect())
+}
+
 /// The way that a problem is computed on a device of these facts, and all ways, without a device: from the archive of the architecture and
 /// the tuning database. `libraries` are there, and right where `are_verified` says so; `demand` is auto, ours or vendor.
 #[pyfunction]
@@ -168,45 +205,74 @@ pub fn matmul_decision(
 }
 
 /// `out = epilogue(alpha * (a @ b) + beta * out)` of arrays without gaps that lie on the device: by the way of a name, by a kernel of the
-/// archive without anything before or after it, or by what is chosen.
-#[pyfunction]
-#[pyo3(signature = (device, problem, a, b, out, *, bias=None, alpha=1.0, beta=0.0, way=None, kernel=None))]
-#[allow(
-    clippy::too_many_arguments,
-    reason = "keyword arguments of a Python function"
-)]
-pub fn archived_matmul(
-    py: Python<'_>,
-    device: &Bound<'_, PyAny>,
-    problem: ProblemFields,
-    a: &Bound<'_, Array>,
-    b: &Bound<'_, Array>,
-    out: &Bound<'_, Array>,
-    bias: Option<&Bound<'_, Array>>,
+/// archive without anything before or after it, or by what is chosen. Each call computes it, in the order of the default stream.
+#[pyclass(frozen, module = "amdgpu._native")]
+pub struct MatmulCall {
+    ops: Arc<DeviceOps>,
+    problem: Problem,
+    arrays: [amdgpu_array::Array; 3],
+    bias: Option<amdgpu_array::Array>,
     alpha: f64,
     beta: f64,
-    way: Option<&str>,
-    kernel: Option<&str>,
-) -> PyResult<()> {
-    let ops = on_device::ops_of(device)?;
-    let problem = problem_of(py, &problem)?;
-    check(py, &ops, &problem, [a, b, out], bias)?;
-    let chosen = named(py, &ops, &problem, way, kernel)?;
-    let (a, b, out) = (a.get(), b.get(), out.get());
-    let call = Gemm {
-        problem,
-        a,
-        b,
-        out,
-        bias: bias.map(|bias| &**bias.get()),
-        alpha,
-        beta,
-    };
-    py.detach(|| match chosen {
-        Some(choice) => archived::multiply_with(&ops, &call, choice),
-        None => archived::multiply(&ops, &call),
-    })
-    .into_py_result(py)
+    choice: Option<Choice>,
+}
+
+#[pymethods]
+impl MatmulCall {
+    #[new]
+    #[pyo3(signature = (device, problem, a, b, out, *, bias=None, alpha=1.0, beta=0.0, way=None, kernel=None))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "keyword arguments of a Python function"
+    )]
+    fn new(
+        py: Python<'_>,
+        device: &Bound<'_, PyAny>,
+        problem: ProblemFields,
+        a: &Bound<'_, Array>,
+        b: &Bound<'_, Array>,
+        out: &Bound<'_, Array>,
+        bias: Option<&Bound<'_, Array>>,
+        alpha: f64,
+        beta: f64,
+        way: Option<&str>,
+        kernel: Option<&str>,
+    ) -> PyResult<Self> {
+        let ops = on_device::ops_of(device)?;
+        let problem = problem_of(py, &problem)?;
+        check(py, &ops, &problem, [a, b, out], bias)?;
+        Ok(Self {
+            choice: named(py, &ops, &problem, way, kernel)?,
+            ops,
+            problem,
+            arrays: [a, b, out].map(|array| (**array.get()).clone()),
+            bias: bias.map(|bias| (**bias.get()).clone()),
+            alpha,
+            beta,
+        })
+    }
+
+    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
+        let [a, b, out] = &self.arrays;
+        let call = Gemm {
+            problem: self.problem,
+            a,
+            b,
+            out,
+            bias: self.bias.as_ref(),
+            alpha: self.alpha,
+            beta: self.beta,
+        };
+        py.detach(|| match self.choice {
+            Some(choice) => archived::multiply_with(&self.ops, &call, choice),
+            None => archived::multiply(&self.ops, &call),
+        })
+        .into_py_result(py)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<amdgpu._native.MatmulCall {:?}>", self.problem)
+    }
 }
 
 fn named(
@@ -271,11 +337,8 @@ fn check(
             ));
         }
     }
-    if let Some(bias) = bias
-        && problem.epilogue == Epilogue::None
-        && !bias.get().is_empty()
-    {
-        let message = "a bias was given, and the problem has no epilogue";
+    if bias.is_some() != (problem.epilogue != Epilogue::None) {
+        let message = "a problem with an epilogue has a bias, and one without has none";
         return Err(raise(
             py,
             ErrorCode::InvalidArgument,

@@ -16,7 +16,6 @@ use crate::errors::{IntoPyResult, raise};
 use crate::ops::on_device::{self, Out};
 
 /// What a product asks for beside its operands and its result.
-#[derive(Default)]
 pub struct Options<'a, 'py> {
     pub precision: Option<&'a str>,
     pub transposes: [bool; 2],

@@ -47,10 +47,9 @@ impl Way for Short {
         if arguments.positional.len() > POSITIONAL {
             return Ok(None);
         }
-        if arguments.positional.first().is_some_and(is_on_host) {
-            let Some((product, device)) = self.plain(py, arguments) else {
-                return Ok(None);
-            };
+        if arguments.positional.first().is_none_or(is_on_host)
+            && let Some((product, device)) = self.plain(py, arguments)
+        {
             let Some(_crossing) = self.choice.enter(device, &MATMUL) else {
                 return Ok(None);
             };
