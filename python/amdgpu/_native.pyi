@@ -22,6 +22,7 @@ __all__ = [
     "Graph",
     "Kernel",
     "Launcher",
+    "MatmulCall",
     "Network",
     "PreparedLaunch",
     "RecordStream",
@@ -34,6 +35,7 @@ __all__ = [
     "Stream",
     "Subscription",
     "Trainer",
+    "TuningDatabase",
     "VendorSession",
     "Watcher",
     "attach_answer",
@@ -73,7 +75,15 @@ __all__ = [
     "math_momentum_update",
     "math_softmax",
     "matmul",
+    "matmul_choice",
+    "matmul_choices",
+    "matmul_decision",
+    "matmul_demand",
+    "matmul_is_verified",
+    "matmul_libraries",
+    "matmul_on_device",
     "matmul_way",
+    "matmul_ways",
     "network_memory",
     "network_plan",
     "normalize",
@@ -109,6 +119,13 @@ __all__ = [
     "training_split",
     "transpose",
     "transpose_on_device",
+    "tuning_architectures",
+    "tuning_budget_seconds",
+    "tuning_changes",
+    "tuning_dump",
+    "tuning_file_name",
+    "tuning_folder",
+    "tuning_parse",
 ]
 
 _Function: TypeAlias = Callable[..., Any]
@@ -310,8 +327,83 @@ def normalize_way(
     device: tuple[_Table, _Function],
 ) -> _Function: ...
 def matmul_way(
-    function: _Function, table: dict[int | str, tuple[_Function, Decision]], native: _Function
+    function: _Function,
+    host: tuple[dict[int | str, tuple[_Function, Decision]], _Function],
+    device: tuple[dict[str, tuple[_Function, Decision]], _Function],
 ) -> _Function: ...
+def matmul_on_device(
+    a: Any,
+    b: Any,
+    out: Any | None = None,
+    *,
+    device: Any,
+    precision: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    bias: Any | None = None,
+    activation: str | None = None,
+    residual: Any | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+) -> Any: ...
+
+_ProblemFields: TypeAlias = tuple[Any, ...]
+_EntryFields: TypeAlias = tuple[Any, ...]
+_Way: TypeAlias = tuple[str, str | None, int]
+
+def matmul_ways(device: Any, problem: _ProblemFields) -> list[_Way]: ...
+def matmul_choice(device: Any, problem: _ProblemFields, *, is_ours: bool = False) -> _Way | None: ...
+def matmul_choices(device: Any) -> list[_Way | None]: ...
+def matmul_libraries(device: Any) -> list[str]: ...
+def matmul_is_verified(device: Any, library: str, problem: _ProblemFields) -> bool: ...
+def matmul_decision(
+    architecture: str,
+    units: int,
+    problem: _ProblemFields,
+    *,
+    libraries: list[str] = ...,
+    are_verified: bool = True,
+    demand: str = "auto",
+    is_measured: bool = True,
+) -> tuple[_Way | None, list[_Way]]: ...
+def matmul_demand() -> str: ...
+def tuning_architectures() -> list[str]: ...
+def tuning_budget_seconds() -> float: ...
+def tuning_changes() -> int: ...
+def tuning_dump(architecture: str, entries: list[_EntryFields]) -> str: ...
+def tuning_file_name(architecture: str) -> str: ...
+def tuning_folder() -> Any | None: ...
+def tuning_parse(text: str, expected: str | None = None) -> tuple[str, list[_EntryFields]]: ...
+@final
+class MatmulCall:
+    def __new__(
+        cls,
+        device: Any,
+        problem: _ProblemFields,
+        a: Array,
+        b: Array,
+        out: Array,
+        *,
+        bias: Array | None = None,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        way: str | None = None,
+        kernel: str | None = None,
+    ) -> MatmulCall: ...
+    def __call__(self) -> None: ...
+
+@final
+class TuningDatabase:
+    def __new__(cls, architecture: str, *, is_fresh: bool = False) -> TuningDatabase: ...
+    @property
+    def architecture(self) -> str: ...
+    @property
+    def path(self) -> Any | None: ...
+    def entries(self) -> list[_EntryFields]: ...
+    def exact(self, product: _ProblemFields) -> _EntryFields | None: ...
+    def find(self, product: _ProblemFields) -> _EntryFields | None: ...
+    def add(self, given: list[_EntryFields], is_newest: bool) -> int: ...
+
 def telemetry_snapshot() -> str: ...
 def telemetry_prometheus(is_open_metrics: bool) -> str: ...
 def telemetry_chrome_trace() -> str: ...
@@ -628,13 +720,6 @@ class Kernel:
         shared_bytes: int = 0,
         memory: Sequence[Array] = ...,
     ) -> None: ...
-
-@final
-class Derivation:
-    """The array that `make(*addresses)` gives for arrays at these addresses; made once for each combination."""
-
-    def __new__(cls, make: Callable[..., Array]) -> Derivation: ...
-    def __call__(self, *arrays: Array) -> Array: ...
 
 @final
 class PreparedLaunch:
