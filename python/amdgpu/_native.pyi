@@ -16,7 +16,6 @@ __all__ = [
     "Array",
     "AttachClient",
     "Decision",
-    "Derivation",
     "Device",
     "Event",
     "Graph",

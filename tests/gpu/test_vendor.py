@@ -33,7 +33,7 @@ def gpu() -> Any:
     if not GPU_NAMES:
         pytest.skip("list_devices() shows no GPU")
     with amdgpu.initialize_device(GPU_NAMES[0]) as opened:
-        if not vendor.libraries_of(opened):
+        if not _native.matmul_libraries(opened):
             pytest.skip("no vendor's library is installed")
         yield opened
 
