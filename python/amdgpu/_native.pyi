@@ -16,7 +16,6 @@ __all__ = [
     "Array",
     "AttachClient",
     "Decision",
-    "Derivation",
     "Device",
     "Event",
     "Graph",
@@ -374,6 +373,7 @@ def tuning_dump(architecture: str, entries: list[_EntryFields]) -> str: ...
 def tuning_file_name(architecture: str) -> str: ...
 def tuning_folder() -> Any | None: ...
 def tuning_parse(text: str, expected: str | None = None) -> tuple[str, list[_EntryFields]]: ...
+
 @final
 class MatmulCall:
     def __new__(

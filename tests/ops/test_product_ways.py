@@ -144,7 +144,11 @@ def test_a_library_is_taken_where_ours_is_behind_and_only_when_it_is_right(archi
     gpu = archive()
     # float32 on plain lanes, fewer blocks than units, a long inner dimension.
     problem = problem_of((64, 128, 8192, 3), "f32")
-    for libraries, are_verified, expected in ((["cublaslt"], True, "cublaslt"), (["cublaslt"], False, ""), ([], True, "")):
+    for libraries, are_verified, expected in (
+        (["cublaslt"], True, "cublaslt"),
+        (["cublaslt"], False, ""),
+        ([], True, ""),
+    ):
         options = {"libraries": libraries, "are_verified": are_verified, "demand": "auto", "is_measured": False}
         choice = chosen(gpu, problem, **options)
         assert choice is not None

@@ -143,8 +143,8 @@ _MATMUL = (
     " unsigned lda, unsigned ldb, unsigned ldc, double alpha, double beta,"
     " unsigned long long stride_a, unsigned long long stride_b, unsigned long long stride_c"
 )
-# What kernels take, as HIP-C declares it, by kind, and by kind and unit where a unit takes more. The functions `kernel` of zig/src/kernels have
-# the same parameters in the same order; `kernels.py` compares their sizes with the code that Zig makes.
+# What kernels take, as HIP-C declares it, by kind, and by kind and unit where a unit takes more. The functions `kernel` of zig/src/kernels
+# have the same parameters in the same order; `kernels.py` compares their sizes with the code that Zig makes.
 PROTOTYPES = {
     "matmul": _MATMUL,
     "matmul wgmma": _MATMUL + ", unsigned batch, const void* maps",

@@ -138,6 +138,4 @@ def _kernel(architecture: str, record: dict[str, Any], prototypes: dict[str, str
     tile = record.get("tile", ())
     fields["tile"] = (tile, tile) if isinstance(tile, int) else tuple(tile)
     of_unit = prototypes.get(f"{record['kind']} {record.get('unit', '')}")
-    return ArchivedKernel(
-        architecture=architecture, parameters=of_unit or prototypes.get(record["kind"], ""), **fields
-    )
+    return ArchivedKernel(architecture=architecture, parameters=of_unit or prototypes.get(record["kind"], ""), **fields)

@@ -64,7 +64,5 @@ def matmul(
         shape = (problem.m, problem.n) if a.ndim == 2 else (problem.batch, problem.m, problem.n)
         out = device.native.empty(shape, "int32" if problem.output == "i32" else name_of(a.dtype))
     symbol = None if kernel is None else kernel.name
-    _native.MatmulCall(
-        device, problem.fields, a, b, out, bias=bias, alpha=alpha, beta=beta, way=way, kernel=symbol
-    )()
+    _native.MatmulCall(device, problem.fields, a, b, out, bias=bias, alpha=alpha, beta=beta, way=way, kernel=symbol)()
     return out

@@ -1,5 +1,7 @@
-"""The measurements of an architecture: `amdgpu-ops` keeps them, in memory and in a file of the cache folder; those that come with the package
-lie below them."""
+"""The measurements of an architecture, which `amdgpu-ops` keeps in memory and in a file of the cache folder.
+
+Those that come with the package lie below them.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,18 @@ def cache_folder() -> Path | None:
 
 
 class Database:
-    """The measurements of one architecture, read from the files anew.
+    """The measurements of one architecture.
+
+    Args:
+        architecture: For example sm_90.
+        is_fresh: They are read from the files now; otherwise they are those that choices of this process use.
 
     Attributes:
         architecture: For example sm_90.
     """
 
-    def __init__(self, architecture: str) -> None:
-        self._native = _native.TuningDatabase(check_architecture(architecture), is_fresh=True)
+    def __init__(self, architecture: str, *, is_fresh: bool = True) -> None:
+        self._native = _native.TuningDatabase(check_architecture(architecture), is_fresh=is_fresh)
         self.architecture = self._native.architecture
 
     @property
@@ -70,10 +76,7 @@ class Database:
 
 def database_of(architecture: str) -> Database:
     """The database of an architecture that choices use; read once for each cache folder."""
-    made = Database.__new__(Database)
-    made._native = _native.TuningDatabase(check_architecture(architecture))
-    made.architecture = made._native.architecture
-    return made
+    return Database(architecture, is_fresh=False)
 
 
 def export_database(architecture: str, path: str | os.PathLike[str]) -> int:
@@ -106,9 +109,9 @@ def import_database(path: str | os.PathLike[str]) -> tuple[str, int]:
         OSError: The file cannot be read, or the database cannot be written.
     """
     source = arguments.path("import_database", "path", path)
+    if source.stat().st_size > _MAX_FILE_BYTES:
+        raise InvalidArgumentError(f"{path} is not imported: it is larger than {_MAX_FILE_BYTES} bytes")
     try:
-        if source.stat().st_size > _MAX_FILE_BYTES:
-            raise InvalidArgumentError(f"it is larger than {_MAX_FILE_BYTES} bytes")
         architecture, entries = parse(source.read_text(encoding="utf-8"))
     except (InvalidArgumentError, UnicodeDecodeError) as error:
         # The sentence without the hint.
