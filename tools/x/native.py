@@ -26,6 +26,8 @@ class Piece:
     output: Path
     command: Callable[[Path], list[str]] | None
     environment: Mapping[str, str] = field(default_factory=dict)
+    # What is going on while the command is silent.
+    doing: str = ""
 
     def recipe(self) -> str:
         """The command as text, for stamps and for people."""
@@ -49,7 +51,9 @@ def zig_piece(root: Path, python: str, cache: Path) -> Piece:
     def command(draft: Path) -> list[str]:
         return zig_command(root, python, "library", str(draft))
 
-    return Piece("zig library", root / "zig" / "compile.py", (root / "zig",), output, command, zig_environment(cache))
+    doing = "compiling zig/src, optimised for each instruction set (baseline, AVX2, AVX-512, AMX)"
+    inputs = (root / "zig",)
+    return Piece("zig library", root / "zig" / "compile.py", inputs, output, command, zig_environment(cache), doing)
 
 
 def nim_piece(root: Path, cache: Path, nim: str = "nim") -> Piece:
@@ -59,7 +63,8 @@ def nim_piece(root: Path, cache: Path, nim: str = "nim") -> Piece:
     def command(draft: Path) -> list[str]:
         return [nim, "c", "--colors:off", f"--nimcache:{cache / 'nim-library'}", f"-o:{draft}", str(source)]
 
-    return Piece("nim library", source, (root / "nim" / "src",), library_folder(root) / "libagpu_neuro.so", command)
+    output, doing = library_folder(root) / "libagpu_neuro.so", "compiling nim/src to C, and the C to a library"
+    return Piece("nim library", source, (root / "nim" / "src",), output, command, doing=doing)
 
 
 def julia_piece(root: Path) -> Piece:
