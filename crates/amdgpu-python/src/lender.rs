@@ -11,7 +11,6 @@ use amdgpu_hal as hal;
 use amdgpu_hal::{DeviceKind, DevicePointer, ForkLocal};
 use pyo3::prelude::*;
 
-use crate::device::open_device;
 use crate::errors::{IntoPyResult, raise};
 
 /// `kDLCUDAManaged` of DLPack 1.1: host and device reach it at one address.
@@ -98,7 +97,7 @@ pub fn device(py: Python<'_>, name: &str) -> PyResult<Arc<dyn hal::Device>> {
     if let Some(open) = known {
         return Ok(Arc::clone(open.device()));
     }
-    let opened = py.detach(|| open_device(name)).map_err(|error| {
+    let opened = py.detach(|| OpenDevice::open(name)).map_err(|error| {
         let message = format!("the array is on {name}, which cannot be opened: {error}");
         raise(py, ErrorCode::WrongDevice, Language::Rust, &message)
     })?;
