@@ -75,6 +75,24 @@ impl OpenDevice {
         Ok(opened)
     }
 
+    /// The device as it is open in this process, or opened now, with its place in the list and the usual memory.
+    ///
+    /// # Errors
+    ///
+    /// No such device.
+    pub fn open(selector: impl Into<DeviceSelector>) -> Result<Arc<Self>> {
+        let name = registry::resolve(selector)?;
+        let listed = registry::list_devices()?;
+        // Devices that are reached by name only are numbered behind the listed ones.
+        let index = listed.iter().position(|info| info.name == name);
+        let index = index.unwrap_or(listed.len()) as u16;
+        let memory = AllocatorOptions {
+            device_index: Some(index),
+            ..AllocatorOptions::default()
+        };
+        Self::get(name, index, memory)
+    }
+
     /// A device that [`Self::get`] does not find, for tests that want one to themselves.
     ///
     /// # Errors

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array as core;
-use amdgpu_aura::{CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, Toolchain};
+use amdgpu_aura::{
+    CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, OpenDevice, Toolchain,
+};
 use amdgpu_compiler::{CompileOptions, OptimizationLevel};
 use amdgpu_hal::registry::{self, DeviceSelector};
 use amdgpu_hal::{DeviceInfo, DeviceKind, MemoryKind};
@@ -81,7 +83,7 @@ impl Device {
         let selector = parse_selector(device)?;
         amdgpu_telemetry::attach::start();
         let opened = py
-            .detach(|| core::open_device(selector))
+            .detach(|| OpenDevice::open(selector))
             .into_py_result(py)?;
         let options = ContextOptions {
             cores,

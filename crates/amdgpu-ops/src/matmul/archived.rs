@@ -329,7 +329,7 @@ mod tests {
     use crate::matmul::{Matmul, Precision};
 
     fn ops() -> Arc<DeviceOps> {
-        let device = amdgpu_array::open_device("cpu:0").unwrap();
+        let device = amdgpu_aura::OpenDevice::open("cpu:0").unwrap();
         DeviceOps::of(&device).unwrap()
     }
 
