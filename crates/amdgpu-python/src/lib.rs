@@ -24,10 +24,11 @@ mod given;
 mod graph;
 mod interrupt;
 mod kernel;
+mod layered_network;
 mod lender;
 mod libraries;
 mod math;
-mod network;
+mod network_plan;
 mod numbers;
 mod operand;
 mod ops;
@@ -35,7 +36,7 @@ mod output;
 mod plan;
 mod prepared;
 mod short_way;
-mod spiking;
+mod spiking_network;
 mod stream;
 mod telemetry;
 mod training;
@@ -61,6 +62,8 @@ mod _native {
     #[pymodule_export]
     use super::kernel::{Kernel, Launcher};
     #[pymodule_export]
+    use super::layered_network::LayeredNetwork;
+    #[pymodule_export]
     use super::libraries::{from_dlpack, julia_source_path, libraries};
     #[pymodule_export]
     use super::math::{
@@ -68,7 +71,7 @@ mod _native {
         math_is_started, math_momentum_update, math_softmax,
     };
     #[pymodule_export]
-    use super::network::Network;
+    use super::network_plan::NetworkPlan;
     #[pymodule_export]
     use super::ops::convolve::convolve;
     #[pymodule_export]
@@ -94,7 +97,7 @@ mod _native {
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]
-    use super::spiking::{SpikingBatch, SpikingNetwork, network_memory, network_plan};
+    use super::spiking_network::{SpikingBatch, SpikingNetwork, network_memory};
     #[pymodule_export]
     use super::stream::Stream;
     #[pymodule_export]
