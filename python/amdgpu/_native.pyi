@@ -21,8 +21,9 @@ __all__ = [
     "Graph",
     "Kernel",
     "Launcher",
+    "LayeredNetwork",
     "MatmulCall",
-    "Network",
+    "NetworkPlan",
     "PreparedLaunch",
     "RecordStream",
     "Recording",
@@ -84,7 +85,6 @@ __all__ = [
     "matmul_way",
     "matmul_ways",
     "network_memory",
-    "network_plan",
     "normalize",
     "normalize_gradient",
     "normalize_gradient_on_device",
@@ -739,7 +739,7 @@ class Trainer:
 
     def __new__(
         cls,
-        network: Network,
+        network: LayeredNetwork,
         loss: str | None,
         optimizer: str,
         parameters: dict[str, float],
@@ -771,28 +771,43 @@ def training_split(count: int, held_back: int, seed: int) -> tuple[npt.NDArray[n
 def training_order(count: int, seed: int, epoch: int) -> npt.NDArray[np.uint32]: ...
 
 @final
-class Network:
-    """A checked network plan with its weights."""
+class NetworkPlan:
+    """A checked plan of a layered or of a spiking network."""
 
     @staticmethod
-    def from_text(text: str, base_directory: str | os.PathLike[str] | None = None) -> Network: ...
+    def compile(text: str, base_directory: str | os.PathLike[str] | None = None) -> NetworkPlan: ...
     @staticmethod
-    def from_plan(
-        plan_json: str,
-        text: str,
-        base_directory: str | os.PathLike[str] | None = None,
-        arrays: Mapping[str, npt.NDArray[np.float64]] | None = None,
-    ) -> Network: ...
-    @staticmethod
-    def from_config(config_json: str) -> Network: ...
+    def from_json(json: str) -> NetworkPlan: ...
+    @property
+    def is_spiking(self) -> bool: ...
     @property
     def name(self) -> str: ...
     @property
-    def plan_json(self) -> str: ...
+    def seed(self) -> int: ...
     @property
-    def text(self) -> str: ...
+    def json(self) -> str: ...
     @property
-    def warnings(self) -> list[str]: ...
+    def warnings(self) -> list[tuple[int, int, str, str]]: ...
+    def with_seed(self, seed: int) -> NetworkPlan: ...
+    def with_spikes(
+        self, source: str, times: npt.NDArray[np.float64], indices: npt.NDArray[np.int64], what: str
+    ) -> NetworkPlan: ...
+
+@final
+class LayeredNetwork:
+    """A layered network with its weights and biases."""
+
+    def __new__(
+        cls,
+        plan: NetworkPlan,
+        *,
+        base_directory: str | os.PathLike[str] | None = None,
+        arrays: Mapping[str, npt.NDArray[np.float64]] | None = None,
+    ) -> LayeredNetwork: ...
+    @staticmethod
+    def from_config(config_json: str) -> tuple[LayeredNetwork, NetworkPlan, str]: ...
+    @property
+    def plan(self) -> NetworkPlan: ...
     @property
     def input_size(self) -> int: ...
     @property
@@ -818,9 +833,8 @@ class Network:
     def forward(self, x: Any, backend: str) -> npt.NDArray[np.float32]: ...
     def hebbian_step(self, x: Any, backend: str) -> npt.NDArray[np.float32]: ...
 
-def network_plan(text: str) -> tuple[str, bool]: ...
 def network_memory(
-    plan_json: str,
+    plan: NetworkPlan,
     device: Device,
     *,
     base_directory: str | os.PathLike[str] | None = None,
@@ -829,11 +843,11 @@ def network_memory(
 
 @final
 class SpikingBatch:
-    """Networks of one plan but for seeds and listed spikes, stepped by the same launches."""
+    """Networks whose plans differ in seeds and listed spikes only, stepped by the same launches."""
 
     def __new__(
         cls,
-        plans: Sequence[str],
+        plans: Sequence[NetworkPlan],
         device: Device,
         *,
         base_directory: str | os.PathLike[str] | None = None,
@@ -851,12 +865,11 @@ class SpikingNetwork:
 
     def __new__(
         cls,
-        plan_json: str,
+        plan: NetworkPlan,
         device: Device,
         *,
         base_directory: str | os.PathLike[str] | None = None,
         arrays: Mapping[str, npt.NDArray[np.float64]] | None = None,
-        seed: int | None = None,
         threads: int | None = None,
         by_launches: bool = False,
     ) -> SpikingNetwork: ...

@@ -90,15 +90,15 @@ _table: list[Implementation] = [
         )
         for kind in ("cuda", "hip", "null")
     ),
-    Implementation("dense_forward", "neuromorphic", "cpu", "zig", "matrix", "amdgpu.network:forward_matrix", 2),
+    Implementation("dense_forward", "neuromorphic", "cpu", "zig", "matrix", "amdgpu.layered_network:forward_matrix", 2),
     *(
         Implementation(
             "dense_forward", "neuromorphic", kind, "rust", "matrix", "amdgpu.device_network:forward", takes_device=True
         )
         for kind in ("cuda", "hip")
     ),
-    Implementation("dense_forward", "neuromorphic", "cpu", "julia", "julia", "amdgpu.network:forward_julia", 1),
-    Implementation("dense_forward", "neuromorphic", "cpu", "nim", "nim", "amdgpu.network:forward_nim"),
+    Implementation("dense_forward", "neuromorphic", "cpu", "julia", "julia", "amdgpu.layered_network:forward_julia", 1),
+    Implementation("dense_forward", "neuromorphic", "cpu", "nim", "nim", "amdgpu.layered_network:forward_nim"),
     Implementation("kernel", "aura", "cpu", "rust", "aura", "amdgpu.kernel:launch"),
     Implementation("kernel", "aura", "cuda", "rust", "aura", "amdgpu.kernel:launch"),
     Implementation("kernel", "aura", "hip", "rust", "aura", "amdgpu.kernel:launch"),

@@ -26,7 +26,7 @@ def device() -> _native.Device:
 
 
 def build(plan: dict[str, Any], device: _native.Device, **options: Any) -> _native.SpikingNetwork:
-    return _native.SpikingNetwork(plans.text(plan), device, **options)
+    return _native.SpikingNetwork(plans.native(plan), device, **options)
 
 
 def delayed(storage: str = "csr16", size: dict[str, Any] = SMALL, **fields: Any) -> dict[str, Any]:
@@ -137,9 +137,9 @@ def test_rows_beyond_16_bits_are_the_same_in_every_storage(device: _native.Devic
     for storage in ("csr16", "gap_coded", "procedural"):
         for threads in (1, 3):
             found = outcome(build(wide(storage), device, threads=threads), 120)
-            # The quantum of procedural synapses is that of a bound, not of a count: rows differ in their unit.
+            # The fixed-point unit of procedural synapses is that of a bound, not of a count: rows differ in their unit.
             assert same(found, wanted) or (storage == "procedural" and found[0] == wanted[0]), storage
-    estimate = json.loads(_native.network_memory(plans.text(wide("auto")), device))
+    estimate = json.loads(_native.network_memory(plans.native(wide("auto")), device))
     assert estimate["projections"][0]["storage"] == "csr16"
 
 
@@ -187,8 +187,9 @@ record v(cells[0 ..< 3], every: 20.ms)
 """
 
 
-def stepwise(**changes: Any) -> str:
-    return json.dumps(json.loads(_native.network_plan(STEPWISE)[0]) | changes)
+def stepwise(seed: int | None = None) -> _native.NetworkPlan:
+    plan = _native.NetworkPlan.compile(STEPWISE)
+    return plan if seed is None else plan.with_seed(seed)
 
 
 def test_steps_that_kernels_take_the_number_of_are_replayed(device: _native.Device) -> None:
@@ -196,7 +197,7 @@ def test_steps_that_kernels_take_the_number_of_are_replayed(device: _native.Devi
     by_threads = _native.SpikingNetwork(stepwise(), device, threads=2)
     assert any(
         argument["role"] == "step"
-        for kernel in json.loads(stepwise())["spiking"]["kernels"]
+        for kernel in json.loads(stepwise().json)["spiking"]["kernels"]
         for argument in kernel["arguments"]
     )
     for steps in (7, 300, 93):
@@ -209,14 +210,10 @@ def test_steps_that_kernels_take_the_number_of_are_replayed(device: _native.Devi
 
 def test_members_of_a_batch_by_the_same_launches_have_the_spikes_that_they_have_alone(device: _native.Device) -> None:
     members = [stepwise(seed=seed) for seed in (3, 1, 4)]
-    plan = json.loads(members[0])
-    for source in plan["spiking"]["sources"]:
-        if source["name"] == "given":
-            source |= {"times_seconds": [0.004, 0.004, 0.011], "indices": [3, 1, 2]}
-    members.append(json.dumps(plan))
+    members.append(members[0].with_spikes("given", np.array([0.004, 0.004, 0.011]), np.array([3, 1, 2]), "test"))
     batch = _native.SpikingBatch(members, device)
     told: list[int] = []
-    alone = [_native.SpikingNetwork(text, device, threads=1) for text in members]
+    alone = [_native.SpikingNetwork(plan, device, threads=1) for plan in members]
     for seconds in (0.03, 0.004):
         found = batch.run(seconds, lambda done, total, spikes: told.append(done))
         for one, network in zip(found, alone, strict=True):
@@ -231,7 +228,7 @@ def test_members_of_a_batch_by_the_same_launches_have_the_spikes_that_they_have_
 
 def test_members_of_a_batch_have_one_plan(device: _native.Device) -> None:
     with pytest.raises(InvalidArgumentError, match="member 1 of the batch has another plan"):
-        _native.SpikingBatch([stepwise(), plans.text(plans.cuba(**SMALL))], device)
+        _native.SpikingBatch([stepwise(), plans.native(plans.cuba(**SMALL))], device)
     with pytest.raises(InvalidArgumentError, match="at least one member"):
         _native.SpikingBatch([], device)
 
@@ -393,5 +390,5 @@ def test_weights_that_grow_add_all_of_it_until_they_stop_the_network_by_name() -
     with pytest.raises(InvalidArgumentError, match="cannot go on"):
         network.run(0.001)
     # What was added never turned negative, as it would have by wrapping around.
-    state = network.spiking_part.native.export_state()[1]
+    state = network._engine.export_state()[1]
     assert (state["state.cell.v"] > 0).all()

@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0x2057bd9bd268f927;
+pub const abi_hash: u64 = 0xe46b798de6a9fec7;
 
 pub const Status = i32;
 

@@ -1,17 +1,17 @@
 //! network.h: layered networks.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;
 use amdgpu_neuro::backend::preferred;
-use amdgpu_neuro::{BuildOptions, Network};
+use amdgpu_neuro::{BuildOptions, LayeredNetwork, NetworkPlan};
 
 use crate::borrowed::{Described, Items, ItemsOut, Options, Out, Text, Versioned, fixed_text};
 use crate::handles::{self, Handle, Object};
 use crate::status::{Answer, Failure, Status, answer};
 
-pub struct NetworkObject(Network);
+pub struct NetworkObject(LayeredNetwork);
 
 impl Object for NetworkObject {
     const KIND: u8 = 8;
@@ -35,8 +35,14 @@ unsafe impl Versioned for NetworkOptions {
 }
 
 impl NetworkOptions {
-    pub fn seed(&self) -> Option<u64> {
-        (self.has_seed != 0).then_some(self.seed)
+    /// The plan of a text, with the seed of these options where they have one.
+    pub fn plan(&self, text: &str, base_directory: &Path) -> Answer<NetworkPlan> {
+        let plan = NetworkPlan::compile(text, base_directory)?;
+        Ok(if self.has_seed != 0 {
+            plan.with_seed(self.seed)
+        } else {
+            plan
+        })
     }
 
     pub fn base_directory(&self) -> Answer<PathBuf> {
@@ -77,11 +83,11 @@ pub extern "C" fn agpu_network_build(
         let options = options.read()?;
         crate::prepare();
         let build = BuildOptions {
-            seed: options.seed(),
             base_directory: options.base_directory()?,
             ..BuildOptions::default()
         };
-        let network = Network::from_text_with(text, &build)?;
+        let plan = options.plan(text, &build.base_directory)?;
+        let network = LayeredNetwork::build(&plan, &build)?;
         place.write(handles::insert(Arc::new(NetworkObject(network))));
         Ok(())
     })

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;
 use amdgpu_hal::attention;
-use amdgpu_neuro::compile_text;
 use amdgpu_neuro::spiking::{RunResult, SpikingNetwork, SpikingOptions};
 
 use crate::borrowed::{Described, Items, ItemsOut, Options, Out, Text, Versioned, fixed_text};
@@ -95,12 +94,11 @@ pub extern "C" fn agpu_spiking_build(
         let text = text.required("text")?;
         let given = options.read()?;
         let options = SpikingOptions {
-            seed: given.seed(),
             base_directory: given.base_directory()?,
             threads: (given.threads > 0).then_some(given.threads as usize),
             ..SpikingOptions::default()
         };
-        let plan = compile_text(text)?;
+        let plan = given.plan(text, &options.base_directory)?;
         let network =
             SpikingNetwork::build(&plan, &device.context, toolchain::of_process(), &options)?;
         place.write(handles::insert(Arc::new(SpikingObject {

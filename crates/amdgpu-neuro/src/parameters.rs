@@ -1,4 +1,5 @@
-//! The numbers of a built network: one stacked weight matrix and one bias for each layer that has inputs.
+//! Weights and biases of a layered network: one weight matrix, with the rows of all sources of a layer, and one bias for each layer that has
+//! inputs.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::finite;
 use crate::initial::{self, bias_object, weight_object};
 use crate::philox::Stream;
-use crate::plan::NetworkPlan;
+use crate::plan::LayeredNetworkPlan;
 
 /// Where the weights of a connection lie: rows of its target's stacked matrix.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,7 @@ pub(crate) struct Parameters {
 }
 
 impl Layout {
-    pub(crate) fn of(plan: &NetworkPlan) -> Result<Self> {
+    pub(crate) fn of(plan: &LayeredNetworkPlan) -> Result<Self> {
         let mut inputs = vec![LayerInputs::default(); plan.layers.len()];
         let mut ranges = Vec::with_capacity(plan.connections.len());
         let index_of = plan.layer_indices();
@@ -100,7 +101,7 @@ pub(crate) fn weight_name(connection: &str) -> String {
 
 impl Parameters {
     pub(crate) fn initial(
-        plan: &NetworkPlan,
+        plan: &LayeredNetworkPlan,
         layout: &Layout,
         base_directory: &Path,
     ) -> Result<Self> {
@@ -146,36 +147,6 @@ impl Parameters {
             biases,
             thresholds: vec![None; plan.connections.len()],
         })
-    }
-
-    /// As many zeros, for gradients and what optimizers keep.
-    pub(crate) fn zeros_like(&self) -> Result<Self> {
-        let like = |values: &Vec<f32>| zeros(values.len(), || "gradients".to_owned());
-        Ok(Self {
-            weights: self.weights.iter().map(like).collect::<Result<_>>()?,
-            biases: self
-                .biases
-                .iter()
-                .map(|bias| bias.as_ref().map(like).transpose())
-                .collect::<Result<_>>()?,
-            thresholds: Vec::new(),
-        })
-    }
-
-    /// Every matrix and vector that is there, in the order of the layers: weights, then bias.
-    pub(crate) fn tensors(&self) -> impl Iterator<Item = &Vec<f32>> {
-        self.weights
-            .iter()
-            .zip(&self.biases)
-            .flat_map(|(weight, bias)| std::iter::once(weight).chain(bias))
-    }
-
-    /// As [`Parameters::tensors`].
-    pub(crate) fn tensors_mut(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
-        self.weights
-            .iter_mut()
-            .zip(&mut self.biases)
-            .flat_map(|(weight, bias)| std::iter::once(weight).chain(bias))
     }
 
     pub(crate) fn weight(&self, range: WeightRange) -> &[f32] {

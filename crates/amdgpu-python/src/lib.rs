@@ -27,16 +27,17 @@ mod graph;
 mod interrupt;
 mod kernel;
 mod late_binding;
+mod layered_network;
 mod libraries;
 mod math;
-mod network;
+mod network_plan;
 mod numbers;
 mod operand;
 mod ops;
 mod output;
 mod prepared;
 mod short_way;
-mod spiking;
+mod spiking_network;
 mod stream;
 mod telemetry;
 mod training;
@@ -64,6 +65,8 @@ mod _native {
     #[pymodule_export]
     use super::kernel::{Kernel, Launcher};
     #[pymodule_export]
+    use super::layered_network::LayeredNetwork;
+    #[pymodule_export]
     use super::libraries::{from_dlpack, julia_source_path, libraries};
     #[pymodule_export]
     use super::math::{
@@ -71,7 +74,7 @@ mod _native {
         math_is_started, math_matmul_address, math_momentum_update, math_softmax,
     };
     #[pymodule_export]
-    use super::network::Network;
+    use super::network_plan::NetworkPlan;
     #[pymodule_export]
     use super::ops::convolve::{convolve, convolve_on_device};
     #[pymodule_export]
@@ -101,7 +104,7 @@ mod _native {
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]
-    use super::spiking::{SpikingBatch, SpikingNetwork, network_memory, network_plan};
+    use super::spiking_network::{SpikingBatch, SpikingNetwork, network_memory};
     #[pymodule_export]
     use super::stream::Stream;
     #[pymodule_export]

@@ -30,11 +30,11 @@ _NEUROMORPHIC = Body(
 )
 
 
-def forward(network: _native.Network, x: Any, *, device: AMDGPUDevice) -> Any:
-    """What `Network.forward` computes, on a device.
+def forward(network: _native.LayeredNetwork, x: Any, *, device: AMDGPUDevice) -> Any:
+    """What `LayeredNetwork.forward` computes, on a device.
 
     Raises:
-        As `Network.forward`.
+        As `LayeredNetwork.forward`.
     """
     start_ns = time.perf_counter_ns()
     is_there = isinstance(x, _native.Array) and x.device == device.name

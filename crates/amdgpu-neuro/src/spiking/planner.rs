@@ -1,4 +1,4 @@
-//! How much memory a network takes, before any of it is allocated, and how its synapses are kept.
+//! Chooses the storage of synapses and predicts the memory of a network before any of it is allocated.
 
 use amdgpu_memory::readable;
 use serde::Serialize;
@@ -83,7 +83,7 @@ pub(crate) fn connector(plan: &SpikingNetworkPlan, number: usize) -> Connector {
         allow_multapses: projection.allow_multapses,
         seed: plan.seed,
         projection: number,
-        gaps: std::sync::OnceLock::new(),
+        skip: std::sync::OnceLock::new(),
         space: Space::of(&plan.spiking, projection).map(std::sync::Arc::new),
     }
 }
@@ -133,12 +133,12 @@ fn alternatives(
     let starts = 8 * (sources + 1);
     let density = synapses as f64 / (sources as f64 * targets as f64);
     let long_gap = (1.0 - density.min(1.0)).powi(i32::from(LONG_GAP));
-    let gaps = (synapses as f64 / (1.0 - long_gap).max(f64::MIN_POSITIVE)) as u64;
+    let skip = (synapses as f64 / (1.0 - long_gap).max(f64::MIN_POSITIVE)) as u64;
     let is_by_rule = values == 0 && connector.is_by_row();
     if is_gpu {
         let mut kinds = vec![(StorageKind::Csr32, starts + 4 * synapses + values)];
         if values == 0 {
-            kinds.push((StorageKind::GapCoded, starts + gaps));
+            kinds.push((StorageKind::GapCoded, starts + skip));
         }
         if is_by_rule && connector.gap_table().is_some() {
             kinds.push((StorageKind::Procedural, 0));
@@ -164,7 +164,7 @@ fn alternatives(
         (StorageKind::Csr32, starts + 4 * synapses + plain),
         (StorageKind::Csr16, starts + cuts + 2 * synapses + plain),
     ];
-    kinds.push((StorageKind::GapCoded, 2 * starts + gaps + values));
+    kinds.push((StorageKind::GapCoded, 2 * starts + skip + values));
     if !repeats {
         let words = sources * targets.div_ceil(64);
         kinds.push((StorageKind::BitMask, starts + 8 * words + values));

@@ -1,4 +1,4 @@
-//! What a run keeps: spikes, states, counts and the hash that two equal runs share.
+//! Records a run: spikes, states, counts, and a hash that is equal for equal runs.
 
 use amdgpu_memory::readable;
 

@@ -1,10 +1,10 @@
-//! What acts on neurons without being simulated: sources that spike, and drives.
+//! Sources and drives: what acts on neurons without being simulated as neurons.
 
 use std::ops::Range;
 use std::path::Path;
 
-use super::objects::Object;
 use super::projection::Target;
+use super::rng_streams::RngStream;
 use super::values::{self, Fans};
 use crate::error::{Error, Result};
 use crate::philox::lanes::{WORDS, Width};
@@ -26,7 +26,7 @@ const LINEAR_ENTRIES: usize = 64;
 #[derive(Debug)]
 pub(crate) enum Source {
     Poisson {
-        object: Object,
+        object: RngStream,
         seed: u64,
         chances: Chances,
     },
@@ -75,7 +75,7 @@ impl Source {
                 } else {
                     let rates = values::draw(
                         rate_hz,
-                        Object::Rate(number),
+                        RngStream::Rate(number),
                         plan.seed,
                         Fans(1.0, 1.0),
                         *size,
@@ -88,7 +88,7 @@ impl Source {
                     Chances::Each(chances.collect::<Result<_>>()?)
                 };
                 Ok(Self::Poisson {
-                    object: Object::SourceSpikes(number),
+                    object: RngStream::SourceSpikes(number),
                     seed: plan.seed,
                     chances,
                 })
@@ -173,9 +173,9 @@ pub(crate) struct PoissonDrive {
     pub target: Target,
     pub input: usize,
     pub weight: f64,
-    /// In quanta; known when the input has its quantum.
-    pub quanta: i32,
-    object: Object,
+    /// In units; known when the input has its unit.
+    pub units: i32,
+    object: RngStream,
     seed: u64,
     /// `k` events happen when a random word is at least entry `k - 1` and below entry `k`.
     table: Vec<u32>,
@@ -213,8 +213,8 @@ impl PoissonDrive {
             target,
             input,
             weight: *weight,
-            quanta: 0,
-            object: Object::Drive(number),
+            units: 0,
+            object: RngStream::Drive(number),
             seed: plan.seed,
             table: table_of(mean),
         }))
@@ -224,7 +224,7 @@ impl PoissonDrive {
         &self.table
     }
 
-    pub const fn object(&self) -> Object {
+    pub const fn object(&self) -> RngStream {
         self.object
     }
 
@@ -266,7 +266,7 @@ impl PoissonDrive {
                 std::slice::from_raw_parts_mut(row.wrapping_add(first + index), words.len())
             };
             for (sum, count) in row.iter_mut().zip(counts) {
-                *sum = sum.wrapping_add((count as i32).wrapping_mul(self.quanta));
+                *sum = sum.wrapping_add((count as i32).wrapping_mul(self.units));
             }
         });
     }
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn any_split_of_a_source_spikes_alike() {
         let source = Source::Poisson {
-            object: Object::SourceSpikes(0),
+            object: RngStream::SourceSpikes(0),
             seed: 5,
             chances: Chances::Uniform(1 << 30),
         };

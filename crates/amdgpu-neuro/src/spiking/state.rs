@@ -1,4 +1,4 @@
-//! The state of a network as named arrays: what a checkpoint holds. A network that gets them back goes on with the same bits.
+//! The state of a network as named arrays, for checkpoints. A network that restores them continues with the same bits.
 
 use super::memory::{DeviceArray, Element};
 use super::network::{Inner, SpikingNetwork};

@@ -1,4 +1,4 @@
-//! How the synapses of a projection without variables are kept, and their delivery into rows of fixed-point numbers.
+//! Storage formats for the synapses of a projection without variables, and delivery of spikes into rows of fixed-point numbers.
 //!
 //! Every kind holds the same synapses in the same order, so that results do not depend on the choice: sources ascending, targets ascending.
 
@@ -12,7 +12,7 @@ use crate::plan::spiking::StorageKind;
 pub(crate) const LONG_GAP: u8 = u8::MAX;
 /// Targets that 16-bit indices tell apart: rows of more are cut into blocks of as many.
 pub(crate) const SHORT_BLOCK: usize = 1 << 16;
-/// Targets of a row that are asked for ahead: the processor itself notices what follows.
+/// Targets of a row that are asked for ahead: the processor itself publisher what follows.
 const PREFETCHED_TARGETS: usize = 128;
 
 /// Who is connected with whom.
@@ -28,11 +28,11 @@ pub(crate) enum Targets {
         starts: Vec<u64>,
         columns: Vec<u32>,
     },
-    /// Distances to the target before in bytes, long ones in several. `bytes_at` is where a row begins in `gaps`.
-    Gaps {
+    /// Distances to the target before in bytes, long ones in several. `bytes_at` is where a row begins in `skip`.
+    GeometricSkip {
         starts: Vec<u64>,
         bytes_at: Vec<u64>,
-        gaps: Vec<u8>,
+        skip: Vec<u8>,
     },
     /// One bit for each pair.
     Bits {
@@ -110,7 +110,7 @@ impl ShortRows {
     }
 }
 
-/// Weights in quanta of the input.
+/// Weights in units of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Weights {
     Uniform(i32),
@@ -229,7 +229,7 @@ impl Targets {
         match self {
             Self::Short(ShortRows { starts, .. })
             | Self::Long { starts, .. }
-            | Self::Gaps { starts, .. }
+            | Self::GeometricSkip { starts, .. }
             | Self::Bits { starts, .. } => starts[source] as usize,
             Self::Dense {
                 targets,
@@ -266,10 +266,10 @@ impl Targets {
                     }
                 }
             }
-            Self::Gaps { bytes_at, gaps, .. } => {
+            Self::GeometricSkip { bytes_at, skip, .. } => {
                 let mut number = start;
                 let mut target = 0_u32;
-                for byte in &gaps[bytes_at[source] as usize..bytes_at[source + 1] as usize] {
+                for byte in &skip[bytes_at[source] as usize..bytes_at[source + 1] as usize] {
                     target += u32::from(*byte);
                     if *byte == LONG_GAP {
                         continue;
@@ -314,24 +314,24 @@ impl Targets {
 }
 
 fn gaps_of(rows: Rows) -> Targets {
-    let mut gaps = Vec::with_capacity(rows.columns.len());
+    let mut skip = Vec::with_capacity(rows.columns.len());
     let mut bytes_at = Vec::with_capacity(rows.starts.len());
     for source in 0..rows.starts.len() - 1 {
-        bytes_at.push(gaps.len() as u64);
+        bytes_at.push(skip.len() as u64);
         let mut before = 0;
         for column in rows.row(source) {
             let gap = column - before;
             let long = gap / u32::from(LONG_GAP);
-            gaps.extend(std::iter::repeat_n(LONG_GAP, long as usize));
-            gaps.push((gap - long * u32::from(LONG_GAP)) as u8);
+            skip.extend(std::iter::repeat_n(LONG_GAP, long as usize));
+            skip.push((gap - long * u32::from(LONG_GAP)) as u8);
             before = *column;
         }
     }
-    bytes_at.push(gaps.len() as u64);
-    Targets::Gaps {
+    bytes_at.push(skip.len() as u64);
+    Targets::GeometricSkip {
         starts: rows.starts,
         bytes_at,
-        gaps,
+        skip,
     }
 }
 
@@ -392,7 +392,7 @@ impl Synapses {
 /// `target` is a neuron of the row.
 #[inline]
 unsafe fn add(row: *mut i32, target: u32, weight: i32) {
-    // SAFETY: as the caller promises. Sums cannot leave the range: the quantum was chosen for their largest possible value.
+    // SAFETY: as the caller promises. Sums cannot leave the range: the unit was chosen for their largest possible value.
     unsafe {
         let place = row.add(target as usize);
         *place = (*place).wrapping_add(weight);
@@ -458,7 +458,7 @@ mod tests {
     fn every_storage_holds_the_same_synapses_in_the_same_order() {
         for pattern in [
             PatternPlan::Probability { probability: 0.2 },
-            // Gaps beyond one byte.
+            // GeometricSkip beyond one byte.
             PatternPlan::Probability { probability: 0.002 },
             PatternPlan::AllToAll {},
         ] {

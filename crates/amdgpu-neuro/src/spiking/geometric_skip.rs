@@ -1,5 +1,5 @@
-//! Distances between the synapses of a row whose pairs are connected independently: geometric numbers, made from random words by comparing
-//! integers alone, so that every device draws the same.
+//! Geometric skip: when all pairs of a row are connected with the same probability, the distance to the next synapse is a geometric random
+//! number. It is drawn from a random word by comparing integers alone, so that every device draws the same.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ const WORDS: f64 = 4_294_967_296.0;
 
 /// How a distance is drawn.
 #[derive(Clone)]
-pub(crate) enum Gaps {
+pub(crate) enum GeometricSkip {
     /// A distance is at least `g` where the word is below entry `g - 1`; entries descend.
     Table {
         thresholds: Arc<[u32]>,
@@ -22,7 +22,7 @@ pub(crate) enum Gaps {
     Logarithm(f64),
 }
 
-impl fmt::Debug for Gaps {
+impl fmt::Debug for GeometricSkip {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Table { thresholds, .. } => write!(formatter, "Table({})", thresholds.len()),
@@ -31,7 +31,7 @@ impl fmt::Debug for Gaps {
     }
 }
 
-impl Gaps {
+impl GeometricSkip {
     /// For a probability above 0 and below 1.
     pub fn new(probability: f64) -> Self {
         let logarithm = (1.0 - probability).ln();
@@ -105,10 +105,10 @@ mod tests {
     #[test]
     fn distances_have_the_cumulative_distribution_of_independent_trials() {
         for probability in [0.9_f64, 0.5, 0.1, 0.02, 1e-3, 3e-5, 1e-7] {
-            let gaps = Gaps::new(probability);
+            let skip = GeometricSkip::new(probability);
             for part in 0..200_u32 {
                 let word = part * 21_474_836 + 17;
-                let gap = gaps.of(word) as f64;
+                let gap = skip.of(word) as f64;
                 // P(gap >= g) = (1 - p)^g: the word is below that of its own gap and not of the next.
                 let below = |g: f64| WORDS * (g * (1.0 - probability).ln()).exp();
                 assert!(f64::from(word) < below(gap) + 1.0, "{probability} {word}");
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn probabilities_that_vanish_beside_one_have_distances_that_no_row_reaches() {
         for probability in [1e-17, 1e-40, f64::MIN_POSITIVE] {
-            let gaps = Gaps::new(probability);
+            let gaps = GeometricSkip::new(probability);
             for word in [0, 1, 1 << 31] {
                 assert!(gaps.of(word) > u64::from(u32::MAX), "{probability} {word}");
             }
@@ -133,12 +133,12 @@ mod tests {
     #[test]
     fn the_smallest_and_largest_words_have_a_distance() {
         for probability in [0.999, 0.5, 1e-4] {
-            let gaps = Gaps::new(probability);
-            let Gaps::Table { thresholds, .. } = &gaps else {
+            let skip = GeometricSkip::new(probability);
+            let GeometricSkip::Table { thresholds, .. } = &skip else {
                 panic!("a table for {probability}");
             };
-            assert_eq!(gaps.of(0), thresholds.len() as u64);
-            assert_eq!(gaps.of(u32::MAX), 0);
+            assert_eq!(skip.of(0), thresholds.len() as u64);
+            assert_eq!(skip.of(u32::MAX), 0);
             assert!(thresholds.windows(2).all(|pair| pair[0] >= pair[1]));
         }
     }

@@ -1,10 +1,10 @@
-//! Fixed-point numbers of inputs: sums of integers are the same in any order, on any number of threads, on any device.
+//! Fixed-point numbers for the inputs of neurons: sums of integers are the same in any order, on any number of threads, on any device.
 
 use crate::error::{Error, Result};
 
-/// What 1 in the rows of an input is worth: 2 to this power.
+/// The fixed-point unit of an input: the value of 1 in its rows, 2 to this power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Quantum {
+pub(crate) struct FixedPointUnit {
     pub exponent: i32,
 }
 
@@ -16,13 +16,13 @@ const WIDE_FRACTION_BITS: f64 = 34.0;
 /// Quanta that a sum of 64 bits holds, with room for the roundings of its terms.
 const WIDE_SUM: f64 = (1_u64 << 62) as f64;
 
-impl Quantum {
-    /// The smallest quantum with which no sum of `terms` numbers, whose absolute values sum up to `bound`, leaves 32 bits.
+impl FixedPointUnit {
+    /// The smallest unit for which no sum of `terms` numbers, whose absolute values sum up to `bound`, leaves 32 bits.
     pub fn for_sums(bound: f64, terms: u64, what: &str) -> Result<Self> {
         if bound == 0.0 {
             return Ok(Self { exponent: 0 });
         }
-        // Each rounded number may be half a quantum larger than the number itself.
+        // Each rounded number may be half a unit larger than the number itself.
         let largest = f64::from(i32::MAX) - 1.0 - terms as f64 / 2.0;
         let exponent = (bound / largest.max(1.0)).log2().ceil();
         if !exponent.is_finite() || exponent > f64::from(*EXPONENTS.end()) || largest < 1.0 {
@@ -48,7 +48,7 @@ impl Quantum {
         })
     }
 
-    /// The most quanta that each of `terms` amounts of a sum of 64 bits may have.
+    /// The most units that each of `terms` amounts of a sum of 64 bits may have.
     pub fn most_wide(terms: u64) -> f64 {
         f64::from((WIDE_SUM / terms.max(1) as f64) as f32).min(WIDE_SUM)
     }
@@ -57,7 +57,7 @@ impl Quantum {
         2.0_f64.powi(self.exponent)
     }
 
-    /// The largest float32 of quanta that an amount has room for.
+    /// The largest float32 of units that an amount has room for.
     pub fn most(self, amount: f64) -> f64 {
         let exact = amount / self.value();
         let nearest = exact as f32;
@@ -67,8 +67,8 @@ impl Quantum {
         f64::from(nearest)
     }
 
-    /// A weight in quanta, rounded to the nearest, halves to even.
-    pub fn quanta(self, weight: f64) -> i32 {
+    /// A weight in units, rounded to the nearest, halves to even.
+    pub fn units(self, weight: f64) -> i32 {
         (weight / self.value()).round_ties_even() as i32
     }
 }
@@ -86,15 +86,15 @@ mod tests {
             (3.0, 1_000_000),
             (1e9, 7),
         ] {
-            let quantum = Quantum::for_sums(weight * terms as f64, terms, "v").unwrap();
-            let sum = i64::from(quantum.quanta(weight)) * terms as i64;
+            let unit = FixedPointUnit::for_sums(weight * terms as f64, terms, "v").unwrap();
+            let sum = i64::from(unit.units(weight)) * terms as i64;
             assert!(sum <= i64::from(i32::MAX), "{sum}");
             assert!(
                 sum * 2 + 2 * terms as i64 > i64::from(i32::MAX) / 2,
                 "{sum}"
             );
         }
-        assert_eq!(Quantum::for_sums(0.0, 0, "v").unwrap().exponent, 0);
-        assert!(Quantum::for_sums(f64::MAX, 2, "v").is_err());
+        assert_eq!(FixedPointUnit::for_sums(0.0, 0, "v").unwrap().exponent, 0);
+        assert!(FixedPointUnit::for_sums(f64::MAX, 2, "v").is_err());
     }
 }

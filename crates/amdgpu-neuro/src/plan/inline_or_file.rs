@@ -1,48 +1,48 @@
-//! Lists of a plan: written there, or taken from a file or an array when the network is built.
+//! Lists of a plan: their values stand in the plan, or are read from a file or an array when the network is built.
 
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::given::Origin;
+use crate::external_inputs::Origin;
 
-/// A list.
+/// A list whose values stand in the plan, or come from elsewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, bound = "T: Serialize + DeserializeOwned")]
-pub enum Listed<T> {
-    Values(#[serde(with = "shared")] Arc<Vec<T>>),
-    Given(Box<Given>),
+pub enum InlineOrFile<T> {
+    Inline(#[serde(with = "shared")] Arc<Vec<T>>),
+    External(Box<ExternalList>),
 }
 
 /// Values that do not stand in the plan: all of an array, or one column of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Given {
+pub struct ExternalList {
     #[serde(flatten)]
     pub origin: Origin,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
 }
 
-impl<T> Listed<T> {
+impl<T> InlineOrFile<T> {
     #[must_use]
     pub fn new(values: Vec<T>) -> Self {
-        Self::Values(Arc::new(values))
+        Self::Inline(Arc::new(values))
     }
 
     /// The values; none before they were taken from where they are.
     #[must_use]
     pub fn values(&self) -> &[T] {
         match self {
-            Self::Values(values) => values,
-            Self::Given(_) => &[],
+            Self::Inline(values) => values,
+            Self::External(_) => &[],
         }
     }
 
     /// Whether the values are there.
     #[must_use]
     pub const fn is_there(&self) -> bool {
-        matches!(self, Self::Values(_))
+        matches!(self, Self::Inline(_))
     }
 }
 

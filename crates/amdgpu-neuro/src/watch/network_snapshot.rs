@@ -1,4 +1,4 @@
-//! The board of one network: what it says about itself.
+//! The state of one network that watchers see: rates, a raster of spikes, a sample of the weights, a learning curve.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::RasterSample;
 use super::raster::Spike;
 
-/// Spikes on a board: a few seconds of a raster.
+/// Spikes in a snapshot: a few seconds of a raster.
 const MAX_SPIKES: usize = 8192;
 /// Points of a learning curve; the newest stay.
 const MAX_EPOCHS: usize = 1024;
@@ -115,7 +115,7 @@ struct State {
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub(crate) struct NetworkSnapshot {
     name: String,
     kind: &'static str,
     device: String,
@@ -125,19 +125,19 @@ pub(crate) struct Board {
     last_weights_ns: AtomicU64,
 }
 
-/// What a stretch of a run did.
-pub(crate) struct Stretch<'a> {
+/// What a network did during a part of a run.
+pub(crate) struct RunInterval<'a> {
     /// Of the network, since it was built.
     pub steps: u64,
     pub time_seconds: f64,
     pub realtime_factor: f64,
-    /// Model time of the stretch.
+    /// Model time of the interval.
     pub seconds: f64,
     /// Spikes of each population in it.
     pub spikes: &'a [u64],
 }
 
-impl Board {
+impl NetworkSnapshot {
     pub fn new(
         name: &str,
         kind: &'static str,
@@ -183,21 +183,21 @@ impl Board {
         self.lock().weights = sample;
     }
 
-    /// A stretch of a run is over.
-    pub fn ran(&self, stretch: &Stretch<'_>, raster: &mut RasterSample) {
+    /// A interval of a run is over.
+    pub fn ran(&self, interval: &RunInterval<'_>, raster: &mut RasterSample) {
         self.last_change_ns.store(now_ns(), Ordering::Relaxed);
         let shown = raster.shown();
         let (spikes, left_out) = raster.drain();
         let mut state = self.lock();
         let state = &mut *state;
-        state.steps = stretch.steps;
-        state.time_seconds = Some(stretch.time_seconds);
-        state.realtime_factor = Some(stretch.realtime_factor);
+        state.steps = interval.steps;
+        state.time_seconds = Some(interval.time_seconds);
+        state.realtime_factor = Some(interval.realtime_factor);
         state.shown = shown;
         state.left_out += left_out;
-        for (population, spikes) in state.populations.iter_mut().zip(stretch.spikes) {
+        for (population, spikes) in state.populations.iter_mut().zip(interval.spikes) {
             population.spikes += spikes;
-            let neuron_seconds = population.size as f64 * stretch.seconds;
+            let neuron_seconds = population.size as f64 * interval.seconds;
             population.rate_hz = (neuron_seconds > 0.0).then(|| *spikes as f64 / neuron_seconds);
         }
         let excess = (state.raster.len() + spikes.len()).saturating_sub(MAX_SPIKES);
@@ -267,32 +267,32 @@ impl Board {
 mod tests {
     use super::*;
 
-    fn board() -> Board {
+    fn snapshot() -> NetworkSnapshot {
         let population = Population {
             name: "cells".to_owned(),
             size: 4,
             spikes: 0,
             rate_hz: None,
         };
-        Board::new("net", "spiking", "cpu:0", 0.001, vec![population])
+        NetworkSnapshot::new("net", "spiking", "cpu:0", 0.001, vec![population])
     }
 
     #[test]
     fn a_stretch_gives_rates_and_a_bounded_raster() {
-        let board = board();
+        let snapshot = snapshot();
         let mut raster = RasterSample::new([(0, 0, 4)]);
-        for turn in 0..10 {
-            (0..500).for_each(|step| raster.take(0, turn * 500 + step, &[0, 1, 2]));
-            let stretch = Stretch {
-                steps: (turn + 1) * 500,
-                time_seconds: (turn + 1) as f64 * 0.5,
+        for interval in 0..10 {
+            (0..500).for_each(|step| raster.take(0, interval * 500 + step, &[0, 1, 2]));
+            let interval = RunInterval {
+                steps: (interval + 1) * 500,
+                time_seconds: (interval + 1) as f64 * 0.5,
                 realtime_factor: 0.25,
                 seconds: 0.5,
                 spikes: &[1500],
             };
-            board.ran(&stretch, &mut raster);
+            snapshot.ran(&interval, &mut raster);
         }
-        let shown = board.to_json();
+        let shown = snapshot.to_json();
         assert_eq!(shown["populations"][0]["rate_hz"], 750.0);
         assert_eq!(shown["populations"][0]["spikes"], 15_000);
         assert_eq!(
@@ -307,9 +307,9 @@ mod tests {
 
     #[test]
     fn weights_are_wanted_once_and_while_somebody_looks() {
-        let board = board();
-        assert!(board.wants_weights());
-        board.set_weights(Some(WeightSample {
+        let snapshot = snapshot();
+        assert!(snapshot.wants_weights());
+        snapshot.set_weights(Some(WeightSample {
             connection: "a -> b".to_owned(),
             rows: vec![0, 1],
             columns: vec![0, 5],
@@ -317,19 +317,22 @@ mod tests {
             of_columns: 9,
             values: vec![1.0, f32::NAN, 2.0, 3.0],
         }));
-        assert!(!board.wants_weights());
-        let shown = board.to_json();
+        assert!(!snapshot.wants_weights());
+        let shown = snapshot.to_json();
         assert_eq!(shown["weights"]["values"], json!([[1.0, null], [2.0, 3.0]]));
-        assert!(!board.wants_weights(), "not more often than once a second");
+        assert!(
+            !snapshot.wants_weights(),
+            "not more often than once a second"
+        );
     }
 
     #[test]
     fn a_learning_curve_keeps_its_newest_points() {
-        let board = board();
+        let snapshot = snapshot();
         for epoch in 0..MAX_EPOCHS + 5 {
-            board.learnt(10, 1.0 / (epoch + 1) as f64, (epoch > 2).then_some(0.5));
+            snapshot.learnt(10, 1.0 / (epoch + 1) as f64, (epoch > 2).then_some(0.5));
         }
-        let curve = board.to_json()["learning_curve"].clone();
+        let curve = snapshot.to_json()["learning_curve"].clone();
         assert_eq!(curve["epoch"][0], 5);
         assert_eq!(curve["loss"].as_array().map(Vec::len), Some(MAX_EPOCHS));
         assert_eq!(curve["accuracy"][0], 0.5);

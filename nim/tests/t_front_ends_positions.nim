@@ -1,4 +1,4 @@
-## Positions, files and arrays through both doors: the same plan and the same findings.
+## Positions, files and arrays through both front ends: the same plan and the same findings.
 
 import std/[macros, unittest]
 import ../src/network/[compile, diagnostics, dsl, plan_json]
@@ -141,10 +141,10 @@ const wrongFindings = findingsOf wrong:
   connect a -> n(weight: distance)
   connect a -> a(weight: z_pre + kernel)
 
-suite "positions through both doors":
+suite "positions through both front ends":
   test "the plans are byte for byte the same":
     var report: Report
-    let plan = compileText(placesText, report)
+    let plan = compileText(placesText, "", report)
     if report.errorCount > 0:
       echo report.renderErrors(placesText)
     check report.errorCount == 0
@@ -152,6 +152,6 @@ suite "positions through both doors":
 
   test "the findings are the same":
     var report: Report
-    discard compileText(wrongText, report)
+    discard compileText(wrongText, "", report)
     check report.errorCount >= 22
     check report.renderErrors("") == wrongFindings

@@ -1,4 +1,4 @@
-## The two doors, text and macro, lead to the same plan.
+## The two front ends, text and macro, lead to the same plan.
 
 import std/[macros, strutils, unittest]
 import ../src/network/[compile, diagnostics, dsl, plan_json]
@@ -11,7 +11,7 @@ macro findingsOf(name, body: untyped): untyped =
 
 proc planOf(text: string): string =
   var report: Report
-  let plan = compileText(text, report)
+  let plan = compileText(text, "", report)
   check report.errorCount == 0
   if report.errorCount > 0:
     echo report.renderErrors(text)
@@ -74,14 +74,14 @@ neuralNetwork everything:
 """
 
 suite "text and macro":
-  test "the requirement documents' network has the same plan through both doors":
+  test "the requirement documents' network has the same plan through both front ends":
     check planOf(testNetworkText) == testNetwork.planJson
     check testNetwork.name == "testNetwork"
 
-  test "every initial value and activation has the same plan through both doors":
+  test "every initial value and activation has the same plan through both front ends":
     check planOf(everythingText) == everything.planJson
 
-  test "both doors find the same errors":
+  test "both front ends find the same errors":
     const found = findingsOf wrong:
       layer input(0, activation: rellu)
       layer hidden(3, activaton: relu)
@@ -101,7 +101,7 @@ findingsOf wrong:
       dge/dt = -ge/taue
 """
     var report: Report
-    discard compileText(text.replace("findingsOf", "neuralNetwork"), report)
+    discard compileText(text.replace("findingsOf", "neuralNetwork"), "", report)
     check report.renderErrors("") == found
     check report.errorCount == 9
 

@@ -1,13 +1,13 @@
-//! Which random numbers belong to what: each use of the generator is an object with a number of its own.
+//! Streams of random numbers: every use of the generator has a stream, and the number of the stream is part of the generator's counter.
 
 use crate::philox::Stream;
 
-/// Objects of the engine have this bit; those of generated code do not.
+/// Streams of the engine have this bit; those of generated code do not.
 const ENGINE: u32 = 1 << 31;
 
-/// What random numbers are drawn for.
+/// The purpose of a stream of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Object {
+pub(crate) enum RngStream {
     /// Initial values: group, variable.
     Variable(usize, usize),
     /// Group, parameter.
@@ -27,7 +27,7 @@ pub(crate) enum Object {
     Drive(usize),
 }
 
-impl Object {
+impl RngStream {
     /// Four bits of kind, 19 of the first number, 8 of the second: numbers of a plan stay below, or share random numbers.
     pub const fn number(self) -> u32 {
         let (kind, first, second) = match self {
@@ -64,22 +64,22 @@ mod tests {
         for first in [0, 1, 2, 255, 256, 524_287] {
             for second in [0, 1, 255] {
                 for object in [
-                    Object::Variable(first, second),
-                    Object::Parameter(first, second),
-                    Object::SynapseVariable(first, second),
-                    Object::PreVariable(first, second),
-                    Object::PostVariable(first, second),
+                    RngStream::Variable(first, second),
+                    RngStream::Parameter(first, second),
+                    RngStream::SynapseVariable(first, second),
+                    RngStream::PreVariable(first, second),
+                    RngStream::PostVariable(first, second),
                 ] {
                     assert!(numbers.insert(object.number()), "{object:?}");
                 }
             }
             for object in [
-                Object::Connectivity(first),
-                Object::Weight(first),
-                Object::Delay(first),
-                Object::Rate(first),
-                Object::SourceSpikes(first),
-                Object::Drive(first),
+                RngStream::Connectivity(first),
+                RngStream::Weight(first),
+                RngStream::Delay(first),
+                RngStream::Rate(first),
+                RngStream::SourceSpikes(first),
+                RngStream::Drive(first),
             ] {
                 assert!(numbers.insert(object.number()), "{object:?}");
             }

@@ -1,4 +1,4 @@
-## Spiking networks through both doors: the same plan, kernels included, and the same findings.
+## Spiking networks through both front ends: the same plan, kernels included, and the same findings.
 
 import std/[macros, os, strutils, unittest]
 import ../src/network/[compile, diagnostics, dsl, plan_json]
@@ -11,7 +11,7 @@ macro findingsOf(name, body: untyped): untyped =
 
 proc planOf(text: string): string =
   var report: Report
-  let plan = compileText(text, report)
+  let plan = compileText(text, "", report)
   check report.errorCount == 0
   if report.errorCount > 0:
     echo report.renderErrors(text)
@@ -288,23 +288,23 @@ neuralNetwork including:
   population a(3, model: cell)
 
 suite "spiking networks in text and macro":
-  test "an included file gives the same plan through both doors":
+  test "an included file gives the same plan through both front ends":
     check planOf("neuralNetwork including:\n  include \"" & currentSourcePath().parentDir & "/parts/cell.net\"\n  population a(3, model: cell)\n") ==
       including.planJson
 
-  test "CUBA has the same plan and kernels through both doors":
+  test "CUBA has the same plan and kernels through both front ends":
     check planOf(cubaText) == cuba.planJson
 
-  test "every statement has the same plan and kernels through both doors":
+  test "every statement has the same plan and kernels through both front ends":
     check planOf(everythingText) == everything.planJson
 
-  test "every built-in neuron and synapse has the same plan and kernels through both doors":
+  test "every built-in neuron and synapse has the same plan and kernels through both front ends":
     check planOf(builtinsText) == builtins.planJson
 
-  test "a synapse of the text has the same plan and kernels through both doors":
+  test "a synapse of the text has the same plan and kernels through both front ends":
     check planOf(stdpText) == cuba_stdp.planJson
 
-  test "both doors find the same errors":
+  test "both front ends find the same errors":
     const found = findingsOf wrong:
       dt = 0.1.ms
       neuron cell:
@@ -346,6 +346,6 @@ findingsOf wrong:
       layer l(3)
 """
     var report: Report
-    discard compileText(text.replace("findingsOf", "neuralNetwork"), report)
+    discard compileText(text.replace("findingsOf", "neuralNetwork"), "", report)
     check report.renderErrors("") == found
     check report.errorCount == 14

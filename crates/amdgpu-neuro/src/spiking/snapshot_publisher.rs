@@ -1,4 +1,4 @@
-//! What a run tells watchers: a look at its spikes and weights, at most sixty times a second.
+//! Publishes the state of a running network to its [`NetworkSnapshot`], at most sixty times a second.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use super::projection::{Origin, origin_of};
 use super::recorder::Recorder;
 use crate::error::Result;
 use crate::plan::spiking::{SourcePlan, SpikingNetworkPlan};
-use crate::watch::{self, Board, Population, RasterSample, Stretch};
+use crate::watch::{self, NetworkSnapshot, Population, RasterSample, RunInterval};
 
-/// Time between two looks: a picture of a display.
-pub(crate) const NOTICE_NS: u64 = 1_000_000_000 / 60;
+/// Time between two updates of a snapshot: one frame of a display.
+pub(crate) const PUBLISH_INTERVAL_NS: u64 = 1_000_000_000 / 60;
 
 /// Populations, then sources: names and where their spikes come from.
 fn origins(plan: &SpikingNetworkPlan) -> Result<Vec<(String, Origin)>> {
@@ -24,36 +24,39 @@ fn origins(plan: &SpikingNetworkPlan) -> Result<Vec<(String, Origin)>> {
         .collect()
 }
 
-/// The network's board, which watchers see from now on.
-pub(crate) fn new_board(plan: &SpikingNetworkPlan, device: &str) -> Result<Arc<Board>> {
+/// The network's snapshot, which watchers can read from now on.
+pub(crate) fn new_snapshot(
+    plan: &SpikingNetworkPlan,
+    device: &str,
+) -> Result<Arc<NetworkSnapshot>> {
     let populations = origins(plan)?.into_iter().map(|(name, origin)| Population {
         name,
         size: origin.size,
         spikes: 0,
         rate_hz: None,
     });
-    let board = Arc::new(Board::new(
+    let snapshot = Arc::new(NetworkSnapshot::new(
         &plan.name,
         "spiking",
         device,
         plan.dt_seconds,
         populations.collect(),
     ));
-    watch::register(&board);
-    Ok(board)
+    watch::register(&snapshot);
+    Ok(snapshot)
 }
 
-/// The looks of one run.
-pub(crate) struct Notices {
+/// Updates the snapshot during one run.
+pub(crate) struct SnapshotPublisher {
     origins: Vec<Origin>,
-    /// Spikes of each origin at the last look.
-    told: Vec<u64>,
+    /// Spikes of each origin at the last update.
+    published: Vec<u64>,
     step: u64,
     begin_ns: u64,
     last_ns: u64,
 }
 
-impl Notices {
+impl SnapshotPublisher {
     /// For a run that begins now; `recorder` shows spikes from here on.
     pub fn begin(plan: &SpikingNetworkPlan, step: u64, recorder: &mut Recorder) -> Result<Self> {
         let origins: Vec<Origin> = origins(plan)?
@@ -64,7 +67,7 @@ impl Notices {
         recorder.raster = RasterSample::new(windows);
         let now = now_ns();
         Ok(Self {
-            told: vec![0; origins.len()],
+            published: vec![0; origins.len()],
             origins,
             step,
             begin_ns: now,
@@ -72,13 +75,13 @@ impl Notices {
         })
     }
 
-    /// Whether a picture's time has gone by since the last look.
+    /// Whether it is time for the next update.
     pub fn is_due(&self) -> bool {
-        now_ns() - self.last_ns >= NOTICE_NS
+        now_ns() - self.last_ns >= PUBLISH_INTERVAL_NS
     }
 
-    /// Looks.
-    pub fn look(
+    /// Updates the snapshot and the telemetry of the run.
+    pub fn publish(
         &mut self,
         network: &SpikingNetwork,
         inner: &Inner,
@@ -90,21 +93,21 @@ impl Notices {
         let seconds = (inner.step - self.step) as f64 * dt_seconds;
         let run_seconds = (inner.step - first) as f64 * dt_seconds;
         let mut spikes = Vec::with_capacity(self.origins.len());
-        for (origin, told) in self.origins.iter().zip(&mut self.told) {
+        for (origin, published) in self.origins.iter().zip(&mut self.published) {
             let total = recorder.count_of(*origin);
-            spikes.push(total - *told);
-            *told = total;
+            spikes.push(total - *published);
+            *published = total;
         }
         let realtime_factor =
             (now - self.begin_ns) as f64 / 1e9 / run_seconds.max(f64::MIN_POSITIVE);
-        let stretch = Stretch {
+        let interval = RunInterval {
             steps: inner.step,
             time_seconds: inner.step as f64 * dt_seconds,
             realtime_factor,
             seconds,
             spikes: &spikes,
         };
-        network.board.ran(&stretch, &mut recorder.raster);
+        network.snapshot.ran(&interval, &mut recorder.raster);
         let neurons: usize = self.origins.iter().map(|origin| origin.size).sum();
         network.reporter.update(&super::report::Update {
             spikes: spikes.iter().sum(),
@@ -113,10 +116,10 @@ impl Notices {
             end_ns: now,
             realtime_factor,
         });
-        if network.board.wants_weights() {
+        if network.snapshot.wants_weights() {
             // A device that fails tells the run itself; a sample is not worth an error of its own.
             network
-                .board
+                .snapshot
                 .set_weights(network.weight_sample(inner).ok().flatten());
         }
         self.step = inner.step;

@@ -1,10 +1,11 @@
-//! `_native.Network`: a checked network plan with its weights.
+//! `_native.LayeredNetwork`: a layered network with its weights and biases.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use amdgpu_abi::{ErrorCode, Language, MetricId};
 use amdgpu_neuro as neuro;
+use amdgpu_neuro::config::Built;
 use amdgpu_neuro::{BuildOptions, DenseBackendKind};
 use amdgpu_telemetry::{Boundary, Core};
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -12,89 +13,56 @@ use pyo3::prelude::*;
 
 use crate::errors::{IntoPyResult, raise};
 use crate::floats::{to_f32, values};
+use crate::network_plan::NetworkPlan;
 
-static COMPILE: Boundary = Boundary::new(Language::Python, Language::Rust, "Network.from_text");
-static FORWARD: Boundary = Boundary::new(Language::Python, Language::Rust, "Network.forward");
+static FORWARD: Boundary =
+    Boundary::new(Language::Python, Language::Rust, "LayeredNetwork.forward");
 
 #[pyclass(frozen, module = "amdgpu._native", weakref)]
-pub struct Network {
-    pub(crate) network: neuro::Network,
-    text: String,
+pub struct LayeredNetwork {
+    pub(crate) network: neuro::LayeredNetwork,
+    plan: neuro::NetworkPlan,
 }
 
 #[pymethods]
-impl Network {
-    #[staticmethod]
-    #[pyo3(signature = (text, base_directory=None))]
-    fn from_text(py: Python<'_>, text: String, base_directory: Option<PathBuf>) -> PyResult<Self> {
-        let _crossing = COMPILE.enter();
-        let options = BuildOptions {
-            base_directory: base_directory.unwrap_or_default(),
-            ..BuildOptions::default()
-        };
-        let network = py
-            .detach(|| neuro::Network::from_text_with(&text, &options))
-            .into_py_result(py)?;
-        Ok(Self { network, text })
-    }
-
-    /// A network whose text was compiled before.
-    #[staticmethod]
-    #[pyo3(signature = (plan_json, text, base_directory=None, arrays=None))]
-    fn from_plan(
+impl LayeredNetwork {
+    #[new]
+    #[pyo3(signature = (plan, *, base_directory=None, arrays=None))]
+    fn new(
         py: Python<'_>,
-        plan_json: &str,
-        text: String,
+        plan: &NetworkPlan,
         base_directory: Option<PathBuf>,
         arrays: Option<HashMap<String, PyReadonlyArrayDyn<'_, f64>>>,
     ) -> PyResult<Self> {
         let options = BuildOptions {
             base_directory: base_directory.unwrap_or_default(),
-            arrays: crate::spiking::arrays_of(arrays),
-            ..BuildOptions::default()
+            arrays: crate::spiking_network::arrays_of(arrays),
         };
-        let network = py
-            .detach(|| neuro::Network::from_plan_json(plan_json, &options))
-            .into_py_result(py)?;
-        Ok(Self { network, text })
+        let network = py.detach(|| neuro::LayeredNetwork::build(&plan.plan, &options));
+        Ok(Self {
+            network: network.into_py_result(py)?,
+            plan: plan.plan.clone(),
+        })
     }
 
+    /// The network of a configuration, its plan, and the network text that the configuration stands for.
     #[staticmethod]
-    fn from_config(py: Python<'_>, config_json: &str) -> PyResult<Self> {
-        let text = neuro::network_text_of_config(config_json).into_py_result(py)?;
-        let network = py
-            .detach(|| neuro::Network::from_config_json(config_json, &BuildOptions::default()))
-            .into_py_result(py)?;
-        Ok(Self { network, text })
+    fn from_config(py: Python<'_>, config_json: &str) -> PyResult<(Self, NetworkPlan, String)> {
+        let built = py.detach(|| neuro::config::build(config_json, &BuildOptions::default()));
+        let Built {
+            network,
+            plan,
+            text,
+        } = built.into_py_result(py)?;
+        let own = plan.clone();
+        Ok((Self { network, plan: own }, NetworkPlan { plan }, text))
     }
 
     #[getter]
-    fn name(&self) -> &str {
-        self.network.name()
-    }
-
-    #[getter]
-    fn plan_json(&self, py: Python<'_>) -> PyResult<String> {
-        self.network.plan_json().into_py_result(py)
-    }
-
-    #[getter]
-    fn text(&self) -> &str {
-        &self.text
-    }
-
-    #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.network
-            .warnings()
-            .iter()
-            .map(|warning| {
-                format!(
-                    "{}:{}: {} ({})",
-                    warning.line, warning.column, warning.message, warning.hint
-                )
-            })
-            .collect()
+    fn plan(&self) -> NetworkPlan {
+        NetworkPlan {
+            plan: self.plan.clone(),
+        }
     }
 
     #[getter]
@@ -296,7 +264,7 @@ type LayerArrays<'py> = (
     Option<Bound<'py, PyArrayDyn<f32>>>,
 );
 
-impl Network {
+impl LayeredNetwork {
     fn run<'py>(
         &self,
         x: &Bound<'py, PyAny>,

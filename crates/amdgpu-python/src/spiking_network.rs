@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use amdgpu_abi::Language;
 use amdgpu_hal::attention;
 use amdgpu_neuro as neuro;
-use amdgpu_neuro::given::{Array, Arrays};
+use amdgpu_neuro::external_inputs::{Array, Arrays};
 use amdgpu_neuro::spiking::{
     Progress, RunResult, SpikingBatch as Batch, SpikingNetwork as Engine, SpikingOptions,
     StateArray,
@@ -23,22 +23,10 @@ use crate::codegen::PythonCodeGenerator;
 use crate::device::Device;
 use crate::errors::IntoPyResult;
 use crate::floats::to_f32;
+use crate::network_plan::NetworkPlan;
 
-static COMPILE: Boundary = Boundary::new(Language::Python, Language::Rust, "network_plan");
 static BUILD: Boundary = Boundary::new(Language::Python, Language::Rust, "SpikingNetwork.build");
 static RUN: Boundary = Boundary::new(Language::Python, Language::Rust, "SpikingNetwork.run");
-
-/// The plan of a network text, as JSON, and whether it is that of a spiking network.
-#[pyfunction]
-pub fn network_plan(py: Python<'_>, text: &str) -> PyResult<(String, bool)> {
-    let _crossing = COMPILE.enter();
-    py.detach(|| {
-        let json = neuro::compile_text(text)?;
-        let is_spiking = neuro::plan::is_spiking(&json)?;
-        Ok::<_, neuro::Error>((json, is_spiking))
-    })
-    .into_py_result(py)
-}
 
 /// Arrays of the program as networks take them: copies, row-major.
 pub(crate) fn arrays_of(arrays: Option<HashMap<String, PyReadonlyArrayDyn<'_, f64>>>) -> Arrays {
@@ -56,10 +44,10 @@ pub(crate) fn arrays_of(arrays: Option<HashMap<String, PyReadonlyArrayDyn<'_, f6
 
 /// Predicted memory of the network of a plan on a device, as JSON.
 #[pyfunction]
-#[pyo3(signature = (plan_json, device, *, base_directory=None, arrays=None))]
+#[pyo3(signature = (plan, device, *, base_directory=None, arrays=None))]
 pub fn network_memory(
     py: Python<'_>,
-    plan_json: &str,
+    plan: &NetworkPlan,
     device: &Device,
     base_directory: Option<PathBuf>,
     arrays: Option<HashMap<String, PyReadonlyArrayDyn<'_, f64>>>,
@@ -71,7 +59,7 @@ pub fn network_memory(
         ..SpikingOptions::default()
     };
     let estimate = py
-        .detach(|| neuro::spiking::memory_estimate(plan_json, context, &options))
+        .detach(|| neuro::spiking::memory_estimate(&plan.plan, context, &options))
         .into_py_result(py)?;
     Ok(estimate.to_json())
 }
@@ -84,24 +72,22 @@ pub struct SpikingNetwork {
 #[pymethods]
 impl SpikingNetwork {
     #[new]
-    #[pyo3(signature = (plan_json, device, *, base_directory=None, arrays=None, seed=None, threads=None, by_launches=false))]
+    #[pyo3(signature = (plan, device, *, base_directory=None, arrays=None, threads=None, by_launches=false))]
     #[allow(
         clippy::too_many_arguments,
         reason = "keyword arguments of a Python function"
     )]
     fn new(
         py: Python<'_>,
-        plan_json: &str,
+        plan: &NetworkPlan,
         device: &Device,
         base_directory: Option<PathBuf>,
         arrays: Option<HashMap<String, PyReadonlyArrayDyn<'_, f64>>>,
-        seed: Option<u64>,
         threads: Option<usize>,
         by_launches: bool,
     ) -> PyResult<Self> {
         let _crossing = BUILD.enter();
         let options = SpikingOptions {
-            seed,
             base_directory: base_directory.unwrap_or_default(),
             arrays: arrays_of(arrays),
             threads,
@@ -109,7 +95,7 @@ impl SpikingNetwork {
         };
         let context = device.context();
         let engine = py
-            .detach(|| Engine::build(plan_json, context, &PythonCodeGenerator, &options))
+            .detach(|| Engine::build(&plan.plan, context, &PythonCodeGenerator, &options))
             .into_py_result(py)?;
         Ok(Self { engine })
     }
@@ -272,7 +258,7 @@ impl SpikingNetwork {
     }
 }
 
-/// Networks of one plan but for seeds and listed spikes, stepped by the same launches.
+/// Networks whose plans differ in seeds and listed spikes only, stepped by the same launches.
 #[pyclass(frozen, module = "amdgpu._native")]
 pub struct SpikingBatch {
     engine: Mutex<Batch>,
@@ -284,7 +270,7 @@ impl SpikingBatch {
     #[pyo3(signature = (plans, device, *, base_directory=None, arrays=None))]
     fn new(
         py: Python<'_>,
-        plans: Vec<String>,
+        plans: Vec<PyRef<'_, NetworkPlan>>,
         device: &Device,
         base_directory: Option<PathBuf>,
         arrays: Option<HashMap<String, PyReadonlyArrayDyn<'_, f64>>>,
@@ -296,8 +282,9 @@ impl SpikingBatch {
             ..SpikingOptions::default()
         };
         let context = device.context();
+        let members: Vec<_> = plans.iter().map(|one| one.plan.clone()).collect();
         let engine = py
-            .detach(|| Batch::build(&plans, context, &PythonCodeGenerator, &options))
+            .detach(|| Batch::build(&members, context, &PythonCodeGenerator, &options))
             .into_py_result(py)?;
         Ok(Self {
             engine: Mutex::new(engine),

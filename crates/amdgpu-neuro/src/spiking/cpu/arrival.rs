@@ -1,5 +1,5 @@
-//! Synapses with delays of their own, in the order in which the spikes of a neuron arrive: delivered in the step of their arrival, to the one
-//! row of that step. So what a delivery adds to stays in the cache of a core, where a ring of rows for all delays would not.
+//! Delivery at arrival, for synapses with individual delays: spikes are kept until they arrive and are then added to the one row of that step.
+//! That row stays in the cache of a core, which a ring of rows for all delays would not.
 
 use amdgpu_hal::cpu::pool;
 
@@ -13,8 +13,8 @@ use super::history::History;
 use crate::error::{Error, Result};
 use std::ops::Range;
 
-/// Rows that a thread makes in one turn.
-const ROWS_PER_TURN: u64 = 64;
+/// Rows that a thread makes at a time.
+const ROWS_AT_A_TIME: u64 = 64;
 /// Synapses of a neuron and a delay on average, below which looking for them costs more than it saves.
 const MIN_SEGMENT: u64 = 4;
 /// Segments that are asked for ahead of the one that is delivered.
@@ -22,15 +22,15 @@ const AHEAD: usize = 6;
 
 /// The projections whose synapses arrive in this order, and how they are put together.
 #[derive(Debug, Default)]
-pub(super) struct LatePlan {
-    sets: Vec<LateSet>,
+pub(super) struct ArrivalPlan {
+    sets: Vec<ArrivalSet>,
     /// By projection.
-    pub is_late: Vec<bool>,
+    pub is_by_arrival: Vec<bool>,
 }
 
 /// Projections from one group or source into one input.
 #[derive(Clone, Debug)]
-struct LateSet {
+struct ArrivalSet {
     origin: usize,
     group: usize,
     input: usize,
@@ -49,21 +49,21 @@ fn synapses_of(projection: &Projection) -> Option<(usize, &Synapses)> {
 }
 
 /// Delays of a projection whose rows are plain and whose delays are its own.
-fn late_delays(synapses: &Synapses) -> Option<&[u16]> {
+fn arrival_delays(synapses: &Synapses) -> Option<&[u16]> {
     match (&synapses.targets, &synapses.delays) {
         (Targets::Short(_) | Targets::Long { .. }, Delays::Each(delays)) => Some(delays),
         _ => None,
     }
 }
 
-impl LatePlan {
+impl ArrivalPlan {
     pub fn new(parts: &Parts) -> Self {
-        let mut sets: Vec<LateSet> = Vec::new();
+        let mut sets: Vec<ArrivalSet> = Vec::new();
         for (number, projection) in parts.projections.iter().enumerate() {
             let Some((input, synapses)) = synapses_of(projection) else {
                 continue;
             };
-            if late_delays(synapses).is_none_or(<[u16]>::is_empty) {
+            if arrival_delays(synapses).is_none_or(<[u16]>::is_empty) {
                 continue;
             }
             let origin = projection.origin;
@@ -77,7 +77,7 @@ impl LatePlan {
                 set.rows = set.rows.start.min(rows.start)..set.rows.end.max(rows.end);
                 set.delays = (set.delays.0.min(delays.0), set.delays.1.max(delays.1));
             } else {
-                sets.push(LateSet {
+                sets.push(ArrivalSet {
                     origin: origin.index,
                     group: projection.target.group,
                     input,
@@ -92,20 +92,23 @@ impl LatePlan {
                 .projections
                 .iter()
                 .filter_map(|number| synapses_of(&parts.projections[*number]))
-                .filter_map(|(_, synapses)| late_delays(synapses))
+                .filter_map(|(_, synapses)| arrival_delays(synapses))
                 .map(<[u16]>::len)
                 .sum();
             let segments = set.rows.len() as u64 * set.delay_count() as u64;
             synapses as u64 >= MIN_SEGMENT * segments && u32::try_from(synapses).is_ok()
         });
-        let mut is_late = vec![false; parts.projections.len()];
+        let mut is_by_arrival = vec![false; parts.projections.len()];
         for number in sets.iter().flat_map(|set| &set.projections) {
-            is_late[*number] = true;
+            is_by_arrival[*number] = true;
         }
-        Self { sets, is_late }
+        Self {
+            sets,
+            is_by_arrival,
+        }
     }
 
-    /// Whether any projection into a group is late.
+    /// Whether any projection into a group is delivered at arrival.
     pub fn reaches(&self, group: usize) -> bool {
         self.sets.iter().any(|set| set.group == group)
     }
@@ -126,14 +129,14 @@ impl LatePlan {
         parts: &Parts,
         group: usize,
         neurons: &Range<usize>,
-    ) -> Result<Vec<LateTable>> {
+    ) -> Result<Vec<ArrivalTable>> {
         let sets = self.sets.iter().filter(|set| set.group == group);
-        sets.map(|set| LateTable::build(parts, set, neurons))
+        sets.map(|set| ArrivalTable::build(parts, set, neurons))
             .collect()
     }
 }
 
-impl LateSet {
+impl ArrivalSet {
     fn delay_count(&self) -> usize {
         (self.delays.1 - self.delays.0) as usize + 1
     }
@@ -154,7 +157,7 @@ impl LateSet {
             let Some((_, synapses)) = synapses_of(projection) else {
                 continue;
             };
-            let Some(delays) = late_delays(synapses) else {
+            let Some(delays) = arrival_delays(synapses) else {
                 continue;
             };
             if begin >= end || !(origin.first..origin.first + origin.size).contains(&row) {
@@ -196,7 +199,7 @@ impl LateSet {
 
 /// The synapses of a set into neurons of one range.
 #[derive(Debug)]
-pub(super) struct LateTable {
+pub(super) struct ArrivalTable {
     pub origin: usize,
     pub input: usize,
     first_row: usize,
@@ -215,8 +218,8 @@ pub(super) struct LateTable {
 /// A row's synapses of one delay.
 pub(super) type Segment = (u32, u32);
 
-impl LateTable {
-    fn build(parts: &Parts, set: &LateSet, neurons: &Range<usize>) -> Result<Self> {
+impl ArrivalTable {
+    fn build(parts: &Parts, set: &ArrivalSet, neurons: &Range<usize>) -> Result<Self> {
         let (rows, delays) = (set.rows.len(), set.delay_count());
         let (first_row, shortest) = (set.rows.start, set.delays.0);
         let what = "the synapses in the order of their delays";
@@ -224,7 +227,7 @@ impl LateTable {
         let counts = Shared::new(&mut starts[1..]);
         let each_row = |work: &(dyn Fn(usize) + Sync)| {
             pool::global()
-                .parallel_for(rows as u64, ROWS_PER_TURN, &|range| {
+                .parallel_for(rows as u64, ROWS_AT_A_TIME, &|range| {
                     range.for_each(|row| work(row as usize));
                 })
                 .map_err(|error| Error::from_core(&error))
@@ -362,7 +365,7 @@ impl LateTable {
 /// `column` is a neuron of the row.
 #[inline]
 unsafe fn add(row: *mut i32, column: u16, weight: i32) {
-    // SAFETY: as the caller promises. Sums cannot leave the range: the quantum was chosen for their largest possible value.
+    // SAFETY: as the caller promises. Sums cannot leave the range: the unit was chosen for their largest possible value.
     unsafe {
         let place = row.add(usize::from(column));
         *place = (*place).wrapping_add(weight);

@@ -1,4 +1,4 @@
-//! What a network is built from beside its plan: files, and arrays that the program hands over by name.
+//! Inputs of a network that are not in its plan: `.npy` files, and arrays that the program hands over by name.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub struct Array {
 /// Arrays of the program, by name.
 pub type Arrays = HashMap<String, Arc<Array>>;
 
-/// Where values come from that do not stand in the plan.
+/// The source of values that are not in the plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -40,13 +40,13 @@ impl std::fmt::Display for Origin {
 
 /// Files and arrays.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Givens {
+pub(crate) struct ExternalInputs {
     /// Where relative paths start; empty is the working directory.
     pub base_directory: PathBuf,
     pub arrays: Arrays,
 }
 
-impl Givens {
+impl ExternalInputs {
     /// The values of an origin; `what` needs them.
     pub fn read(&self, origin: &Origin, what: &str) -> Result<Arc<Array>> {
         match origin {
@@ -65,7 +65,7 @@ impl Givens {
                     format!("given are {}", known.join(", "))
                 };
                 Error::InvalidDescription(format!(
-                    "{what}: there is no array {name:?}; {known}. Hand it over as Network(text, arrays={{{name:?}: …}})"
+                    "{what}: there is no array {name:?}; {known}. Hand it over as LayeredNetwork(text, arrays={{{name:?}: …}})"
                 ))
             }),
         }

@@ -1,4 +1,4 @@
-//! A built network: its plan, its numbers, and access to both.
+//! A layered network: its plan, its weights and biases, and access to them.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,21 +7,17 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use amdgpu_abi::{ACTIVATION_SOFTMAX, Activation, Language, MetricId};
 use amdgpu_telemetry::{Core, Counter, NameId, add_host_busy, counter, intern};
 
-use crate::config;
 use crate::error::{Error, Result};
+use crate::external_inputs::{Arrays, ExternalInputs};
 use crate::finite;
-use crate::given::{Arrays, Givens};
-use crate::library::compile_text;
 use crate::parameters::{Layout, Parameters, bias_name, weight_name};
-use crate::plan::{NetworkPlan, Warning};
+use crate::plan::{LayeredNetworkPlan, NetworkPlan, Warning};
 use crate::temporal::Temporal;
-use crate::watch::{self, Board, Population, WeightSample};
+use crate::watch::{self, NetworkSnapshot, Population, WeightSample};
 
 /// What a plan leaves open.
 #[derive(Clone, Debug, Default)]
 pub struct BuildOptions {
-    /// Replaces the seed of the text.
-    pub seed: Option<u64>,
     /// Where relative paths of `file("…")` start; empty is the working directory.
     pub base_directory: PathBuf,
     /// What `array("…")` names.
@@ -39,8 +35,8 @@ pub struct LayerNumbers {
 
 /// A network that can be stepped. See the crate root for what it promises.
 #[derive(Debug)]
-pub struct Network {
-    pub(crate) plan: NetworkPlan,
+pub struct LayeredNetwork {
+    pub(crate) plan: LayeredNetworkPlan,
     pub(crate) layout: Layout,
     pub(crate) activations: Vec<Activation>,
     /// Of layers with a state.
@@ -52,7 +48,7 @@ pub struct Network {
     /// Changes whenever numbers do; written under the lock of the parameters.
     version: AtomicU64,
     pub(crate) steps: CountedSteps,
-    pub(crate) board: Arc<Board>,
+    pub(crate) snapshot: Arc<NetworkSnapshot>,
 }
 
 /// Where the steps of a network are counted.
@@ -79,77 +75,55 @@ impl std::fmt::Debug for CountedSteps {
     }
 }
 
-/// The network's board, which watchers see from now on. Layers are computed by this machine's cores.
-fn new_board(plan: &NetworkPlan) -> Arc<Board> {
+/// The network's snapshot, which watchers read from now on. Layers are computed by this machine's cores.
+fn new_snapshot(plan: &LayeredNetworkPlan) -> Arc<NetworkSnapshot> {
     let layers = plan.layers.iter().map(|layer| Population {
         name: layer.name.clone(),
         size: layer.size,
         spikes: 0,
         rate_hz: None,
     });
-    let board = Board::new(
+    let snapshot = NetworkSnapshot::new(
         &plan.name,
         "layered",
         "cpu:0",
         plan.dt_seconds.unwrap_or_default(),
         layers.collect(),
     );
-    let board = Arc::new(board);
-    watch::register(&board);
-    board
+    let snapshot = Arc::new(snapshot);
+    watch::register(&snapshot);
+    snapshot
 }
 
-impl Network {
-    /// Compile network text and build it.
+fn activations_of(plan: &LayeredNetworkPlan) -> Result<Vec<Activation>> {
+    let layers = plan.layers.iter();
+    layers
+        .map(|layer| {
+            layer.activation.to_abi().ok_or_else(|| {
+                Error::InvalidDescription(format!("unknown activation {:?}", layer.activation.kind))
+            })
+        })
+        .collect()
+}
+
+impl LayeredNetwork {
+    /// Compile network text and build it, with the working directory as base directory.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`] with every finding of the text; the Nim library is missing or stale; memory is out; a weight file is wrong.
     pub fn from_text(text: &str) -> Result<Self> {
-        Self::from_text_with(text, &BuildOptions::default())
+        Self::build(&NetworkPlan::compile(text, "")?, &BuildOptions::default())
     }
 
-    /// Like [`Network::from_text`], with options.
+    /// Build the network of a plan.
     ///
     /// # Errors
     ///
-    /// As [`Network::from_text`].
-    pub fn from_text_with(text: &str, options: &BuildOptions) -> Result<Self> {
-        Self::from_plan_json(&compile_text(text)?, options)
-    }
-
-    /// Build the dict form of the requirement documents: see [`config`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidDescription`] for a dict of another form, otherwise as [`Network::from_text`].
-    pub fn from_config_json(json: &str, options: &BuildOptions) -> Result<Self> {
-        let config = config::NetworkConfig::from_json(json)?;
-        let network = Self::from_text_with(&config.to_network_text()?, options).map_err(
-            |error| match error {
-                Error::Invalid { findings } => Error::Invalid {
-                    findings: format!(
-                        "in the network text that the configuration stands for, {findings}"
-                    ),
-                },
-                other => other,
-            },
-        )?;
-        config.apply_values(&network)?;
-        Ok(network)
-    }
-
-    /// Build a plan that was compiled before.
-    ///
-    /// # Errors
-    ///
-    /// The plan is of another version or inconsistent; memory is out; a weight file is wrong.
-    pub fn from_plan_json(json: &str, options: &BuildOptions) -> Result<Self> {
-        let mut plan = NetworkPlan::from_json(json)?;
-        if let Some(seed) = options.seed {
-            plan.seed = seed;
-        }
-        plan.resolve(&Givens {
+    /// The plan is that of a spiking network; memory is out; a weight file or array is wrong.
+    pub fn build(plan: &NetworkPlan, options: &BuildOptions) -> Result<Self> {
+        let mut plan = plan.layered()?.clone();
+        plan.resolve(&ExternalInputs {
             base_directory: options.base_directory.clone(),
             arrays: options.arrays.clone(),
         })?;
@@ -164,19 +138,7 @@ impl Network {
         let order = plan.order.iter().map(index_of).collect::<Result<_>>()?;
         let outputs = plan.outputs.iter().map(index_of).collect::<Result<_>>()?;
         let input = index_of(&plan.input)?;
-        drop(indices);
-        let activations = plan
-            .layers
-            .iter()
-            .map(|layer| {
-                layer.activation.to_abi().ok_or_else(|| {
-                    Error::InvalidDescription(format!(
-                        "unknown activation {:?}",
-                        layer.activation.kind
-                    ))
-                })
-            })
-            .collect::<Result<_>>()?;
+        let activations = activations_of(&plan)?;
         let temporal = plan.layers.iter();
         let temporal = temporal
             .map(|layer| Temporal::of(&layer.activation))
@@ -189,7 +151,7 @@ impl Network {
             ),
             name: intern(&plan.name),
         };
-        let board = new_board(&plan);
+        let snapshot = new_snapshot(&plan);
         Ok(Self {
             plan,
             layout,
@@ -201,7 +163,7 @@ impl Network {
             parameters: RwLock::new(parameters),
             version: AtomicU64::new(0),
             steps,
-            board,
+            snapshot,
         })
     }
 
@@ -222,19 +184,8 @@ impl Network {
     }
 
     #[must_use]
-    pub fn plan(&self) -> &NetworkPlan {
+    pub fn plan(&self) -> &LayeredNetworkPlan {
         &self.plan
-    }
-
-    /// The plan as JSON text.
-    ///
-    /// # Errors
-    ///
-    /// Never in practice: every field of a plan is representable.
-    pub fn plan_json(&self) -> Result<String> {
-        serde_json::to_string_pretty(&self.plan).map_err(|error| {
-            Error::InvalidDescription(format!("the network plan cannot be written: {error}"))
-        })
     }
 
     #[must_use]
@@ -284,7 +235,7 @@ impl Network {
         weights + biases
     }
 
-    /// Names of the connections, as [`Network::weights`] takes them: `from -> to`.
+    /// Names of the connections, as [`LayeredNetwork::weights`] takes them: `from -> to`.
     pub fn connection_names(&self) -> impl Iterator<Item = String> + '_ {
         self.plan
             .connections
@@ -382,7 +333,7 @@ impl Network {
         Ok(self.read().thresholds[number].clone())
     }
 
-    /// Put back what [`Network::thresholds`] gave.
+    /// Put back what [`LayeredNetwork::thresholds`] gave.
     ///
     /// # Errors
     ///
