@@ -123,12 +123,13 @@ def test_streams_and_threads_do_not_disturb_each_other(gpu: Any) -> None:
 
 PROGRAM = """
 import amdgpu, json, numpy as np
+from amdgpu.gpu_kernels.choice import choices_of
 device = amdgpu.device.default_device({name!r})
 random = np.random.default_rng(0)
 a, b = (random.standard_normal(({size}, {size})).astype(np.float32) for _ in range(2))
 result = amdgpu.matrix_multiply(a, b, {name!r})
 error = np.abs(result - a.astype(float) @ b.astype(float)).max()
-names = [choice and choice.name for choice in device.__dict__["_product_choices"].values()]
+names = [choice and choice.name for choice in choices_of(device).by_problem.values()]
 print(json.dumps([float(error), names]))
 """
 

@@ -11,12 +11,22 @@ from typing import Any
 
 import pytest
 from amdgpu import errors, gpu_kernels
-from amdgpu.gpu_kernels import archive, choice, operations, parts
+from amdgpu.gpu_kernels import archive, choice, loading, operations, parts
 from x.kernel_catalog import Variant, variants
 
 UNITS = 132
 OUTPUTS = {"i8": "i32", "tf32": "f32"}
 Archive = Callable[..., Any]
+
+
+class Native:
+    """Keeps one object for each class, as `_native.Device` does."""
+
+    def __init__(self) -> None:
+        self._kept: dict[type[Any], Any] = {}
+
+    def cache(self, kind: type[Any]) -> Any:
+        return self._kept.setdefault(kind, kind())
 
 
 @pytest.fixture
@@ -32,7 +42,9 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Archive]
         ]
         with zipfile.ZipFile(tmp_path / f"{architecture}.archive", "w") as file:
             file.writestr("manifest.json", json.dumps({"kernels": records}))
-        return SimpleNamespace(name="cuda:0", _kernel_facts=(architecture, UNITS))
+        native = Native()
+        native.cache(loading.Facts).found = (architecture, UNITS)
+        return SimpleNamespace(name="cuda:0", native=native)
 
     monkeypatch.setattr(archive, "_folder", lambda: tmp_path)
     monkeypatch.setenv("AMDGPU_CACHE_DIR", str(tmp_path))
@@ -165,7 +177,7 @@ def test_convolutions_of_arrays_that_begin_anywhere_load_single_numbers(
     device: Archive, monkeypatch: pytest.MonkeyPatch, which: int | None, precision: str
 ) -> None:
     gpu = device()
-    gpu.native = SimpleNamespace(empty=lambda shape, dtype: of_shape(shape))
+    gpu.native.empty = lambda shape, dtype: of_shape(shape)
     launched: list[gpu_kernels.ArchivedKernel] = []
     monkeypatch.setattr(operations, "load", lambda device, kernel, parameters: launched.append(kernel))
     monkeypatch.setattr(operations, "launch", lambda *given, **options: None)
@@ -197,7 +209,8 @@ def test_nothing_is_measured_while_a_graph_is_recorded(device: Archive, monkeypa
     monkeypatch.setenv("AMDGPU_TUNE", "on")
     monkeypatch.setenv("AMDGPU_MATMUL", "auto")
     gpu, problem = device(), problem_of((520, 504, 536), "f16")
-    gpu._tuner = tuner = Tuner()
+    tuner = Tuner()
+    gpu.native.cache(choice.KeptTuner).tuner = tuner
     recording = [True]
     monkeypatch.setattr(choice._native, "is_recording_graph", lambda: recording[0])
     monkeypatch.setattr(choice.vendor, "libraries_of", lambda _: ("cublaslt",))

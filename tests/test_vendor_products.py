@@ -264,12 +264,13 @@ a, b = (random.integers(-3, 4, (64, 64)).astype(DTYPE) for _ in range(2))
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     from amdgpu import gpu_kernels
+    from amdgpu.gpu_kernels.choice import choices_of
     left, right = (amdgpu.array(x, device=NAME) for x in (a, b))
     for _ in range(2):
         result = gpu_kernels.matmul(device, left, right, transpose_b=True)
 counters = amdgpu.telemetry.snapshot()["counters"]
 fallbacks = sum(counter["value"] for counter in counters if counter["metric"] == "amdgpu_fallbacks_total")
-choices = device.__dict__["_product_choices"].values()
+choices = choices_of(device).by_problem.values()
 print(json.dumps({
     "is_right": bool(np.array_equal(result.numpy().astype(float), a.astype(float) @ b.astype(float).T)),
     "ways": [choice and choice.name for choice in choices],
@@ -398,10 +399,11 @@ def needs_archive(architecture: str) -> None:
 TUNED = """
 device = amdgpu.device.default_device(NAME)
 from amdgpu import gpu_kernels
+from amdgpu.gpu_kernels.choice import choices_of
 a = amdgpu.array(np.ones((96, 96), np.float32), device=NAME)
 for _ in range(2):
     result = gpu_kernels.matmul(device, a, a)
-print(json.dumps([float(result.numpy().max()), [way.name for way in device.__dict__["_product_choices"].values()]]))
+print(json.dumps([float(result.numpy().max()), [way.name for way in choices_of(device).by_problem.values()]]))
 """
 
 
@@ -432,15 +434,16 @@ def test_a_graph_holds_kernels_of_ours(run: Run) -> None:
     program = """
 device = amdgpu.initialize_device(NAME)
 from amdgpu import gpu_kernels
+from amdgpu.gpu_kernels.choice import choices_of
 a = amdgpu.array(np.ones((96, 96), np.float32), device=NAME)
 out = amdgpu.empty((96, 96), "float32", device=NAME)
 stream = device.create_stream()
 graph = amdgpu.Graph()
 gpu_kernels.matmul(device, a, a, out=out, stream=stream)
-before = [way.name for way in device.__dict__["_product_choices"].values()]
+before = [way.name for way in choices_of(device).by_problem.values()]
 with graph.capture(stream) if hasattr(graph, "capture") else graph:
     gpu_kernels.matmul(device, a, a, out=out, stream=stream)
-print(json.dumps([before, [way.name for way in device.__dict__["_product_choices"].values()]]))
+print(json.dumps([before, [way.name for way in choices_of(device).by_problem.values()]]))
 """
     before, after = run(program, AMDGPU_MATMUL="vendor")
     assert before == ["cublaslt"]
@@ -507,6 +510,7 @@ def test_memory_of_products_is_shared_within_a_stream_and_by_no_graph(run: Run) 
 
 
 WHOLE_CALL = """
+from amdgpu.gpu_kernels.choice import choices_of
 random = np.random.default_rng(3)
 a, b = (random.standard_normal((96, 80)).astype(np.float32) for _ in range(2))
 wide = [x.astype(np.float64) for x in (a, b)]
@@ -514,7 +518,7 @@ single = amdgpu.matrix_multiply(a, b, NAME, transpose_b=True)
 double = amdgpu.matrix_multiply(*wide, NAME, "fp64", transpose_a=True)
 written = np.empty((96, 96), np.float32)
 amdgpu.matrix_multiply(a, b, NAME, transpose_b=True, out=written, alpha=2.0)
-names = {way and way.name for way in amdgpu.device.default_device(NAME).__dict__["_product_choices"].values()}
+names = {way and way.name for way in choices_of(amdgpu.device.default_device(NAME)).by_problem.values()}
 exact = wide[0] @ wide[1].T
 print(json.dumps([
     float(np.abs(single - exact).max()), float(np.abs(double - wide[0].T @ wide[1]).max()),

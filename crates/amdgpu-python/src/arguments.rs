@@ -303,7 +303,7 @@ fn not_contiguous(kernel: &aura::Kernel, index: usize, py: Python<'_>) -> PyErr 
 /// Refuses memory that the kernel's device does not reach.
 fn check_place(kernel: &aura::Kernel, index: usize, py: Python<'_>, place: &Place) -> PyResult<()> {
     let info = kernel.device_info();
-    if place.is_reachable_by(info.kind, &info.name) {
+    if place.is_reachable_by(info) {
         return Ok(());
     }
     let reason = match place.device() {

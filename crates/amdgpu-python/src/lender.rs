@@ -8,7 +8,7 @@ use amdgpu_abi::layout::{
 use amdgpu_abi::{DeviceRef, ErrorCode, Language};
 use amdgpu_aura::OpenDevice;
 use amdgpu_hal as hal;
-use amdgpu_hal::{DeviceKind, DevicePointer, ForkLocal};
+use amdgpu_hal::{DeviceInfo, DeviceKind, DevicePointer, ForkLocal};
 use pyo3::prelude::*;
 
 use crate::device::open_device;
@@ -77,14 +77,13 @@ impl Place {
     }
 
     /// Whether kernels of a device can use the address.
-    pub fn is_reachable_by(&self, kind: DeviceKind, name: &str) -> bool {
-        match kind {
-            // A null device touches no memory, so host memory will do.
-            DeviceKind::Cpu | DeviceKind::Null => {
-                self.is_host_reachable() || self.device() == Some(name)
-            }
-            _ => *self == Self::Pinned(kind) || self.device() == Some(name),
-        }
+    pub fn is_reachable_by(&self, info: &DeviceInfo) -> bool {
+        let is_host_memory = if info.capabilities.reads_host_memory {
+            self.is_host_reachable()
+        } else {
+            *self == Self::Pinned(info.kind)
+        };
+        is_host_memory || self.device() == Some(&info.name)
     }
 }
 
@@ -139,7 +138,7 @@ pub fn order_before(
     device: &Arc<dyn hal::Device>,
     stream: Option<i64>,
 ) -> PyResult<()> {
-    let legacy_default = u64::from(device.info().kind == DeviceKind::Cuda);
+    let legacy_default = device.info().capabilities.default_stream_handle;
     let handle = match stream {
         // The consumer takes care of the order itself.
         Some(-1) => return Ok(()),

@@ -118,7 +118,7 @@ struct Kept {
 
 impl Table {
     fn of(device: &OpenDevice) -> Option<Arc<Self>> {
-        device.attachment()?.downcast().ok()
+        device.find_cache()
     }
 
     fn find(&self, key: &[u64]) -> Option<Arc<Plan>> {
@@ -189,9 +189,8 @@ pub fn keep_plan<'py>(
     let result = compute.call0()?;
     if let Some(plan) = watch.end(&call, &result)
         && generation == GENERATION.load(Ordering::Acquire)
-        && let attached = call.device().attach(|| Arc::new(Table::default()))
-        && let Ok(table) = attached.downcast::<Table>()
     {
+        let table = call.device().cache(Table::default);
         table.keep(call.key, plan);
     }
     Ok(result)

@@ -226,6 +226,24 @@ def _is_behind(device: AMDGPUDevice, own: Choice | None, problem: Problem) -> bo
     return not problem.is_aligned and not is_fast and problem.operand != "f64"
 
 
+class Choices:
+    """How a device computes products.
+
+    Attributes:
+        by_problem: By product, and whether only kernels of ours may do it; None where nothing does.
+        changes: How often measurements had changed when these choices were made.
+    """
+
+    def __init__(self) -> None:
+        self.by_problem: dict[tuple[Problem, bool], Choice | None] = {}
+        self.changes: int | None = None
+
+
+def choices_of(device: AMDGPUDevice) -> Choices:
+    """What a device remembers."""
+    return device.native.cache(Choices)
+
+
 def choose(device: AMDGPUDevice, problem: Problem, *, is_ours: bool = False) -> Choice | None:
     """How a product is computed on a device; None when nothing there does it. Remembered by shape until measurements change.
 
@@ -238,9 +256,10 @@ def choose(device: AMDGPUDevice, problem: Problem, *, is_ours: bool = False) -> 
         InvalidArgumentError: `AMDGPU_MATMUL` or `AMDGPU_TUNE` cannot be understood.
         LibraryMissingError: The archive of the architecture is damaged.
     """
-    kept: dict[tuple[Problem, bool], Choice | None] = device.__dict__.setdefault("_product_choices", {})
+    choices = choices_of(device)
+    kept = choices.by_problem
     key = (problem, is_ours)
-    if device.__dict__.get("_product_changes") == tuning_database.changes:
+    if choices.changes == tuning_database.changes:
         try:
             return kept[key]
         except KeyError:
@@ -255,7 +274,7 @@ def choose(device: AMDGPUDevice, problem: Problem, *, is_ours: bool = False) -> 
     choice = _decide(device, problem, is_ours=is_ours)
     kept[key] = choice
     # A measurement that was made for this very choice changes nothing about it.
-    device.__dict__["_product_changes"] = tuning_database.changes
+    choices.changes = tuning_database.changes
     return choice
 
 
@@ -335,10 +354,24 @@ def product_of(problem: Problem) -> Product:
     )
 
 
+class KeptTuner:
+    """The tuner of a device.
+
+    Attributes:
+        tuner: None until a product is measured.
+    """
+
+    tuner: Tuner | None = None
+
+    def close(self) -> None:
+        """End its process."""
+        if self.tuner is not None:
+            self.tuner.close()
+
+
 def _tuner_of(device: AMDGPUDevice, database: Database, budget_seconds: float) -> Tuner:
     """The tuner of a device, which keeps the budget of the process."""
-    found: Tuner | None = device.__dict__.get("_tuner")
-    if found is None:
-        made = Tuner(device.name, device.info().name, database, budget_seconds=budget_seconds)
-        found = device.__dict__.setdefault("_tuner", made)
-    return found
+    kept = device.native.cache(KeptTuner)
+    if kept.tuner is None:
+        kept.tuner = Tuner(device.name, device.info().name, database, budget_seconds=budget_seconds)
+    return kept.tuner

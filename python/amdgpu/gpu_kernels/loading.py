@@ -43,9 +43,23 @@ def launch(
         kernel.launch(grid, block, arguments, shared_bytes=shared_bytes, stream=stream)
 
 
+class ArchivedKernels(dict[tuple[str, str], "_native.Kernel"]):
+    """Kernels of the archive that a device loaded, by architecture and name."""
+
+
+class Facts:
+    """What a device said of itself.
+
+    Attributes:
+        found: Architecture and compute units; None until they were asked for.
+    """
+
+    found: tuple[str, int] | None = None
+
+
 def load(device: AMDGPUDevice, kernel: ArchivedKernel, parameters: str) -> _native.Kernel:
     """The kernel on a device; loaded once. `parameters` are written as in HIP-C."""
-    loaded: dict[tuple[str, str], _native.Kernel] = device.__dict__.setdefault("_archived_kernels", {})
+    loaded = device.native.cache(ArchivedKernels)
     key = (kernel.architecture, kernel.name)
     found = loaded.get(key)
     if found is None:
@@ -58,8 +72,8 @@ def load(device: AMDGPUDevice, kernel: ArchivedKernel, parameters: str) -> _nati
 
 def facts_of(device: AMDGPUDevice) -> tuple[str, int]:
     """Architecture and units; asking a device for what it is asks for its memory too, so they are kept."""
-    found: tuple[str, int] | None = device.__dict__.get("_kernel_facts")
-    if found is None:
+    facts = device.native.cache(Facts)
+    if facts.found is None:
         info = device.info()
-        found = device.__dict__["_kernel_facts"] = (str(info.architecture), info.compute_units)
-    return found
+        facts.found = (str(info.architecture), info.compute_units)
+    return facts.found

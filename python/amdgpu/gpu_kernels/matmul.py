@@ -250,9 +250,13 @@ def _turn(device: AMDGPUDevice, array: _native.Array, side: int, plans: list[Lau
     return written
 
 
+class TensorMaps(dict["Any", "_native.Derivation"]):
+    """Descriptors of operands on a device, by product and tile."""
+
+
 def _maps(device: AMDGPUDevice, kernel: ArchivedKernel, problem: Problem) -> _native.Derivation:
     """What gives the descriptors of both operands and the result on the device; kept, since networks multiply the same arrays again."""
-    kept: dict[Any, _native.Derivation] = device.__dict__.setdefault("_tensor_maps", {})
+    kept = device.native.cache(TensorMaps)
     key = (problem, kernel.tile, kernel.cluster)
     found = kept.get(key)
     if found is None:

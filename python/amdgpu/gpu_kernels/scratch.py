@@ -72,5 +72,4 @@ class Scratch:
 
 def scratch_of(device: AMDGPUDevice) -> Scratch:
     """What a device keeps, until it is closed."""
-    found: Scratch = device.__dict__.setdefault("_product_scratch", Scratch())
-    return found
+    return device.native.cache(Scratch)

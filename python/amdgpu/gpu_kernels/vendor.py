@@ -166,11 +166,21 @@ def _dtype(number: str) -> Any:
     return DTYPES[number]
 
 
+class Sessions:
+    """Libraries of the vendor on a device.
+
+    Attributes:
+        found: The opened ones by name; None until they were looked for.
+    """
+
+    found: dict[str, Session] | None = None
+
+
 def _sessions(device: AMDGPUDevice) -> dict[str, Session]:
     """The libraries that are there, opened."""
-    kept: dict[str, Session] | None = device.__dict__.get("_vendor_sessions")
-    if kept is not None:
-        return kept
+    sessions = device.native.cache(Sessions)
+    if sessions.found is not None:
+        return sessions.found
     kind = device.native.kind
     folders = [Path(entry) / folder for entry in sys.path for folder in _WHEEL_FOLDERS.get(kind, ())]
     found: dict[str, Session] = {}
@@ -181,7 +191,7 @@ def _sessions(device: AMDGPUDevice) -> dict[str, Session]:
             continue
         except AmdgpuError as error:
             _native.record_fallback("matrix_multiply", f"{library} does not start: {type(error).__name__}")
-    device.__dict__["_vendor_sessions"] = found
+    sessions.found = found
     return found
 
 
