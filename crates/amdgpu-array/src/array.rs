@@ -191,6 +191,12 @@ impl Array {
         self.storage.device_kind()
     }
 
+    /// Whether the host reads the memory at its address.
+    #[must_use]
+    pub fn is_host_visible(&self) -> bool {
+        self.storage.is_host_visible()
+    }
+
     #[must_use]
     pub fn location(&self) -> MemoryLocation {
         self.storage.location()

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use amdgpu_abi::ErrorCode;
 use amdgpu_aura::OpenDevice;
 use amdgpu_hal as hal;
-use amdgpu_hal::{DeviceKind, DevicePointer, ForkLocal};
+use amdgpu_hal::{DevicePointer, ForkLocal};
 
 use crate::{Error, Result};
 
@@ -84,7 +84,7 @@ pub unsafe fn wait_for(name: &str, stream: u64) -> Result<()> {
 ///
 /// The stream is live.
 pub unsafe fn order_before(device: &Arc<dyn hal::Device>, stream: Option<i64>) -> Result<()> {
-    let legacy_default = u64::from(device.info().kind == DeviceKind::Cuda);
+    let legacy_default = device.info().capabilities.default_stream_handle;
     let handle = match stream {
         Some(-1) => return Ok(()),
         Some(handle) => u64::try_from(handle).map_err(|_| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;
-use amdgpu_aura::{Context, ContextOptions, CoreType, LaunchRecords, OpenDevice, deliver};
+use amdgpu_aura::{Context, ContextOptions, CoreType, LaunchRecords, OpenDevice, flush_printf};
 use amdgpu_compiler::OptimizationLevel;
 use amdgpu_hal::{DeviceInfo, DeviceKind, MemoryKind, registry};
 use amdgpu_memory::Stat;
@@ -309,7 +309,7 @@ pub extern "C" fn agpu_device_synchronize(device: Handle) -> Status {
         let device = handles::get::<DeviceObject>(device, "device")?;
         check_not_recording("waiting for the device")?;
         device.context.device()?.synchronize()?;
-        Ok(deliver(None)?)
+        Ok(flush_printf(None)?)
     })
 }
 

@@ -24,16 +24,18 @@ mod layout;
 mod messagepack;
 mod metadata;
 mod object;
+mod plan;
 mod relocations;
+mod symbols;
 
 use amdgpu_abi::{Coded, ErrorCode};
 
 pub use metadata::{KernelResources, resources};
 
-use dynamic::DynamicSymbols;
 use layout::Layout;
 use object::Object;
-use relocations::Plan;
+use plan::Plan;
+use symbols::DynamicSymbols;
 
 /// Part of the key of cached code: changes whenever the same object could give another code object.
 pub const IDENTITY: &str = "amd-linker 1";

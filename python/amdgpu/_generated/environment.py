@@ -39,6 +39,10 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "physical memory of the machine, or the cgroup's limit",
         "Bytes that the CPU device lets its allocator reserve.",
     ),
+    "AMDGPU_ALLOC_CONF": (
+        "no limit, blocks of every size are split, cached memory is given back when the device is full",
+        "Options of the caching allocators in the notation of PYTORCH_ALLOC_CONF, for example `max_split_size_mb:128,garbage_collection_threshold:0.8`; `limit_bytes:N` limits what is reserved of each kind of memory. What `initialize_device(..., memory=...)` names comes first.",
+    ),
     "AMDGPU_TELEMETRY": (
         "on",
         "`off` starts with telemetry switched off: records and histograms are skipped, launch and error counters stay.",

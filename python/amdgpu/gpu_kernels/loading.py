@@ -56,10 +56,17 @@ def load(device: AMDGPUDevice, kernel: ArchivedKernel) -> _native.Kernel:
     return found
 
 
+class Facts:
+    """Architecture and units of a device, once they were asked for."""
+
+    def __init__(self) -> None:
+        self.found: tuple[str, int] | None = None
+
+
 def facts_of(device: AMDGPUDevice) -> tuple[str, int]:
     """Architecture and units; asking a device for what it is asks for its memory too, so they are kept."""
-    found: tuple[str, int] | None = device.__dict__.get("_kernel_facts")
-    if found is None:
+    facts = device.native.cache(Facts)
+    if facts.found is None:
         info = device.info()
-        found = device.__dict__["_kernel_facts"] = (str(info.architecture), info.compute_units)
-    return found
+        facts.found = (str(info.architecture), info.compute_units)
+    return facts.found

@@ -41,11 +41,11 @@ HEADLINES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 
 
-def get_telemetry(device: AMDGPUDevice | int | str = 0, core_type: str | None = None) -> dict[str, Any]:
+def get_telemetry(device: AMDGPUDevice | int | str | None = None, core_type: str | None = None) -> dict[str, Any]:
     """One sample of a device, or of one core type of it.
 
     Args:
-        device: An open device, an index in `list_devices()`, or a name.
+        device: An open device, an index in `list_devices()`, or a name; None means the current device.
         core_type: aura, matrix or neuromorphic; None counts all together.
 
     Returns:
@@ -66,7 +66,7 @@ def get_telemetry(device: AMDGPUDevice | int | str = 0, core_type: str | None = 
     return sample(device, core_type)
 
 
-def sample(device: AMDGPUDevice | int | str, core_type: str | None) -> dict[str, Any]:
+def sample(device: AMDGPUDevice | int | str | None, core_type: str | None) -> dict[str, Any]:
     """The body of `get_telemetry`."""
     from amdgpu.device import default_device
 

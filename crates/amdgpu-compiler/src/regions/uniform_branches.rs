@@ -2,11 +2,11 @@
 //! run once for the block, and what they lead to runs vector after vector without them. Regions that decide the same, such as
 //! the one in front of a loop with barriers and the one at its end, share what they lead to.
 //!
-//! A cut of this kind is no meeting: what stands behind it belongs to the turn of what stands before it. It is made only where
+//! A cut of this kind is no sync point: what stands behind it belongs to the iteration of what stands before it. It is made only where
 //! all who come there come from one region.
 
-use super::meetings::Cut;
-use super::survivors::recomputed;
+use super::live_across::recomputed;
+use super::sync_points::Cut;
 use super::{Exit, Uniformity};
 use crate::cooperative::split_block;
 use crate::ir::{Block, BlockId, Function, Op, Terminator, Value};
@@ -57,7 +57,7 @@ pub(super) fn add(
             }
         }
     }
-    let mut forks = Vec::with_capacity(ways.len());
+    let mut uniform_branches = Vec::with_capacity(ways.len());
     for way in ways {
         let end = if way.leads_to_loop {
             between(function, ends, way)
@@ -65,25 +65,25 @@ pub(super) fn add(
             way.to
         };
         cut_behind_phis(function, ends, end);
-        forks.push((end, way.to));
+        uniform_branches.push((end, way.to));
     }
-    forks
+    uniform_branches
 }
 
-/// Targets of forks that cannot stay: some work-items come there while others go elsewhere, or by two decisions in a row.
+/// Targets of uniform_branches that cannot stay: some work-items come there while others go elsewhere, or by two decisions in a row.
 pub(super) fn unfit(
     cut: &Cut<'_>,
     uniformity: &Uniformity,
-    forks: &[(BlockId, BlockId)],
+    branches: &[(BlockId, BlockId)],
 ) -> Vec<BlockId> {
     let mut refused = Vec::new();
     let returned = cut.starts.len() as u32;
     for number in 0..cut.starts.len() {
         let is_even = uniformity.exit_of(cut, number, returned) != Exit::Varying;
-        if is_even && number < cut.first_fork {
+        if is_even && number < cut.first_uniform_branch {
             continue;
         }
-        for (end, to) in forks {
+        for (end, to) in branches {
             let is_left_to = cut.blocks_of(cut.starts[number]).contains(end);
             if is_left_to && !refused.contains(to) {
                 refused.push(*to);
@@ -150,7 +150,7 @@ fn ways_of(cut: &Cut<'_>, light: &[bool], start: BlockId) -> Vec<Way> {
     ways
 }
 
-/// Whether a block can be reached from itself without a meeting.
+/// Whether a block can be reached from itself without a sync point.
 fn is_in_loop(cut: &Cut<'_>, block: BlockId) -> bool {
     let mut seen = vec![false; cut.function.blocks.len()];
     let mut work = vec![block];

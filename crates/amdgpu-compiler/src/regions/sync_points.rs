@@ -7,7 +7,7 @@
 //! ([`Cooperation::WaveRejoin`]), last of everything in the loop.
 
 use super::Uniformity;
-use super::forks::Ends;
+use super::uniform_branches::Ends;
 use crate::cooperative::split_block;
 use crate::ir::{BlockId, Cooperation, Function, Op, Terminator, Type, Value, cfg::Cfg};
 
@@ -20,10 +20,10 @@ pub(super) struct Cut<'f> {
     /// Of these blocks: the operation. It stands in no block any more.
     pub met: Vec<Option<Value>>,
     /// First blocks of the regions: the entry, then those behind operations of a wave in the order in which lanes go on, then
-    /// those behind barriers, then those behind decisions ([`super::forks`]).
+    /// those behind barriers, then those behind decisions ([`super::uniform_branches`]).
     pub starts: Vec<BlockId>,
     /// Place of the first of the last kind.
-    pub first_fork: usize,
+    pub first_uniform_branch: usize,
 }
 
 impl<'f> Cut<'f> {
@@ -35,7 +35,7 @@ impl<'f> Cut<'f> {
             behind,
             met,
             starts: vec![BlockId(0)],
-            first_fork: 0,
+            first_uniform_branch: 0,
         };
         let ends: Vec<BlockId> = cut.cfg.order.clone();
         let mut waves: Vec<BlockId> = ends.clone();
@@ -45,16 +45,16 @@ impl<'f> Cut<'f> {
             waves.sort_by_key(|block| order.key(*block, cut.operation(*block)));
         }
         let is_barrier = |block: &&BlockId| cut.operation(**block) == Some(Cooperation::Barrier);
-        let is_fork = |block: &&BlockId| cut.met[block.0 as usize].is_none();
+        let is_uniform_branch = |block: &&BlockId| cut.met[block.0 as usize].is_none();
         let barriers = ends.iter().filter(is_barrier);
-        let meetings = waves.iter().chain(barriers);
-        let forks = ends.iter().filter(is_fork);
+        let sync_points = waves.iter().chain(barriers);
+        let uniform_branches = ends.iter().filter(is_uniform_branch);
         let behind = |block: &BlockId| cut.behind[block.0 as usize];
         let mut starts = cut.starts.clone();
-        starts.extend(meetings.filter_map(behind));
-        let first_fork = starts.len();
-        starts.extend(forks.filter_map(behind));
-        (cut.starts, cut.first_fork) = (starts, first_fork);
+        starts.extend(sync_points.filter_map(behind));
+        let first_uniform_branch = starts.len();
+        starts.extend(uniform_branches.filter_map(behind));
+        (cut.starts, cut.first_uniform_branch) = (starts, first_uniform_branch);
         cut
     }
 
@@ -155,11 +155,11 @@ pub(super) fn cut(function: &mut Function) -> Ends {
     let mut met = behind.iter().map(|_| None).collect::<Vec<_>>();
     let mut block = 0;
     while block < function.blocks.len() {
-        let is_meeting = |value: &Value| matches!(function.op(*value), Op::Cooperative(operation, _) if operation.is_meeting());
+        let is_sync_point = |value: &Value| matches!(function.op(*value), Op::Cooperative(operation, _) if operation.is_sync_point());
         let position = function.blocks[block]
             .instructions
             .iter()
-            .position(is_meeting);
+            .position(is_sync_point);
         if let Some(position) = position {
             let rest = split_block(function, block, position + 1);
             met[block] = function.blocks[block].instructions.pop();
@@ -197,7 +197,7 @@ pub(super) fn add_rejoins(function: &mut Function) {
     }
 }
 
-/// Whether lanes that part in a loop may come to different operations, or to one and to the next turn.
+/// Whether lanes that part in a loop may come to different operations, or to one and to the next iteration.
 fn must_rejoin(cut: &Cut<'_>, uniformity: &Uniformity, found: &Loop) -> bool {
     let is_inside = |block: BlockId| found.is_inside[block.0 as usize];
     if !(cut.cfg.order.iter())

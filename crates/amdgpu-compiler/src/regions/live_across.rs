@@ -38,19 +38,19 @@ pub(super) fn recomputed(cut: &Cut<'_>) -> Vec<bool> {
     is_recomputed
 }
 
-/// Survivors that are phis, each with an input that survives too.
-fn phi_inputs(cut: &Cut<'_>, survives: &[Option<usize>]) -> Vec<(Value, Value)> {
+/// Values that are live across regions and phis, each with an input that is live across them too.
+fn phi_inputs(cut: &Cut<'_>, is_live_across: &[Option<usize>]) -> Vec<(Value, Value)> {
     let mut pairs = Vec::new();
     for &block in &cut.cfg.order {
         for &phi in &cut.function.blocks[block.0 as usize].instructions {
             let Op::Phi(inputs) = cut.function.op(phi) else {
                 break;
             };
-            if survives[phi.0 as usize].is_some() {
+            if is_live_across[phi.0 as usize].is_some() {
                 let inputs = inputs.iter().map(|(_, input)| *input);
                 pairs.extend(
                     inputs
-                        .filter(|input| survives[input.0 as usize].is_some())
+                        .filter(|input| is_live_across[input.0 as usize].is_some())
                         .map(|input| (phi, input)),
                 );
             }
@@ -59,7 +59,7 @@ fn phi_inputs(cut: &Cut<'_>, survives: &[Option<usize>]) -> Vec<(Value, Value)> 
     pairs
 }
 
-pub(super) struct Survivors {
+pub(super) struct LiveAcross {
     /// Of values that live across some barrier.
     pub homes: Vec<Option<Home>>,
     /// Arrays of private memory.
@@ -70,7 +70,7 @@ pub(super) struct Survivors {
     pub live: Vec<Vec<Value>>,
 }
 
-impl Survivors {
+impl LiveAcross {
     pub fn new(cut: &Cut<'_>, uniformity: &Uniformity, kernel: &mut HostKernel) -> Self {
         let function = cut.function;
         let is_recomputed = recomputed(cut);
@@ -85,32 +85,32 @@ impl Survivors {
                 home_block[met.0 as usize] = Some(block);
             }
         }
-        let mut survivors = Self {
+        let mut live_across = Self {
             homes: vec![None; function.values.len()],
             slots: vec![None; function.values.len()],
             is_recomputed,
             live: vec![Vec::new(); function.blocks.len()],
         };
-        survivors.find_live(cut, &home_block);
+        live_across.find_live(cut, &home_block);
         let mut is_start = vec![false; function.blocks.len()];
         for start in &cut.starts[1..] {
             is_start[start.0 as usize] = true;
         }
-        for (block, live) in survivors.live.iter_mut().enumerate() {
+        for (block, live) in live_across.live.iter_mut().enumerate() {
             if !is_start[block] {
                 live.clear();
             }
         }
-        survivors.find_homes(cut, uniformity, kernel);
+        live_across.find_homes(cut, uniformity, kernel);
         for (index, instruction) in function.values.iter().enumerate() {
             if let Op::Slot { bytes, align } = instruction.op
                 && home_block[index].is_some()
             {
-                survivors.slots[index] = Some(kernel.contexts.len());
+                live_across.slots[index] = Some(kernel.contexts.len());
                 kernel.contexts.push(bytes.next_multiple_of(align.max(1)));
             }
         }
-        survivors
+        live_across
     }
 
     /// Values that never live at the same time share a home. Those kept once for a block (or a wave) do so only where all its

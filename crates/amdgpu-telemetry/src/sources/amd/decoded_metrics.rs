@@ -1,4 +1,4 @@
-//! What the table of a card tells beside its files, as values with names.
+//! The metrics that a card reports in its binary table beside its files in sysfs, decoded into named values.
 
 use std::path::Path;
 
@@ -47,14 +47,14 @@ struct Steps {
 }
 
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct DecodedMetrics {
     buf: Vec<u8>,
     throttle: ThrottleClock,
     steps: Option<Steps>,
     throttled_seconds: [f64; STEP_REASONS.len()],
 }
 
-impl Told {
+impl DecodedMetrics {
     /// Nobody looked for a while, and nobody knows what happened meanwhile.
     pub(super) fn pause(&mut self) {
         self.steps = None;

@@ -1,5 +1,5 @@
-//! Sums that all blocks of a grid add to, as in `atomicAdd(total, part)`: each call of a kernel's entry, which runs many blocks,
-//! keeps a sum of its own and adds it at its end. Threads would else wait for each other's cache line at every block.
+//! Atomic reductions: sums that all blocks of a grid add to, as in `atomicAdd(total, part)`. Each call of a kernel's entry, which runs
+//! many blocks, keeps a sum of its own and adds it once at its end. Otherwise threads would wait for each other's cache line at every block.
 //!
 //! Atomics order nothing, so that nobody can tell when an addition happened whose result is not used; where the kernel has fences,
 //! volatile accesses, calls, or may read the sum in another way, it stays as it is. Sums of floats depend on the order of work-items
@@ -10,18 +10,18 @@ use crate::ir::{AddressSpace, CastKind, Cooperation, Function, Op, Type, Value};
 
 /// A sum that the entry keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sum {
+pub struct AtomicReduction {
     /// The kernel's argument that points to it.
     pub argument: usize,
     pub ty: Type,
 }
 
-/// Finds the sums of a kernel, and lets its additions go to what the entry keeps.
+/// Finds the atomic reductions of a kernel, and lets its additions go to what the entry keeps.
 pub(super) fn keep(function: &mut Function, kernel: &mut HostKernel) {
     let Some(Accesses { additions, touched }) = accesses(function) else {
         return;
     };
-    let mut cells: Vec<(Sum, Value)> = Vec::new();
+    let mut cells: Vec<(AtomicReduction, Value)> = Vec::new();
     for (addition, sum) in additions {
         if !touched.iter().all(|root| is_apart(function, *root, sum)) {
             continue;
@@ -39,13 +39,13 @@ pub(super) fn keep(function: &mut Function, kernel: &mut HostKernel) {
             operands[0] = cell;
         }
     }
-    kernel.sums = cells.into_iter().map(|(sum, _)| sum).collect();
+    kernel.atomic_reductions = cells.into_iter().map(|(sum, _)| sum).collect();
 }
 
 /// What a kernel does with memory.
 struct Accesses {
     /// Additions that the entry might keep.
-    additions: Vec<(Value, Sum)>,
+    additions: Vec<(Value, AtomicReduction)>,
     /// Where all others lead.
     touched: Vec<Value>,
 }
@@ -68,7 +68,7 @@ fn accesses(function: &Function) -> Option<Accesses> {
                 Cooperation::FenceBlock | Cooperation::FenceDevice | Cooperation::FenceSystem => {
                     return None;
                 }
-                _ if operation.is_meeting() || operation.is_clock() => {}
+                _ if operation.is_sync_point() || operation.is_clock() => {}
                 Cooperation::AtomicAdd | Cooperation::AtomicAddFloat
                     if !is_used[value.0 as usize] =>
                 {
@@ -100,7 +100,7 @@ fn used(function: &Function) -> Vec<bool> {
 }
 
 /// The sum that a pointer leads to, when it is an argument itself.
-fn sum_of(function: &Function, mut pointer: Value, added: Value) -> Option<Sum> {
+fn sum_of(function: &Function, mut pointer: Value, added: Value) -> Option<AtomicReduction> {
     let ty = function.ty(added);
     if !matches!(ty, Type::I32 | Type::I64 | Type::F32 | Type::F64) {
         return None;
@@ -110,7 +110,7 @@ fn sum_of(function: &Function, mut pointer: Value, added: Value) -> Option<Sum> 
     }
     match function.op(pointer) {
         Op::Parameter(number) if function.ty(pointer) != Type::Pointer(AddressSpace::Shared) => {
-            Some(Sum {
+            Some(AtomicReduction {
                 argument: *number as usize,
                 ty,
             })
@@ -132,7 +132,7 @@ fn root(function: &Function, mut pointer: Value) -> Value {
 }
 
 /// Whether what a pointer leads to cannot be a sum.
-fn is_apart(function: &Function, root: Value, sum: Sum) -> bool {
+fn is_apart(function: &Function, root: Value, sum: AtomicReduction) -> bool {
     if let Type::Pointer(AddressSpace::Shared | AddressSpace::Private | AddressSpace::Constant) =
         function.ty(root)
     {

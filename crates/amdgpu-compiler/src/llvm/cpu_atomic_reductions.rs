@@ -1,4 +1,4 @@
-//! The sums that an entry keeps for all blocks that it runs ([`crate::regions::Sum`]).
+//! The atomic reductions that an entry keeps for all blocks that it runs ([`crate::regions::AtomicReduction`]).
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ impl Emitter<'_> {
         text: &mut String,
     ) {
         let pointer = self.type_text(Type::Pointer(AddressSpace::Shared));
-        for (number, sum) in kernel.sums.iter().enumerate() {
+        for (number, sum) in kernel.atomic_reductions.iter().enumerate() {
             let (ty, nothing) = (self.type_text(sum.ty), nothing(sum.ty));
             let _ = writeln!(
                 text,
@@ -25,10 +25,10 @@ impl Emitter<'_> {
         }
     }
 
-    /// The end of an entry: adds the sums to where they belong, unless nothing was added, when that place may not exist.
+    /// The end of an entry: adds the reductions to where they belong, unless nothing was added, when that place may not exist.
     pub(super) fn done(&self, kernel: &HostKernel, text: &mut String) {
         text.push_str("done:\n");
-        for (number, sum) in kernel.sums.iter().enumerate() {
+        for (number, sum) in kernel.atomic_reductions.iter().enumerate() {
             let (ty, bits) = (self.type_text(sum.ty), sum.ty.bits());
             let (operation, empty) = if sum.ty.is_float() {
                 ("fadd", 1i64 << (bits - 1))
