@@ -6,7 +6,7 @@ use amdgpu_abi::{DEVICE_CPU, Dtype, ErrorCode, Tensor};
 
 use crate::{Error, TensorView, element};
 
-/// Axes of a tensor at most: `max_rank` in `zig/src/matrix/strided.zig`.
+/// Axes of a tensor at most: `max_rank` in `zig/src/tensor/strided.zig`.
 pub const MAX_RANK: usize = 16;
 
 /// A checked description; owns its shape and strides.

@@ -1,6 +1,8 @@
-//! `amdgpu._native`: bindings only.
+//! `libamdgpu.so`: the core, its C interface (the crate amdgpu-capi) and `amdgpu._native`, which is here and is bindings only.
 //!
 //! Contract
+//! - One library for C and for Python, so that a process has one copy of the core's state: docs/adr/0010-one-library-for-c-and-python.md.
+//!   Programs without Python load it too: no code outside of the module's own functions touches Python.
 //! - Each function takes Python values, calls one core, and gives Python values back. Decisions live in the crates below or in the
 //!   Python modules above.
 //! - Work that can take long runs detached from the interpreter (the GIL is released).
@@ -25,6 +27,7 @@ mod given;
 mod graph;
 mod interrupt;
 mod kernel;
+mod late_binding;
 mod libraries;
 mod math;
 mod network;
@@ -40,6 +43,8 @@ mod telemetry;
 mod training;
 mod vendor;
 
+// Its functions are exported by this library, though nothing here calls them.
+use amdgpu_capi as _;
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -65,7 +70,7 @@ mod _native {
     #[pymodule_export]
     use super::math::{
         math_activation, math_adaptive_learning_rate, math_adopt_table, math_availability,
-        math_is_started, math_momentum_update, math_softmax,
+        math_is_started, math_matmul_address, math_momentum_update, math_softmax,
     };
     #[pymodule_export]
     use super::network::Network;
@@ -129,7 +134,7 @@ mod _native {
 
     #[pymodule_init]
     fn init() {
-        super::libraries::register_own_directory();
+        amdgpu_capi::register_own_directory();
         super::telemetry::warn_about_fallbacks();
         super::codegen::register();
         super::output::connect();

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from amdgpu import _native, arguments, dispatch
-from amdgpu.device import default_device
+from amdgpu.device import AMDGPUDevice, default_device
 from amdgpu.ops import placement
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def matrix_multiply(
         OutOfMemoryError: The result, or the copy of an operand in another type, does not fit into memory.
         ReadOnlyError: `out` cannot be written to.
         DeviceNotFoundError: No such device.
+        CoreNotEnabledError: `device_id` is an opened device without the core type "matrix".
         WrongDeviceError: Operands of two devices.
 
     Example:
@@ -92,6 +93,9 @@ def matrix_multiply(
         >>> amdgpu.matrix_multiply(numpy.eye(2), [[1, -2], [3, -4]], bias=[10, 1], activation="relu").tolist()
         [[11.0, 0.0], [13.0, 0.0]]
     """
+    if type(device_id) is not int and isinstance(device_id, AMDGPUDevice):
+        # Also where operands decide on the device, and before a plan of another opening of it is found.
+        device_id.require_core("matrix")
     if precision is not None:
         arguments.choice("matrix_multiply", "precision", precision, PRECISIONS)
     if activation is not None:
