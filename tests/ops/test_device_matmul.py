@@ -11,6 +11,9 @@ import pytest
 from amdgpu import _native, errors
 from tolerances import PRODUCT_CALL
 
+# There are no archives for the CPU device, which is told.
+pytestmark = pytest.mark.filterwarnings("ignore:amdgpu. matrix_multiply does not run as preferred")
+
 
 @pytest.fixture(scope="module")
 def cpu() -> Any:
