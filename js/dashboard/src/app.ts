@@ -36,7 +36,7 @@ export function startApp(root: HTMLElement): Hub {
   const banner = h("div", { class: "banner", role: "status" });
   const content = h("div", {});
   work.append(banner, content);
-  const themeButton = h("button", { type: "button", class: "icon-button", onclick: nextTheme }, icon("theme"));
+  const themeButton = themeSwitch(forever);
   const openCompare = (): void => compare.open(comparison(hub, () => compare.close()));
   const openHelp = (): void => help.open(shortcuts.listing());
   const top = topBar(title, timeControls(hub, forever), themeButton, openCompare, openHelp);
@@ -78,11 +78,6 @@ export function startApp(root: HTMLElement): Hub {
   ]);
   shortcuts.add("Time", timeKeys(hub, openCompare));
   shortcuts.listen();
-  forever.effect(() => {
-    const label = { system: "Colours follow the system", light: "Light colours", dark: "Dark colours" }[theme.value];
-    themeButton.title = `${label} (t)`;
-    themeButton.setAttribute("aria-label", themeButton.title);
-  });
   forever.effect(() => showBanner(banner, hub.status.value, hub.isSilent.value));
   let isGated = false;
   forever.effect(() => {
@@ -99,6 +94,16 @@ export function startApp(root: HTMLElement): Hub {
   show();
   void hub.start();
   return hub;
+}
+
+function themeSwitch(scope: Scope): HTMLElement {
+  const button = h("button", { type: "button", class: "icon-button", onclick: nextTheme }, icon("theme"));
+  scope.effect(() => {
+    const label = { system: "Colours follow the system", light: "Light colours", dark: "Dark colours" }[theme.value];
+    button.title = `${label} (t)`;
+    button.setAttribute("aria-label", button.title);
+  });
+  return button;
 }
 
 function topBar(
