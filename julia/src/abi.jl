@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0x2057bd9bd268f927
+const ABI_HASH = 0xe46b798de6a9fec7
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)

@@ -8,7 +8,7 @@
 ##   status of errors.toml and a sentence; nothing is raised, unwound or aborted across the boundary, bugs of this library included.
 ## - The text of a plan and of an error is memory of malloc: the plan's until it is destroyed, the error's until the next call on the
 ##   thread. Numbers in, numbers out: tensors are used where they lie and never kept.
-## - The language itself is in network/: `compile` (the text door) and `dsl` (the macro door) lead to one checker and one plan.
+## - The language itself is in network/: `compile` (text front end) and `dsl` (macro front end) lead to one checker and one plan.
 ##
 ## Build, from the root of the repository: `nim c nim/src/agpu_neuro.nim` (flags: agpu_neuro.nims beside this file).
 
@@ -100,7 +100,7 @@ proc agpu_neuro_last_error*(output: ptr LastError): Status {.exportc, dynlib, cd
   output.reserved = 0
   output.message = failure.message
 
-proc agpu_neuro_compile*(text: ptr Str; output: ptr agpu_abi.NetworkPlan): Status {.exportc, dynlib, cdecl, raises: [].} =
+proc agpu_neuro_compile*(text, baseDirectory: ptr Str; output: ptr agpu_abi.NetworkPlan): Status {.exportc, dynlib, cdecl, raises: [].} =
   ensureInitialised()
   guarded:
     if output == nil:
@@ -109,8 +109,9 @@ proc agpu_neuro_compile*(text: ptr Str; output: ptr agpu_abi.NetworkPlan): Statu
     if text != nil:
       checkRoom(int(min(text.len, uint64(high(int32)))) * CompilerBytesPerTextByte)
     let source = textOf(text, "the network text")
+    let folder = if baseDirectory == nil: "" else: textOf(baseDirectory, "the base directory")
     var report: Report
-    let plan = compileText(source, report)
+    let plan = compileText(source, folder, report)
     if report.errorCount > 0:
       raise newFailure(errorNetworkInvalid, report.renderErrors(source))
     let json = plan.toJson

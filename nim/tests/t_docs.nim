@@ -18,7 +18,7 @@ proc blocksOf(file, language: string): seq[string] =
 
 proc planOf(text: string): string =
   var report: Report
-  let plan = compileText(text, report)
+  let plan = compileText(text, "", report)
   if report.errorCount > 0: report.renderErrors(text) else: plan.toJson
 
 suite "documentation":

@@ -37,7 +37,7 @@ suite "random texts":
       let text = random.mutated(random.sample(texts), random.sample(texts))
       var report: Report
       try:
-        let plan = compileText(text, report)
+        let plan = compileText(text, "", report)
         if report.errorCount == 0:
           inc accepted
           if plan.isSpiking:

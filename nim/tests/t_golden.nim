@@ -9,7 +9,7 @@ const folder = currentSourcePath().parentDir / "golden"
 
 proc outcome(text: string): string =
   var report: Report
-  let plan = compileText(text, report)
+  let plan = compileText(text, "", report)
   if report.errorCount > 0: report.renderErrors(text) & "\n" else: plan.toJson
 
 var networks: seq[string]

@@ -1,11 +1,11 @@
-## Every built-in neuron and synapse compiles, through the text door and in the compiler's interpreter.
+## Every built-in neuron and synapse compiles, through the text front end and in the compiler's interpreter.
 
 import std/[strutils, unittest]
 import ../src/network/[compile, diagnostics, neuron_model, plan, prelude, spiking_plan]
 
 proc compiled(text: string): tuple[plan: NetworkPlan; errors: string] =
   var report: Report
-  result.plan = compileText(text, report)
+  result.plan = compileText(text, "", report)
   if report.errorCount > 0:
     result.errors = report.renderErrors(text)
 

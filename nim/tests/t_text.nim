@@ -1,11 +1,11 @@
-## What the text door accepts beside the obvious, and that every bound holds.
+## What the text front end accepts beside the obvious, and that every bound holds.
 
 import std/[os, strutils, unittest]
 import ../src/network/[compile, diagnostics, limits, plan, plan_json]
 
 proc compiled(text: string): tuple[plan: NetworkPlan; errors: string] =
   var report: Report
-  result.plan = compileText(text, report)
+  result.plan = compileText(text, "", report)
   if report.errorCount > 0:
     result.errors = report.renderErrors(text)
 

@@ -15,9 +15,11 @@ from amdgpu.device import AMDGPUDevice, initialize_device, list_devices
 from amdgpu.doctor import doctor
 from amdgpu.errors import AmdgpuError
 from amdgpu.kernel import PendingKernel, RawKernel
+from amdgpu.layered_network import LayeredNetwork
 from amdgpu.memory import allocate_memory
 from amdgpu.network import Network, neural_network_forward
 from amdgpu.ops import matrix_multiply
+from amdgpu.spiking_network import SpikingNetwork
 from amdgpu.telemetry import get_telemetry
 from amdgpu.telemetry import report as _report
 from amdgpu.types import DeviceInfo, KernelResult
@@ -34,9 +36,11 @@ __all__ = [
     "Graph",
     "Kernel",
     "KernelResult",
+    "LayeredNetwork",
     "Network",
     "PendingKernel",
     "RawKernel",
+    "SpikingNetwork",
     "Stream",
     "__version__",
     "allocate_memory",

@@ -16,13 +16,14 @@ __all__ = [
     "Array",
     "AttachClient",
     "Decision",
-    "Derivation",
     "Device",
     "Event",
     "Graph",
     "Kernel",
     "Launcher",
-    "Network",
+    "LayeredNetwork",
+    "MatmulCall",
+    "NetworkPlan",
     "PreparedLaunch",
     "RecordStream",
     "Recording",
@@ -34,6 +35,7 @@ __all__ = [
     "Stream",
     "Subscription",
     "Trainer",
+    "TuningDatabase",
     "VendorSession",
     "Watcher",
     "attach_answer",
@@ -46,21 +48,21 @@ __all__ = [
     "compile_job",
     "compile_source",
     "convolve",
+    "convolve_on_device",
     "dtype_names",
     "elementwise",
+    "elementwise_on_device",
     "elementwise_way",
     "embedding",
+    "embedding_on_device",
     "end_cpu_work",
     "flight_save",
     "flight_start",
     "flight_status",
     "flight_stop",
-    "forget_plans",
     "from_dlpack",
     "is_recording_graph",
     "julia_source_path",
-    "keep_plan",
-    "leave_plan",
     "libraries",
     "link_code_object",
     "list_devices",
@@ -69,21 +71,33 @@ __all__ = [
     "math_adopt_table",
     "math_availability",
     "math_is_started",
+    "math_matmul_address",
     "math_momentum_update",
     "math_softmax",
     "matmul",
+    "matmul_choice",
+    "matmul_choices",
+    "matmul_decision",
+    "matmul_demand",
+    "matmul_is_verified",
+    "matmul_libraries",
+    "matmul_on_device",
     "matmul_way",
+    "matmul_ways",
     "network_memory",
-    "network_plan",
     "normalize",
     "normalize_gradient",
+    "normalize_gradient_on_device",
+    "normalize_on_device",
     "normalize_way",
     "pool",
+    "pool_on_device",
     "record_fallback",
     "reduce",
+    "reduce_on_device",
     "reduce_way",
-    "run_plan",
     "scan",
+    "scan_on_device",
     "sensor_processes",
     "sensor_readings",
     "stop_cpu_work",
@@ -99,9 +113,18 @@ __all__ = [
     "telemetry_set_enabled",
     "telemetry_snapshot",
     "top_k",
+    "top_k_on_device",
     "training_order",
     "training_split",
     "transpose",
+    "transpose_on_device",
+    "tuning_architectures",
+    "tuning_budget_seconds",
+    "tuning_changes",
+    "tuning_dump",
+    "tuning_file_name",
+    "tuning_folder",
+    "tuning_parse",
 ]
 
 _Function: TypeAlias = Callable[..., Any]
@@ -134,12 +157,19 @@ def end_cpu_work(grace_seconds: float, limit_seconds: float) -> bool: ...
 def elementwise(
     operation: str, inputs: tuple[Any, ...], out: Any | None = None, *, alpha: float = 0.0, threads: int | None = None
 ) -> Any: ...
+def elementwise_on_device(
+    operation: str, inputs: tuple[Any, ...], out: Any | None = None, *, alpha: float = 0.0, device: Any
+) -> Any: ...
 def transpose(
     x: Any, axes: Sequence[int] | None = None, out: Any | None = None, *, threads: int | None = None
 ) -> Any: ...
+def transpose_on_device(x: Any, axes: Sequence[int] | None = None, out: Any | None = None, *, device: Any) -> Any: ...
 def embedding(table: Any, indices: Any, out: Any | None = None, *, threads: int | None = None) -> Any: ...
+def embedding_on_device(table: Any, indices: Any, out: Any | None = None, *, device: Any) -> Any: ...
 def scan(operation: str, x: Any, axis: int, out: Any | None = None, *, threads: int | None = None) -> Any: ...
+def scan_on_device(operation: str, x: Any, axis: int, out: Any | None = None, *, device: Any) -> Any: ...
 def top_k(x: Any, k: int, axis: int, *, largest: bool = True, threads: int | None = None) -> tuple[Any, Any]: ...
+def top_k_on_device(x: Any, k: int, axis: int, *, largest: bool = True, device: Any) -> tuple[Array, Array]: ...
 def convolve(
     direction: str,
     inputs: tuple[Any, ...],
@@ -152,6 +182,20 @@ def convolve(
     layout: str,
     shape: Sequence[int] | None = None,
     threads: int | None = None,
+) -> Any: ...
+def convolve_on_device(
+    direction: str,
+    inputs: tuple[Any, ...],
+    out: Any | None = None,
+    *,
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    layout: str,
+    shape: Sequence[int] | None = None,
+    precision: str = "fp32",
+    device: Any,
 ) -> Any: ...
 def pool(
     operation: str,
@@ -167,6 +211,20 @@ def pool(
     counts_padding: bool = True,
     threads: int | None = None,
 ) -> Any: ...
+def pool_on_device(
+    operation: str,
+    x: Any,
+    gradient: Any | None = None,
+    out: Any | None = None,
+    *,
+    window: tuple[int, int],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    layout: str,
+    counts_padding: bool = True,
+    device: Any,
+) -> Any: ...
 def reduce(
     operation: str,
     x: Any,
@@ -177,6 +235,17 @@ def reduce(
     correction: float = 0.0,
     dtype: str | None = None,
     threads: int | None = None,
+) -> Any: ...
+def reduce_on_device(
+    operation: str,
+    x: Any,
+    axes: Sequence[int] | None = None,
+    out: Any | None = None,
+    *,
+    keepdims: bool = False,
+    correction: float = 0.0,
+    dtype: str | None = None,
+    device: Any,
 ) -> Any: ...
 def normalize(
     operation: str,
@@ -189,6 +258,17 @@ def normalize(
     epsilon: float = 0.0,
     threads: int | None = None,
 ) -> Any: ...
+def normalize_on_device(
+    operation: str,
+    x: Any,
+    parameters: tuple[Any, ...],
+    axes: Sequence[int],
+    out: Any | None = None,
+    *,
+    row_shape: Sequence[int] | None = None,
+    epsilon: float = 0.0,
+    device: Any,
+) -> Any: ...
 def normalize_gradient(
     operation: str,
     x: Any,
@@ -200,6 +280,18 @@ def normalize_gradient(
     row_shape: Sequence[int] | None = None,
     epsilon: float = 0.0,
     threads: int | None = None,
+) -> Any: ...
+def normalize_gradient_on_device(
+    operation: str,
+    x: Any,
+    gradient: Any,
+    scale: Any | None,
+    axes: Sequence[int],
+    out: Any | None = None,
+    *,
+    row_shape: Sequence[int] | None = None,
+    epsilon: float = 0.0,
+    device: Any,
 ) -> Any: ...
 def matmul(
     a: Any,
@@ -217,15 +309,101 @@ def matmul(
     activation: str | None = None,
 ) -> npt.NDArray[Any]: ...
 def elementwise_way(
-    function: _Function, operation: str, alpha: float, table: _Table, native: _Function
+    function: _Function,
+    operation: str,
+    alpha: float,
+    host: tuple[_Table, _Function],
+    device: tuple[_Table, _Function],
 ) -> _Function: ...
-def reduce_way(function: _Function, operation: str, table: _Table, native: _Function) -> _Function: ...
+def reduce_way(
+    function: _Function, operation: str, host: tuple[_Table, _Function], device: tuple[_Table, _Function]
+) -> _Function: ...
 def normalize_way(
-    function: _Function, operation: str, epsilon: float, table: _Table, native: _Function
+    function: _Function,
+    operation: str,
+    epsilon: float,
+    host: tuple[_Table, _Function],
+    device: tuple[_Table, _Function],
 ) -> _Function: ...
 def matmul_way(
-    function: _Function, table: dict[int | str, tuple[_Function, Decision]], native: _Function
+    function: _Function,
+    host: tuple[dict[int | str, tuple[_Function, Decision]], _Function],
+    device: tuple[dict[str, tuple[_Function, Decision]], _Function],
 ) -> _Function: ...
+def matmul_on_device(
+    a: Any,
+    b: Any,
+    out: Any | None = None,
+    *,
+    device: Any,
+    precision: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    bias: Any | None = None,
+    activation: str | None = None,
+    residual: Any | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+) -> Any: ...
+
+_ProblemFields: TypeAlias = tuple[Any, ...]
+_EntryFields: TypeAlias = tuple[Any, ...]
+_Way: TypeAlias = tuple[str, str | None, int]
+
+def matmul_ways(device: Any, problem: _ProblemFields) -> list[_Way]: ...
+def matmul_choice(device: Any, problem: _ProblemFields, *, is_ours: bool = False) -> _Way | None: ...
+def matmul_choices(device: Any) -> list[_Way | None]: ...
+def matmul_libraries(device: Any) -> list[str]: ...
+def matmul_is_verified(device: Any, library: str, problem: _ProblemFields) -> bool: ...
+def matmul_decision(
+    architecture: str,
+    units: int,
+    problem: _ProblemFields,
+    *,
+    libraries: list[str] = ...,
+    are_verified: bool = True,
+    demand: str = "auto",
+    is_measured: bool = True,
+) -> tuple[_Way | None, list[_Way]]: ...
+def matmul_demand() -> str: ...
+def tuning_architectures() -> list[str]: ...
+def tuning_budget_seconds() -> float: ...
+def tuning_changes() -> int: ...
+def tuning_dump(architecture: str, entries: list[_EntryFields]) -> str: ...
+def tuning_file_name(architecture: str) -> str: ...
+def tuning_folder() -> Any | None: ...
+def tuning_parse(text: str, expected: str | None = None) -> tuple[str, list[_EntryFields]]: ...
+
+@final
+class MatmulCall:
+    def __new__(
+        cls,
+        device: Any,
+        problem: _ProblemFields,
+        a: Array,
+        b: Array,
+        out: Array,
+        *,
+        bias: Array | None = None,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        way: str | None = None,
+        kernel: str | None = None,
+    ) -> MatmulCall: ...
+    def __call__(self) -> None: ...
+
+@final
+class TuningDatabase:
+    def __new__(cls, architecture: str, *, is_fresh: bool = False) -> TuningDatabase: ...
+    @property
+    def architecture(self) -> str: ...
+    @property
+    def path(self) -> Any | None: ...
+    def entries(self) -> list[_EntryFields]: ...
+    def exact(self, product: _ProblemFields) -> _EntryFields | None: ...
+    def find(self, product: _ProblemFields) -> _EntryFields | None: ...
+    def add(self, given: list[_EntryFields], is_newest: bool) -> int: ...
+
 def telemetry_snapshot() -> str: ...
 def telemetry_prometheus(is_open_metrics: bool) -> str: ...
 def telemetry_chrome_trace() -> str: ...
@@ -238,14 +416,11 @@ def telemetry_perfetto_trace_of(snapshot_json: str, readings_json: str) -> bytes
 def telemetry_set_enabled(enabled: bool) -> None: ...
 def telemetry_is_enabled() -> bool: ...
 def record_fallback(operation: str, reason: str) -> None: ...
-def run_plan(options: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any: ...
-def keep_plan(options: tuple[Any, ...], arrays: tuple[Any, ...], compute: Callable[[], Any]) -> Any: ...
-def forget_plans() -> None: ...
-def leave_plan() -> None: ...
 def sensor_readings() -> str: ...
 def sensor_processes() -> str: ...
 def math_availability() -> dict[str, Any]: ...
 def math_is_started() -> bool: ...
+def math_matmul_address() -> int: ...
 def math_adopt_table(pointer: int, version: str, source: str | os.PathLike[str]) -> None: ...
 def math_activation(x: Any, kind: str, alpha: float | None = None, beta: float | None = None) -> _Floats: ...
 def math_softmax(x: Any) -> npt.NDArray[np.float32]: ...
@@ -547,13 +722,6 @@ class Kernel:
     ) -> None: ...
 
 @final
-class Derivation:
-    """The array that `make(*addresses)` gives for arrays at these addresses; made once for each combination."""
-
-    def __new__(cls, make: Callable[..., Array]) -> Derivation: ...
-    def __call__(self, *arrays: Array) -> Array: ...
-
-@final
 class PreparedLaunch:
     """A kernel with grid, block and arguments fixed; call it, without arguments, to launch."""
 
@@ -571,7 +739,7 @@ class Trainer:
 
     def __new__(
         cls,
-        network: Network,
+        network: LayeredNetwork,
         loss: str | None,
         optimizer: str,
         parameters: dict[str, float],
@@ -603,28 +771,43 @@ def training_split(count: int, held_back: int, seed: int) -> tuple[npt.NDArray[n
 def training_order(count: int, seed: int, epoch: int) -> npt.NDArray[np.uint32]: ...
 
 @final
-class Network:
-    """A checked network plan with its weights."""
+class NetworkPlan:
+    """A checked plan of a layered or of a spiking network."""
 
     @staticmethod
-    def from_text(text: str, base_directory: str | os.PathLike[str] | None = None) -> Network: ...
+    def compile(text: str, base_directory: str | os.PathLike[str] | None = None) -> NetworkPlan: ...
     @staticmethod
-    def from_plan(
-        plan_json: str,
-        text: str,
-        base_directory: str | os.PathLike[str] | None = None,
-        arrays: Mapping[str, npt.NDArray[np.float64]] | None = None,
-    ) -> Network: ...
-    @staticmethod
-    def from_config(config_json: str) -> Network: ...
+    def from_json(json: str) -> NetworkPlan: ...
+    @property
+    def is_spiking(self) -> bool: ...
     @property
     def name(self) -> str: ...
     @property
-    def plan_json(self) -> str: ...
+    def seed(self) -> int: ...
     @property
-    def text(self) -> str: ...
+    def json(self) -> str: ...
     @property
-    def warnings(self) -> list[str]: ...
+    def warnings(self) -> list[tuple[int, int, str, str]]: ...
+    def with_seed(self, seed: int) -> NetworkPlan: ...
+    def with_spikes(
+        self, source: str, times: npt.NDArray[np.float64], indices: npt.NDArray[np.int64], what: str
+    ) -> NetworkPlan: ...
+
+@final
+class LayeredNetwork:
+    """A layered network with its weights and biases."""
+
+    def __new__(
+        cls,
+        plan: NetworkPlan,
+        *,
+        base_directory: str | os.PathLike[str] | None = None,
+        arrays: Mapping[str, npt.NDArray[np.float64]] | None = None,
+    ) -> LayeredNetwork: ...
+    @staticmethod
+    def from_config(config_json: str) -> tuple[LayeredNetwork, NetworkPlan, str]: ...
+    @property
+    def plan(self) -> NetworkPlan: ...
     @property
     def input_size(self) -> int: ...
     @property
@@ -650,9 +833,8 @@ class Network:
     def forward(self, x: Any, backend: str) -> npt.NDArray[np.float32]: ...
     def hebbian_step(self, x: Any, backend: str) -> npt.NDArray[np.float32]: ...
 
-def network_plan(text: str) -> tuple[str, bool]: ...
 def network_memory(
-    plan_json: str,
+    plan: NetworkPlan,
     device: Device,
     *,
     base_directory: str | os.PathLike[str] | None = None,
@@ -661,11 +843,11 @@ def network_memory(
 
 @final
 class SpikingBatch:
-    """Networks of one plan but for seeds and listed spikes, stepped by the same launches."""
+    """Networks whose plans differ in seeds and listed spikes only, stepped by the same launches."""
 
     def __new__(
         cls,
-        plans: Sequence[str],
+        plans: Sequence[NetworkPlan],
         device: Device,
         *,
         base_directory: str | os.PathLike[str] | None = None,
@@ -683,12 +865,11 @@ class SpikingNetwork:
 
     def __new__(
         cls,
-        plan_json: str,
+        plan: NetworkPlan,
         device: Device,
         *,
         base_directory: str | os.PathLike[str] | None = None,
         arrays: Mapping[str, npt.NDArray[np.float64]] | None = None,
-        seed: int | None = None,
         threads: int | None = None,
         by_launches: bool = False,
     ) -> SpikingNetwork: ...

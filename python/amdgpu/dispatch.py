@@ -58,7 +58,7 @@ _table: list[Implementation] = [
     Implementation("matrix_multiply", "matrix", "cpu", "zig", "zig", "amdgpu._native:matmul"),
     *(
         Implementation(
-            "matrix_multiply", "matrix", kind, "zig", "archive", "amdgpu.gpu_kernels.host:multiply", takes_device=True
+            "matrix_multiply", "matrix", kind, "zig", "archive", "amdgpu._native:matmul_on_device", takes_device=True
         )
         for kind in ("cuda", "hip", "null")
     ),
@@ -74,7 +74,7 @@ _table: list[Implementation] = [
     Implementation("normalize_gradient", "matrix", "cpu", "zig", "zig", "amdgpu._native:normalize_gradient"),
     *(
         Implementation(
-            operation, "matrix", kind, "rust", "generated", f"amdgpu.device_ops.placed:{operation}", takes_device=True
+            operation, "matrix", kind, "rust", "generated", f"amdgpu._native:{operation}_on_device", takes_device=True
         )
         for operation in (
             "convolve",
@@ -90,15 +90,15 @@ _table: list[Implementation] = [
         )
         for kind in ("cuda", "hip", "null")
     ),
-    Implementation("dense_forward", "neuromorphic", "cpu", "zig", "matrix", "amdgpu.network:forward_matrix", 2),
+    Implementation("dense_forward", "neuromorphic", "cpu", "zig", "matrix", "amdgpu.layered_network:forward_matrix", 2),
     *(
         Implementation(
             "dense_forward", "neuromorphic", kind, "rust", "matrix", "amdgpu.device_network:forward", takes_device=True
         )
         for kind in ("cuda", "hip")
     ),
-    Implementation("dense_forward", "neuromorphic", "cpu", "julia", "julia", "amdgpu.network:forward_julia", 1),
-    Implementation("dense_forward", "neuromorphic", "cpu", "nim", "nim", "amdgpu.network:forward_nim"),
+    Implementation("dense_forward", "neuromorphic", "cpu", "julia", "julia", "amdgpu.layered_network:forward_julia", 1),
+    Implementation("dense_forward", "neuromorphic", "cpu", "nim", "nim", "amdgpu.layered_network:forward_nim"),
     Implementation("kernel", "aura", "cpu", "rust", "aura", "amdgpu.kernel:launch"),
     Implementation("kernel", "aura", "cuda", "rust", "aura", "amdgpu.kernel:launch"),
     Implementation("kernel", "aura", "hip", "rust", "aura", "amdgpu.kernel:launch"),
@@ -109,6 +109,8 @@ _resolved: dict[tuple[str, str, str, str | None], tuple[Callable[..., Any], Impl
 _of_hosts: dict[tuple[str, str], dict[int | str, tuple[Callable[..., Any], _native.Decision]]] = {}
 # What `of_host` found, by operation; native ways look there, too.
 _of_matrix: dict[str, tuple[Callable[..., Any], _native.Decision]] = {}
+# What `of_device` found, by operation and kind of device as in "elementwise on cuda"; native ways look there, too.
+_of_devices: dict[str, tuple[Callable[..., Any], _native.Decision]] = {}
 _are_entry_points_loaded = False
 
 
@@ -138,11 +140,11 @@ def unregister(implementation: Implementation) -> None:
 
 
 def _forget() -> None:
-    _native.forget_plans()
     _resolved.clear()
     for functions in _of_hosts.values():
         functions.clear()
     _of_matrix.clear()
+    _of_devices.clear()
 
 
 def table() -> list[Implementation]:
@@ -211,7 +213,10 @@ def shared(
         # The host's memory needs no open device, so closing the shared one changes nothing; a GPU's does.
         if kind == "cpu":
             functions[device_id] = function, _resolved[operation, core_type, kind, None][2]
-        return functools.partial(function, device=device) if entry.takes_device else function
+        if not entry.takes_device:
+            return function
+        _of_devices[f"{operation} on {kind}"] = function, _resolved[operation, core_type, kind, None][2]
+        return functools.partial(function, device=device)
     found[1].record()
     return found[0]
 
@@ -234,14 +239,6 @@ def of_host(operation: str) -> Callable[..., Any]:
     return found[0]
 
 
-def keeps_plans(function: Callable[..., Any]) -> bool:
-    """Whether what a function launches depends on options and on the layout of arrays alone, so that another call may repeat it.
-
-    Functions say so by an attribute of this name.
-    """
-    return bool(getattr(getattr(function, "func", function), "keeps_plans", False))
-
-
 def host_functions(operation: str, core_type: str) -> dict[int | str, tuple[Callable[..., Any], _native.Decision]]:
     """What `shared` has found for an operation on devices of the host, by device: the function and the decision.
 
@@ -249,6 +246,29 @@ def host_functions(operation: str, core_type: str) -> dict[int | str, tuple[Call
     It is emptied when the table changes.
     """
     return _of_hosts.setdefault((operation, core_type), {})
+
+
+def of_device(operation: str, device: Any) -> Callable[..., Any]:
+    """The function that runs an operation of the Matrix core on a device that is open; the decision is recorded.
+
+    Args:
+        operation: Name of the operation.
+        device: The `AMDGPUDevice`.
+
+    Raises:
+        NoImplementationError: Nothing is registered for it.
+    """
+    kind = device.native.kind
+    function, entry = resolve(operation, "matrix", kind)
+    if not entry.takes_device:
+        return function
+    _of_devices[f"{operation} on {kind}"] = function, _resolved[operation, "matrix", kind, None][2]
+    return functools.partial(function, device=device)
+
+
+def device_functions() -> dict[str, tuple[Callable[..., Any], _native.Decision]]:
+    """What `of_device` has found: the function and the decision. The same object always, as `host_functions`."""
+    return _of_devices
 
 
 def matrix_functions() -> dict[str, tuple[Callable[..., Any], _native.Decision]]:

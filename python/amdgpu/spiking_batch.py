@@ -1,4 +1,4 @@
-"""Runs of one spiking network with several seeds or inputs, several of them at once: what `Network.run_batch` does."""
+"""Runs of one spiking network with several seeds or inputs, several of them at once: what `SpikingNetwork.run_batch` does."""
 
 from __future__ import annotations
 
@@ -7,37 +7,16 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native, arguments
 from amdgpu.errors import InvalidArgumentError
+from amdgpu.external_inputs import ExternalInputs
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy as np
     import numpy.typing as npt
 
     Inputs = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]
-
-
-@dataclass(frozen=True)
-class Givens:
-    """What networks are built from beside their plan: where relative paths start, and arrays by name."""
-
-    base_directory: str | Path | None = None
-    arrays: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
-
-
-def arrays_of(arrays: Mapping[str, npt.ArrayLike] | None) -> dict[str, npt.NDArray[np.float64]]:
-    """Copies of what a program gives, as float64."""
-    if arrays is None:
-        return {}
-    listed = arguments.mapping("Network", "arrays", arrays, "arrays by name")
-    return {
-        str(name): arguments.reals("Network", f"the array {str(name)!r}", values) for name, values in listed.items()
-    }
 
 
 # Part of the device's free memory that the networks of a batch may take together.
@@ -45,8 +24,8 @@ USABLE = 0.8
 
 
 def plans_of(
-    plan: Mapping[str, Any], seeds: Sequence[int] | None, inputs: Sequence[Inputs] | None
-) -> list[dict[str, Any]]:
+    plan: _native.NetworkPlan, seeds: Sequence[int] | None, inputs: Sequence[Inputs] | None
+) -> list[_native.NetworkPlan]:
     """The plans of the members: each with its seed, and with its spikes in place of those that the text lists."""
     if seeds is None and inputs is None:
         raise InvalidArgumentError("a batch is given by seeds, by inputs, or by both")
@@ -59,56 +38,47 @@ def plans_of(
         raise InvalidArgumentError(f"there are {count} seeds and {len(inputs)} inputs; a batch takes one of each")
     members = []
     for number in range(count):
-        member = dict(plan)
+        member = plan
         if seeds is not None:
-            member["seed"] = arguments.count("run_batch", f"seeds[{number}]", seeds[number])
+            member = member.with_seed(arguments.count("run_batch", f"seeds[{number}]", seeds[number]))
         if inputs is not None:
-            spiking = plan["spiking"]
-            member["spiking"] = dict(spiking) | {"sources": _sources(spiking["sources"], inputs[number], number)}
+            member = _with_spikes(member, inputs[number], number)
         members.append(member)
     return members
 
 
-def _sources(sources: Sequence[dict[str, Any]], given: Inputs, number: int) -> list[dict[str, Any]]:
-    import numpy as np
-
-    listed = {one["name"]: one for one in sources if one["kind"] == "spikes"}
-    changed = {}
+def _with_spikes(plan: _native.NetworkPlan, given: Inputs, number: int) -> _native.NetworkPlan:
+    """The plan with the spikes of one member; the plan itself checks them, besides their types."""
     pairs = arguments.mapping("run_batch", f"inputs[{number}]", given, "(times, indices) by the name of a source")
     for name, pair in pairs.items():
-        if name not in listed:
-            known = ", ".join(listed) or "none"
-            raise InvalidArgumentError(f"input {number} is for {name!r}; sources with listed spikes are: {known}")
+        what = f"input {number} of {name!r}"
         given_times, given_indices = arguments.two("run_batch", f"inputs[{number}][{name!r}]", pair, "(times, indices)")
-        seconds = arguments.reals("run_batch", f"the times of input {number} of {name!r}", given_times)
-        neurons = arguments.values("run_batch", f"the indices of input {number} of {name!r}", given_indices)
-        size = listed[name]["size"]
+        seconds = arguments.reals("run_batch", f"the times of {what}", given_times)
+        neurons = arguments.values("run_batch", f"the indices of {what}", given_indices)
         if seconds.ndim != 1 or seconds.shape != neurons.shape:
             raise InvalidArgumentError(
-                f"input {number} of {name!r} has times of shape {seconds.shape} and indices of shape {neurons.shape}; "
+                f"{what} has times of shape {seconds.shape} and indices of shape {neurons.shape}; "
                 "both have one entry for each spike"
             )
         if neurons.size and neurons.dtype.kind not in "iu":
-            raise InvalidArgumentError(f"indices of input {number} of {name!r} are {neurons.dtype}, not whole numbers")
-        if not (np.isfinite(seconds).all() and (seconds >= 0).all()):
-            raise InvalidArgumentError(f"input {number} of {name!r} has times below 0 or that are not finite")
-        if neurons.size and (neurons.min() < 0 or neurons.max() >= size):
-            raise InvalidArgumentError(f"input {number} of {name!r} has indices outside 0 to {size - 1}")
-        changed[name] = {"times_seconds": seconds.tolist(), "indices": neurons.tolist()}
-    return [one | changed.get(one["name"], {}) for one in sources]
+            raise InvalidArgumentError(f"the indices of {what} are {neurons.dtype}, not whole numbers")
+        plan = plan.with_spikes(str(name), seconds, neurons.astype("int64"), what)
+    return plan
 
 
 # Members that launches serve together at most: rows of their tables are blocks of a grid, of which there are 65,535.
 MOST_TOGETHER = 256
 
 
-def members_at_once(device: _native.Device, plan_json: str, threads: int | None, count: int, given: Givens) -> int:
+def members_at_once(
+    device: _native.Device, plan: _native.NetworkPlan, threads: int | None, count: int, external: ExternalInputs
+) -> int:
     """How many networks are stepped beside one another, as far as they fit into memory: one a thread on the CPU, many on a GPU."""
     wanted = MOST_TOGETHER
     if device.kind == "cpu":
         wanted = threads or int(os.environ.get("AMDGPU_CPU_THREADS") or os.cpu_count() or 1)
     estimate = json.loads(
-        _native.network_memory(plan_json, device, base_directory=given.base_directory, arrays=given.arrays)
+        _native.network_memory(plan, device, base_directory=external.base_directory, arrays=external.arrays)
     )
     room = int(estimate["free_bytes"] * USABLE // max(1, estimate["total_bytes"]))
     return max(1, min(wanted, room, count))
@@ -119,38 +89,37 @@ class _Stopped(Exception):
 
 
 def run(
-    plans: Sequence[dict[str, Any]],
+    plans: Sequence[_native.NetworkPlan],
     device: _native.Device,
     *,
     duration: float,
-    given: Givens,
+    external: ExternalInputs,
     threads: int | None,
     progress: Callable[[float], None] | None,
 ) -> list[tuple[dict[str, Any], float]]:
     """What each member's run gave, with its time step."""
     if not plans:
         return []
-    texts = [json.dumps(plan, ensure_ascii=False) for plan in plans]
-    at_once = members_at_once(device, texts[0], threads, len(texts), given)
-    how: dict[str, Any] = {"duration": duration, "given": given, "progress": progress}
+    at_once = members_at_once(device, plans[0], threads, len(plans), external)
+    how: dict[str, Any] = {"duration": duration, "external": external, "progress": progress}
     if device.kind != "cpu" and at_once > 1:
-        return run_together(texts, device, at_once, **how)
-    return run_beside(texts, device, at_once, threads=threads, **how)
+        return run_together(plans, device, at_once, **how)
+    return run_beside(plans, device, at_once, threads=threads, **how)
 
 
 def run_beside(
-    texts: Sequence[str],
+    plans: Sequence[_native.NetworkPlan],
     device: _native.Device,
     at_once: int,
     *,
     duration: float,
-    given: Givens,
+    external: ExternalInputs,
     threads: int | None,
     progress: Callable[[float], None] | None,
 ) -> list[tuple[dict[str, Any], float]]:
     """What `run` gives, with a thread for each of so many members at a time."""
     stop = threading.Event()
-    done = [0.0] * len(texts)
+    done = [0.0] * len(plans)
 
     def member(number: int) -> tuple[dict[str, Any], float]:
         def watch(steps: int, total: int, _spikes: int) -> None:
@@ -162,7 +131,7 @@ def run_beside(
             raise _Stopped
         alone = threads if at_once == 1 else 1
         network = _native.SpikingNetwork(
-            texts[number], device, base_directory=given.base_directory, arrays=given.arrays, threads=alone
+            plans[number], device, base_directory=external.base_directory, arrays=external.arrays, threads=alone
         )
         raw = network.run(network.steps_of(float(duration)), watch)
         if raw["error"] is not None:
@@ -173,7 +142,7 @@ def run_beside(
         return raw, network.dt_seconds
 
     with ThreadPoolExecutor(at_once, thread_name_prefix="amdgpu-batch") as pool:
-        futures = [pool.submit(member, number) for number in range(len(texts))]
+        futures = [pool.submit(member, number) for number in range(len(plans))]
         try:
             return [future.result() for future in futures]
         except BaseException as error:
@@ -184,24 +153,24 @@ def run_beside(
 
 
 def run_together(
-    texts: Sequence[str],
+    plans: Sequence[_native.NetworkPlan],
     device: _native.Device,
     at_once: int,
     *,
     duration: float,
-    given: Givens,
+    external: ExternalInputs,
     progress: Callable[[float], None] | None,
 ) -> list[tuple[dict[str, Any], float]]:
     """What `run` gives, with so many members at a time stepped by the same launches."""
     results: list[tuple[dict[str, Any], float]] = []
-    for first in range(0, len(texts), at_once):
-        members = texts[first : first + at_once]
+    for first in range(0, len(plans), at_once):
+        members = plans[first : first + at_once]
 
         def watch(steps: int, total: int, _spikes: int, first: int = first, count: int = len(members)) -> None:
             if progress is not None:
-                progress((first + count * steps / max(1, total)) / len(texts))
+                progress((first + count * steps / max(1, total)) / len(plans))
 
-        batch = _native.SpikingBatch(members, device, base_directory=given.base_directory, arrays=given.arrays)
+        batch = _native.SpikingBatch(members, device, base_directory=external.base_directory, arrays=external.arrays)
         raw = batch.run(float(duration), watch)
         if raw[0]["error"] is not None:
             raise raw[0]["error"]

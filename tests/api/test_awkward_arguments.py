@@ -287,6 +287,11 @@ def test_work_needs_its_core():
     with amdgpu.initialize_device("cpu:0", ["aura"]) as device:
         with pytest.raises(errors.CoreNotEnabledError, match="'matrix'"):
             amdgpu.matrix_multiply(X.T, X, device)
+        # Also where the operands decide on the device.
+        x = amdgpu.array(X, device=device)
+        with pytest.raises(errors.CoreNotEnabledError, match="'matrix'"):
+            amdgpu.matrix_multiply(x, x, device, transpose_a=True)
+        assert isinstance(amdgpu.matrix_multiply(x, x, transpose_a=True), amdgpu.Array)
         with pytest.raises(errors.CoreNotEnabledError, match="'matrix'"):
             amdgpu.benchmark_operation("matrix_multiply", X.T, X, device, iterations=1)
         with pytest.raises(errors.CoreNotEnabledError, match="'neuromorphic'"):

@@ -42,17 +42,15 @@ def test_out_of_memory_is_counted_for_the_device():
         assert second.memory_stats()["num_ooms"] == before + 1
 
 
-def test_operations_on_arrays_of_any_opening_take_the_fast_path():
+def test_operations_on_arrays_of_any_opening_stay_on_the_device():
     with amdgpu.initialize_device(NULL) as own:
         x = amdgpu.array(np.ones(1000, "float32"), device=own)
         y = amdgpu.array(np.ones(1000, "float32"), device=NULL)
         for given in ((x, x), (y, y), (x, y)):
-            amdgpu.ops.add(*given)
-            # None where the call is looked at closely each time.
-            assert _native.run_plan(("elementwise", "add", 0.0), (*given, None)) is not None
+            assert amdgpu.ops.add(*given).device == NULL
 
 
-def test_a_launch_cache_survives_that_its_device_is_closed():
+def test_operations_survive_that_their_device_is_closed():
     x = amdgpu.array(np.ones(1000, "float32"), device=NULL)
     for _ in range(3):
         assert amdgpu.ops.multiply(x, x).shape == (1000,)

@@ -130,8 +130,10 @@ def test_an_interrupted_run_is_shown_and_saved(cli, tmp_path, monkeypatch, capsy
     def interrupt(part):
         raise KeyboardInterrupt
 
-    run = amdgpu.Network.run
-    monkeypatch.setattr(amdgpu.Network, "run", lambda self, duration, progress: run(self, duration, progress=interrupt))
+    run = amdgpu.SpikingNetwork.run
+    monkeypatch.setattr(
+        amdgpu.SpikingNetwork, "run", lambda self, duration, progress: run(self, duration, progress=interrupt)
+    )
     arguments = [
         "net",
         str(tmp_path / "small.net"),

@@ -25,9 +25,11 @@ CLASSES = {
         amdgpu.Graph,
         amdgpu.Kernel,
         amdgpu.KernelResult,
+        amdgpu.LayeredNetwork,
         amdgpu.Network,
         amdgpu.PendingKernel,
         amdgpu.RawKernel,
+        amdgpu.SpikingNetwork,
         amdgpu.Stream,
     )
 }

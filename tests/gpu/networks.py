@@ -27,7 +27,7 @@ def spiking(name: str, plan: dict[str, Any], gpu: int, steps: int = STEPS) -> No
     found = {}
     for where in ("cpu:0", gpu):
         device = amdgpu.device.default_device(where).native
-        network = amdgpu._native.SpikingNetwork(plans.text(plan), device)
+        network = amdgpu._native.SpikingNetwork(plans.native(plan), device)
         # Kernels are compiled and graphs made.
         network.run(512)
         result = network.run(steps)
@@ -41,11 +41,11 @@ def spiking(name: str, plan: dict[str, Any], gpu: int, steps: int = STEPS) -> No
 def batch(name: str, plan: dict[str, Any], gpu: int, members: int, seconds: float = 0.1) -> None:
     """Members of a batch by the same launches, and one after the other."""
     device = amdgpu.device.default_device(gpu).native
-    texts = [plans.text(plan | {"seed": seed}) for seed in range(1, members + 1)]
-    together = amdgpu._native.SpikingBatch(texts, device)
+    seeded = [plans.native(plan).with_seed(seed) for seed in range(1, members + 1)]
+    together = amdgpu._native.SpikingBatch(seeded, device)
     together.run(seconds)
     results = together.run(seconds)
-    alone = [amdgpu._native.SpikingNetwork(text, device) for text in texts[:4]]
+    alone = [amdgpu._native.SpikingNetwork(one, device) for one in seeded[:4]]
     hashes = []
     for network in alone:
         network.run(network.steps_of(seconds))

@@ -34,7 +34,7 @@ record v(cells[0 ..< 3], every: 20.ms)
 
 def build(plan: dict[str, Any], name: int | str | None, **options: Any) -> _native.SpikingNetwork:
     device = amdgpu.device.default_device(name).native
-    return _native.SpikingNetwork(plans.text(plan), device, **options)
+    return _native.SpikingNetwork(plans.native(plan), device, **options)
 
 
 @pytest.mark.parametrize("name", list(plans.variants()))
@@ -55,7 +55,7 @@ def test_spikes_and_states_have_the_bits_of_the_cpu(name: str) -> None:
 
 
 def test_patterns_and_values_on_positions_have_the_bits_of_the_cpu() -> None:
-    plan, _ = _native.network_plan(CELL + ON_DEVICES)
+    plan = _native.NetworkPlan.compile(CELL + ON_DEVICES)
     runs = [_native.SpikingNetwork(plan, amdgpu.device.default_device(name).native) for name in ("cpu:0", GPU)]
     tables = [network.synapses("c -> c") for network in runs]
     for ours, theirs in zip(*tables, strict=True):

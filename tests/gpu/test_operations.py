@@ -73,7 +73,7 @@ def test_operations_of_one_array_are_close_to_float64(gpu: Any, operation: str, 
         "silu": wide / (1 + np.exp(-wide)),
     }[operation]
     result = gpu_kernels.elementwise(gpu, operation, amdgpu.array(x, device=gpu.name)).numpy().astype(np.float64)
-    # zig/src/matrix/vector_math.zig: three units in the last place of float32, and small tails of gelu.
+    # zig/src/simd/vector_math.zig: three units in the last place of float32, and small tails of gelu.
     assert np.all(
         np.abs(result - expected) <= EPSILONS[number] * np.abs(expected) + 4e-7 * np.maximum(np.abs(expected), 1)
     )

@@ -92,9 +92,9 @@ def test_training_by_gradients_keeps_the_thresholds_of_rules(rng):
     net = network("bcm(learning_rate: 0.01)")
     x = rng.standard_normal((32, 5)).astype("float32")
     net.train(x, epochs=1)
-    kept = net._native.thresholds("a -> b")
+    kept = net._engine.thresholds("a -> b")
     net.train(x, rng.standard_normal((32, 3)), epochs=1)
-    assert np.array_equal(net._native.thresholds("a -> b"), kept)
+    assert np.array_equal(net._engine.thresholds("a -> b"), kept)
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,7 @@ def test_a_network_of_kernels_spikes_the_same_with_any_number_of_threads():
 
 
 def test_stepping_by_launches_gives_the_spikes_of_stepping_by_threads():
-    plan, _ = _native.network_plan(CELL + ON_DEVICES)
+    plan = _native.NetworkPlan.compile(CELL + ON_DEVICES)
     device = amdgpu.device.default_device("cpu:0").native
     runs = [_native.SpikingNetwork(plan, device, by_launches=way).run(300) for way in (False, True)]
     assert runs[0]["spike_hash"] == runs[1]["spike_hash"]

@@ -237,9 +237,9 @@ population b(4, model: coupled)
 connect a -> b(synapse: gap_junction, target: gap, weight: 1.uS)
 """,
         neurons={("source_state", "v"): source, ("target_state", "v"): target},
-        quantum=2.0**-36,
+        unit=2.0**-36,
     )
     rows = runner.step(np.zeros(4, bool), np.zeros(4, bool))
     wanted = 1e-6 * (source.astype(float)[:, None] - target.astype(float)).sum(axis=0)
-    # A quantum is 1.5e-11 A here; four roundings.
+    # A fixed-point unit is 1.5e-11 A here; four roundings.
     np.testing.assert_allclose(rows["gap"], wanted, atol=4e-11)

@@ -202,9 +202,10 @@ def test_a_run_without_steps_is_an_empty_picture(matplotlib):
 def test_what_cannot_be_drawn_is_said(matplotlib, ran, tmp_path):
     fresh = amdgpu.Network(SPIKING, device="cpu:0")
     layered = amdgpu.Network(LAYERED, device="cpu:0")
+    with pytest.raises(errors.NetworkError, match="layered"):
+        layered.plot_raster()
     for act, words in [
         (fresh.plot_raster, "call net.run"),
-        (layered.plot_raster, "layered"),
         (lambda: ran.plot_raster(names=["noise"]), "records no spikes"),
         (lambda: ran.plot_rates(names=["middle"]), "no population or source"),
         (lambda: ran.plot_states(names=["left.w"]), "left.v"),

@@ -131,7 +131,7 @@ def test_strategies_that_learn_beat_chance(strategy):
 def test_survivors_of_successive_halving_go_on_with_their_training(monkeypatch):
     x, labels = corners(200)
     epochs = []
-    train = amdgpu.Network.train
+    train = amdgpu.LayeredNetwork.train
 
     def counted(net, *arguments, **options):
         before = 0 if net.history is None else net.history.epochs
@@ -139,7 +139,7 @@ def test_survivors_of_successive_halving_go_on_with_their_training(monkeypatch):
         epochs.append((before, history.epochs))
         return history
 
-    monkeypatch.setattr(amdgpu.Network, "train", counted)
+    monkeypatch.setattr(amdgpu.LayeredNetwork, "train", counted)
     options = {"strategy": "successive_halving", "population": 8, "generations": 3, "epochs": 12, "workers": 1}
     found = search.architecture(TEXT, x, labels, **options)
     assert sorted(epochs) == [(0, 3)] * 8 + [(3, 6)] * 4 + [(6, 12)] * 2
@@ -318,7 +318,11 @@ def test_errors_of_the_caller_end_the_search():
         ({"generations": 0}, errors.InvalidArgumentError, "at least 1"),
         ({"epochs": 0}, errors.InvalidArgumentError, "at least 1"),
         ({"workers": 0}, errors.InvalidArgumentError, "at least 1"),
-        ({"train_options": {"epoch": 3}}, errors.InvalidArgumentError, "'epoch', which Network.train does not take"),
+        (
+            {"train_options": {"epoch": 3}},
+            errors.InvalidArgumentError,
+            "'epoch', which LayeredNetwork.train does not take",
+        ),
         ({"y": None}, errors.InvalidArgumentError, "needs x and y"),
         ({"evaluate": lambda *_: 0.0}, errors.InvalidArgumentError, "leave them out"),
         ({"train_options": {"epochs": 3}}, errors.InvalidArgumentError, "sets itself"),

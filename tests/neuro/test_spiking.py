@@ -29,7 +29,7 @@ def device() -> _native.Device:
 
 
 def build(plan: dict[str, Any], device: _native.Device, **options: Any) -> _native.SpikingNetwork:
-    return _native.SpikingNetwork(plans.text(plan), device, **options)
+    return _native.SpikingNetwork(plans.native(plan), device, **options)
 
 
 def with_projections(plan: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -364,12 +364,12 @@ def test_memory_is_predicted_and_what_does_not_fit_is_refused_by_name(device: _n
     huge = plans.cuba(3_200_000, 800_000, probability=0.1)
     weight = {"kind": "random", "low": 0.0, "high": 1e-3}
     huge = with_projections(huge, weight=weight)
-    estimate = json.loads(_native.network_memory(plans.text(huge), device))
+    estimate = json.loads(_native.network_memory(plans.native(huge), device))
     assert estimate["total_bytes"] > estimate["free_bytes"]
     with pytest.raises(OutOfMemoryError, match=r"the network, .* are free: exc -> exc takes .* as "):
         build(huge, device)
     # With uniform weights rows can be made on demand, and nothing is refused.
-    small = json.loads(_native.network_memory(plans.text(plans.cuba(3_200_000, 800_000, probability=0.1)), device))
+    small = json.loads(_native.network_memory(plans.native(plans.cuba(3_200_000, 800_000, probability=0.1)), device))
     assert small["total_bytes"] < small["free_bytes"]
 
 
@@ -554,11 +554,11 @@ def test_a_gpu_takes_the_storages_it_delivers_from_and_refuses_what_does_not_fit
     with pytest.raises(NetworkError, match=r"device it can be .*csr32"):
         build(with_projections(plans.cuba(**SMALL), storage="bit_mask"), gpu)
     huge = plans.cuba(3_200_000, 800_000, probability=0.1)
-    estimate = json.loads(_native.network_memory(plans.text(huge), gpu))
+    estimate = json.loads(_native.network_memory(plans.native(huge), gpu))
     assert {one["storage"] for one in estimate["projections"]} == {"procedural"}
     assert estimate["total_bytes"] < estimate["free_bytes"]
     weight = {"kind": "random", "low": 0.0, "high": 1e-3}
-    each = plans.text(with_projections(huge, weight=weight))
+    each = plans.native(with_projections(huge, weight=weight))
     estimate = json.loads(_native.network_memory(each, gpu))
     assert {one["storage"] for one in estimate["projections"]} == {"csr32"}
     with pytest.raises(OutOfMemoryError, match="exc -> exc takes"):
@@ -573,12 +573,12 @@ from amdgpu import _native
 
 gpu = amdgpu.device.default_device("null:gfx1100").native
 plan = plans.cuba(32_000, 8_000, probability=0.02)
-estimate = json.loads(_native.network_memory(plans.text(plan), gpu))
+estimate = json.loads(_native.network_memory(plans.native(plan), gpu))
 print({one["storage"] for one in estimate["projections"]}, estimate["host_bytes"] < estimate["host_free_bytes"])
 for one in plan["spiking"]["projections"]:
     one["storage"] = "gap_coded"
 try:
-    _native.SpikingNetwork(plans.text(plan), gpu)
+    _native.SpikingNetwork(plans.native(plan), gpu)
 except amdgpu.errors.OutOfMemoryError as error:
     print(error)
 """

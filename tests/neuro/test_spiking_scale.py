@@ -13,6 +13,8 @@ from amdgpu import _native
 from amdgpu.errors import InvalidArgumentError, NetworkError, OutOfMemoryError
 
 SMALL = {"exc": 400, "inh": 100, "probability": 0.1}
+# Enough neurons for three threads, which take 512 at least.
+SHARED = {"exc": 1600, "inh": 400, "probability": 0.05}
 # Six delays: enough synapses of each for the order of arrival.
 FEW_DELAYS = {"kind": "random", "low": 0.0, "high": 5e-4}
 SPREAD = {"kind": "normal", "mean": 1.62e-3, "standard_deviation": 2e-4}
@@ -24,13 +26,13 @@ def device() -> _native.Device:
 
 
 def build(plan: dict[str, Any], device: _native.Device, **options: Any) -> _native.SpikingNetwork:
-    return _native.SpikingNetwork(plans.text(plan), device, **options)
+    return _native.SpikingNetwork(plans.native(plan), device, **options)
 
 
-def delayed(storage: str = "csr16", **fields: Any) -> dict[str, Any]:
+def delayed(storage: str = "csr16", size: dict[str, Any] = SMALL, **fields: Any) -> dict[str, Any]:
     """A network whose synapses have delays and half of them weights of their own. Rows of gaps are delivered when neurons spike, plain ones
     when spikes arrive."""
-    plan = plans.cuba(**SMALL)
+    plan = plans.cuba(**size)
     projections = [{**one, "delay_seconds": FEW_DELAYS, "storage": storage} for one in plan["spiking"]["projections"]]
     for one in projections[:2]:
         one["weight"] = SPREAD
@@ -54,10 +56,26 @@ def same(one: tuple[list[str], dict[str, np.ndarray]], other: tuple[list[str], d
 def test_delivery_at_arrival_gives_the_spikes_and_rows_of_delivery_at_the_spike(
     device: _native.Device, threads: int
 ) -> None:
-    wanted = outcome(build(delayed("gap_coded"), device, threads=1), 700, 1, 400)
-    found = outcome(build(delayed(), device, threads=threads), 700, 1, 400)
+    wanted = outcome(build(delayed("gap_coded", SHARED), device, threads=1), 700, 1, 400)
+    found = outcome(build(delayed("csr16", SHARED), device, threads=threads), 700, 1, 400)
     assert any(values.any() for name, values in wanted[1].items() if name.startswith("input"))
     assert same(found, wanted)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_connections_of_which_no_spike_arrives_at_once_are_delivered_alike(
+    device: _native.Device, threads: int
+) -> None:
+    delays = {"kind": "random", "low": 3e-4, "high": 9e-4}
+
+    def plan(storage: str) -> dict[str, Any]:
+        found = delayed(storage, SHARED)
+        for one in found["spiking"]["projections"][:4]:
+            one["delay_seconds"] = delays
+        return found
+
+    wanted = outcome(build(plan("gap_coded"), device, threads=1), 400, 1, 200)
+    assert same(outcome(build(plan("csr16"), device, threads=threads), 400, 1, 200), wanted)
 
 
 def test_recorded_states_include_what_arrives_late(device: _native.Device) -> None:
@@ -119,9 +137,9 @@ def test_rows_beyond_16_bits_are_the_same_in_every_storage(device: _native.Devic
     for storage in ("csr16", "gap_coded", "procedural"):
         for threads in (1, 3):
             found = outcome(build(wide(storage), device, threads=threads), 120)
-            # The quantum of procedural synapses is that of a bound, not of a count: rows differ in their unit.
+            # The fixed-point unit of procedural synapses is that of a bound, not of a count: rows differ in their unit.
             assert same(found, wanted) or (storage == "procedural" and found[0] == wanted[0]), storage
-    estimate = json.loads(_native.network_memory(plans.text(wide("auto")), device))
+    estimate = json.loads(_native.network_memory(plans.native(wide("auto")), device))
     assert estimate["projections"][0]["storage"] == "csr16"
 
 
@@ -169,8 +187,9 @@ record v(cells[0 ..< 3], every: 20.ms)
 """
 
 
-def stepwise(**changes: Any) -> str:
-    return json.dumps(json.loads(_native.network_plan(STEPWISE)[0]) | changes)
+def stepwise(seed: int | None = None) -> _native.NetworkPlan:
+    plan = _native.NetworkPlan.compile(STEPWISE)
+    return plan if seed is None else plan.with_seed(seed)
 
 
 def test_steps_that_kernels_take_the_number_of_are_replayed(device: _native.Device) -> None:
@@ -178,7 +197,7 @@ def test_steps_that_kernels_take_the_number_of_are_replayed(device: _native.Devi
     by_threads = _native.SpikingNetwork(stepwise(), device, threads=2)
     assert any(
         argument["role"] == "step"
-        for kernel in json.loads(stepwise())["spiking"]["kernels"]
+        for kernel in json.loads(stepwise().json)["spiking"]["kernels"]
         for argument in kernel["arguments"]
     )
     for steps in (7, 300, 93):
@@ -191,14 +210,10 @@ def test_steps_that_kernels_take_the_number_of_are_replayed(device: _native.Devi
 
 def test_members_of_a_batch_by_the_same_launches_have_the_spikes_that_they_have_alone(device: _native.Device) -> None:
     members = [stepwise(seed=seed) for seed in (3, 1, 4)]
-    plan = json.loads(members[0])
-    for source in plan["spiking"]["sources"]:
-        if source["name"] == "given":
-            source |= {"times_seconds": [0.004, 0.004, 0.011], "indices": [3, 1, 2]}
-    members.append(json.dumps(plan))
+    members.append(members[0].with_spikes("given", np.array([0.004, 0.004, 0.011]), np.array([3, 1, 2]), "test"))
     batch = _native.SpikingBatch(members, device)
     told: list[int] = []
-    alone = [_native.SpikingNetwork(text, device, threads=1) for text in members]
+    alone = [_native.SpikingNetwork(plan, device, threads=1) for plan in members]
     for seconds in (0.03, 0.004):
         found = batch.run(seconds, lambda done, total, spikes: told.append(done))
         for one, network in zip(found, alone, strict=True):
@@ -213,7 +228,7 @@ def test_members_of_a_batch_by_the_same_launches_have_the_spikes_that_they_have_
 
 def test_members_of_a_batch_have_one_plan(device: _native.Device) -> None:
     with pytest.raises(InvalidArgumentError, match="member 1 of the batch has another plan"):
-        _native.SpikingBatch([stepwise(), plans.text(plans.cuba(**SMALL))], device)
+        _native.SpikingBatch([stepwise(), plans.native(plans.cuba(**SMALL))], device)
     with pytest.raises(InvalidArgumentError, match="at least one member"):
         _native.SpikingBatch([], device)
 
@@ -239,6 +254,47 @@ def test_a_checkpoint_moves_between_the_two_ways_of_stepping(device: _native.Dev
     assert other.run(200)["spike_hash"] == network.run(200)["spike_hash"]
     network.import_state(*other.export_state())
     assert other.run(200)["spike_hash"] == network.run(200)["spike_hash"]
+
+
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 2}, {"by_launches": True}])
+def test_a_checkpoint_brings_the_weights_that_were_set(device: _native.Device, options: dict[str, Any]) -> None:
+    plan = delayed("csr32" if "by_launches" in options else "csr16")
+    plan["spiking"]["projections"][2]["weight"] = plans.constant(-9e-3)
+    network, other, untouched = (build(plan, device, **options) for _ in range(3))
+    for one in (network, other, untouched):
+        one.run(60)
+    for name in network.projection_names():
+        weights = network.synapses(name)[2]
+        # All of one projection alike, so that its one weight is another one.
+        network.set_weights(name, weights * np.float32(0.5))
+    other.import_state(*network.export_state())
+    wanted = outcome(network, 200, 100)
+    assert same(outcome(other, 200, 100), wanted)
+    assert outcome(untouched, 200, 100)[0] != wanted[0]
+
+
+CLOCKED = """
+dt = 0.1.ms
+neuron steady:
+  dv/dt = 0*v/(1.s)
+neuron sink:
+  dx/dt = 0*x/(1.s)
+  target: x
+synapse pull:
+  variables(w)
+  clocked: target += w*v_pre
+population a(3, model: steady, v: 80)
+population b(2, model: sink)
+connect a -> b(synapse: pull, weight: 1)
+record x(b)
+"""
+
+
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 2}, {"by_launches": True}])
+def test_what_acts_in_every_step_acts_in_the_first_one(device: _native.Device, options: dict[str, Any]) -> None:
+    network = _native.SpikingNetwork(_native.network_plan(CLOCKED)[0], device, **options)
+    values = network.run(4)["states"][0][3].reshape(4, 2)
+    assert np.allclose(values, 240.0 * np.arange(1, 5)[:, None], rtol=1e-6)
 
 
 def test_synapses_with_one_weight_by_their_storage_refuse_others(device: _native.Device) -> None:
@@ -334,5 +390,5 @@ def test_weights_that_grow_add_all_of_it_until_they_stop_the_network_by_name() -
     with pytest.raises(InvalidArgumentError, match="cannot go on"):
         network.run(0.001)
     # What was added never turned negative, as it would have by wrapping around.
-    state = network.spiking_part.native.export_state()[1]
+    state = network._engine.export_state()[1]
     assert (state["state.cell.v"] > 0).all()

@@ -21,7 +21,7 @@ def ring(i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return 0.5 * np.exp(-np.abs(i - j) / 4) - np.where((i > j) & (j != 3), 0.25, 0) + np.minimum(i, 2) ** 2 * 0.01
 
 
-def synapses(connect: str) -> amdgpu.spiking.Synapses:
+def synapses(connect: str) -> amdgpu.spiking_result.Synapses:
     return amdgpu.Network(TEXT + connect + "\n", device="cpu:0").synapses("pre -> post")
 
 

@@ -76,7 +76,7 @@ def network(name: str, device: int | str | None) -> amdgpu.Network:
 def inputs(net: amdgpu.Network) -> list[npt.NDArray[np.floating]]:
     """A batch, one sample, and a batch of float64 with gaps."""
     random = np.random.default_rng(7)
-    steps = (11,) if net._native.is_temporal else ()
+    steps = (11,) if net._engine.is_temporal else ()
     batch = random.standard_normal((65, *steps, net.input_size)).astype(np.float32)
     return [batch, batch[3], batch.astype(np.float64)[::2]]
 

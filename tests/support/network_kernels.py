@@ -11,7 +11,7 @@ import amdgpu
 import numpy as np
 
 LIBRARY = Path(amdgpu.__file__).parent / "_lib" / "libagpu_neuro.so"
-QUANTUM = 2.0**-36
+UNIT = 2.0**-36
 
 
 class _Text(ctypes.Structure):
@@ -24,7 +24,7 @@ def plan_of(text: str) -> dict[str, Any]:
     data = text.encode()
     given = _Text(ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p), len(data))
     plan = ctypes.c_void_p()
-    status = library.agpu_neuro_compile(ctypes.byref(given), ctypes.byref(plan))
+    status = library.agpu_neuro_compile(ctypes.byref(given), None, ctypes.byref(plan))
     assert status == 0, f"status {status}: the text does not compile"
     try:
         answer = _Text()
@@ -98,7 +98,7 @@ class GroupRunner(PlanKernels):
             bound["state", name] = array
         for name, row in self.rows.items():
             bound["input", name] = row
-            bound["quantum", name] = np.float32(QUANTUM)
+            bound["unit", name] = np.float32(UNIT)
         for item in self.group["parameters"]:
             array = values_of(item["values"], self.size)
             bound["parameter", item["name"]] = array[0]
@@ -113,7 +113,7 @@ class GroupRunner(PlanKernels):
     def step(self, **inputs: np.ndarray) -> np.ndarray:
         """One step; the result says who fired."""
         for name, values in inputs.items():
-            self.rows[name][:] = np.rint(values / QUANTUM)
+            self.rows[name][:] = np.rint(values / UNIT)
         entry = self.kernel("update", group=self.index)
         assert entry is not None
         self.launch(entry, self.bound(), self.size)
@@ -130,10 +130,10 @@ class ProjectionRunner(PlanKernels):
         projection: int = 0,
         *,
         neurons: dict[tuple[str, str], np.ndarray] | None = None,
-        quantum: float = 2.0**-24,
+        unit: float = 2.0**-24,
     ) -> None:
         super().__init__(text)
-        self.quantum = quantum
+        self.unit = unit
         self.index = projection
         plan = self.spiking["projections"][projection]
         sizes = {item["name"]: item["size"] for item in self.spiking["populations"] + self.spiking["sources"]}
@@ -180,10 +180,10 @@ class ProjectionRunner(PlanKernels):
                 bound[role, name] = array
         bound.update(self.neurons)
         numbers = {
-            "per_quantum": np.float32(1 / self.quantum),
-            "per_wide_quantum": np.float32(1 / self.quantum),
-            "most_quanta": np.float32(2**30),
-            "most_wide_quanta": np.float32(2**60),
+            "per_unit": np.float32(1 / self.unit),
+            "per_wide_unit": np.float32(1 / self.unit),
+            "most_units": np.float32(2**30),
+            "most_wide_units": np.float32(2**60),
         }
         rows = {"target_input": np.int32, "wide_target_input": np.int64}
         for argument in entry["arguments"]:
@@ -235,7 +235,7 @@ class ProjectionRunner(PlanKernels):
         if reward:
             self._all("on_reward", reward)
         self.step_number += 1
-        return {name: row * self.quantum for name, row in self.rows.items()}
+        return {name: row * self.unit for name, row in self.rows.items()}
 
     def weights(self, name: str = "w") -> np.ndarray:
         """A variable of the synapses as a matrix."""

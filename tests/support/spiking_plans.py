@@ -7,15 +7,27 @@ import json
 import math
 from typing import Any
 
+from amdgpu import _native
+
+# What the compiler writes at the head of its kernels: parameters by default, otherwise what the engine defines.
+SIGNATURE = r"""
+#ifndef AGPU_PARAMETERS
+#define AGPU_PARAMETERS(kernel, ...) __VA_ARGS__
+#define AGPU_PROLOGUE(kernel)
+#endif
+"""
+
 CURRENT_SOURCE = r"""
 // Two exponential currents into a leaky membrane: a linear system, integrated exactly.
-extern "C" __global__ void update_cell(unsigned int count, float* __restrict__ v, float* __restrict__ ge, float* __restrict__ gi,
-    int* __restrict__ row_e, int* __restrict__ row_i, float quantum_e, float quantum_i, int* __restrict__ refractory,
-    unsigned char* __restrict__ fired, float p_vv, float p_ve, float p_vi, float p_v, float p_ee, float p_ii, float vt, float vr) {
+extern "C" __global__ void update_cell(AGPU_PARAMETERS(update_cell,
+    unsigned int count, float* __restrict__ v, float* __restrict__ ge, float* __restrict__ gi,
+    int* __restrict__ row_e, int* __restrict__ row_i, float unit_e, float unit_i, int* __restrict__ refractory,
+    unsigned char* __restrict__ fired, float p_vv, float p_ve, float p_vi, float p_v, float p_ee, float p_ii, float vt, float vr)) {
+  AGPU_PROLOGUE(update_cell)
   unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
-  float e = ge[i] + (float)row_e[i] * quantum_e;
-  float g = gi[i] + (float)row_i[i] * quantum_i;
+  float e = ge[i] + (float)row_e[i] * unit_e;
+  float g = gi[i] + (float)row_i[i] * unit_i;
   row_e[i] = 0;
   row_i[i] = 0;
   int left = refractory[i];
@@ -64,15 +76,18 @@ def cuba(
         "vr": -60e-3,
     }
     roles = [
-        ("count", ""),
-        ("state", "v"),
-        ("state", "ge"),
-        ("state", "gi"),
-        ("input", "ge"),
-        ("input", "gi"),
-        ("quantum", "ge"),
+        ("count", "", "unsigned int", "count"),
+        ("state", "v", "float*", "v"),
+        ("state", "ge", "float*", "ge"),
+        ("state", "gi", "float*", "gi"),
+        ("input", "ge", "int*", "row_e"),
+        ("input", "gi", "int*", "row_i"),
+        ("unit", "ge", "float", "unit_e"),
+        ("unit", "gi", "float", "unit_i"),
+        ("refractory", "", "int*", "refractory"),
+        ("fired", "", "unsigned char*", "fired"),
+        *(("parameter", name, "float", name) for name in parameters),
     ]
-    roles += [("quantum", "gi"), ("refractory", ""), ("fired", "")] + [("parameter", name) for name in parameters]
 
     def projection(source: str, target: str, variable: str, weight: float) -> dict[str, Any]:
         return {
@@ -92,7 +107,7 @@ def cuba(
         "dt_seconds": dt,
         "warnings": [],
         "spiking": {
-            "source": CURRENT_SOURCE.replace("REFRACTORY", "50"),
+            "source": SIGNATURE + CURRENT_SOURCE.replace("REFRACTORY", "50"),
             "groups": [
                 {
                     "name": "cell",
@@ -122,7 +137,7 @@ def cuba(
                     "name": "update_cell",
                     "phase": "update",
                     "group": 0,
-                    "arguments": [{"role": role, "name": name} for role, name in roles],
+                    "arguments": arguments(*roles),
                 }
             ],
             "records": [{"kind": "spikes", "population": "exc"}, {"kind": "spikes", "population": "inh"}],
@@ -137,24 +152,34 @@ def changed(plan: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return result
 
 
-def text(plan: dict[str, Any]) -> str:
-    return json.dumps(plan)
+def native(plan: dict[str, Any]) -> _native.NetworkPlan:
+    """The plan as networks are built from it."""
+    return _native.NetworkPlan.from_json(json.dumps(plan))
+
+
+def arguments(*entries: tuple[str, str, str, str]) -> list[dict[str, str]]:
+    """Arguments of a kernel: role, name, C type and identifier of each."""
+    return [dict(zip(("role", "name", "type", "identifier"), entry, strict=True)) for entry in entries]
 
 
 STDP_SOURCE = r"""
-extern "C" __global__ void on_pre(const unsigned int* spike_list, const unsigned int* spike_count, const unsigned int* row_starts,
-    const unsigned int* columns, float* w, const float* apost, int* row_e, float per_quantum) {
+extern "C" __global__ void on_pre(AGPU_PARAMETERS(on_pre,
+    const unsigned int* spike_list, const unsigned int* spike_count, const unsigned int* row_starts,
+    const unsigned int* columns, float* w, const float* apost, int* row_e, float per_unit)) {
+  AGPU_PROLOGUE(on_pre)
   for (unsigned int k = blockIdx.x; k < *spike_count; k += gridDim.x) {
     unsigned int source = spike_list[k];
     for (unsigned int s = row_starts[source] + threadIdx.x; s < row_starts[source + 1]; s += blockDim.x) {
       unsigned int target = columns[s];
-      atomicAdd(&row_e[target], (int)rintf(w[s] * per_quantum));
+      atomicAdd(&row_e[target], (int)rintf(w[s] * per_unit));
       w[s] = fminf(fmaxf(w[s] - apost[target], 0.0f), W_MAX);
     }
   }
 }
-extern "C" __global__ void on_post(const unsigned int* spike_list, const unsigned int* spike_count, const unsigned int* column_starts,
-    const unsigned int* column_synapses, const unsigned int* synapse_sources, float* w, const float* apre) {
+extern "C" __global__ void on_post(AGPU_PARAMETERS(on_post,
+    const unsigned int* spike_list, const unsigned int* spike_count, const unsigned int* column_starts,
+    const unsigned int* column_synapses, const unsigned int* synapse_sources, float* w, const float* apre)) {
+  AGPU_PROLOGUE(on_post)
   for (unsigned int k = blockIdx.x; k < *spike_count; k += gridDim.x) {
     unsigned int target = spike_list[k];
     for (unsigned int place = column_starts[target] + threadIdx.x; place < column_starts[target + 1]; place += blockDim.x) {
@@ -163,11 +188,15 @@ extern "C" __global__ void on_post(const unsigned int* spike_list, const unsigne
     }
   }
 }
-extern "C" __global__ void trace_pre(unsigned int count, const unsigned char* events, float* apre) {
+extern "C" __global__ void trace_pre(AGPU_PARAMETERS(trace_pre,
+    unsigned int count, const unsigned char* events, float* apre)) {
+  AGPU_PROLOGUE(trace_pre)
   unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) apre[i] = (apre[i] + (events[i] ? A_PLUS : 0.0f)) * DECAY;
 }
-extern "C" __global__ void trace_post(unsigned int count, const unsigned char* events, float* apost) {
+extern "C" __global__ void trace_post(AGPU_PARAMETERS(trace_post,
+    unsigned int count, const unsigned char* events, float* apost)) {
+  AGPU_PROLOGUE(trace_post)
   unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) apost[i] = (apost[i] + (events[i] ? A_MINUS : 0.0f)) * DECAY;
 }
@@ -184,33 +213,31 @@ def stdp(*, delay: float = 0.0, probability: float = 0.2, rate: float = 60.0) ->
         source = source.replace(name, value)
     plan["spiking"]["source"] += source
 
-    def kernel(name: str, *roles: tuple[str, str]) -> dict[str, Any]:
-        arguments = [{"role": role, "name": label} for role, label in roles]
-        return {"name": name, "phase": name, "projection": 4, "arguments": arguments}
+    def kernel(name: str, *entries: tuple[str, str, str, str]) -> dict[str, Any]:
+        return {"name": name, "phase": name, "projection": 4, "arguments": arguments(*entries)}
 
-    lists = [("spike_list", ""), ("spike_count", "")]
+    def words(*names: str) -> list[tuple[str, str, str, str]]:
+        return [(name, "", "const unsigned int*", name) for name in names]
+
+    weight = ("synapse_state", "w", "float*", "w")
+    count, events = ("count", "", "unsigned int", "count"), ("events", "", "const unsigned char*", "events")
     kernels = [
         kernel(
             "on_pre",
-            *lists,
-            ("row_starts", ""),
-            ("columns", ""),
-            ("synapse_state", "w"),
-            ("post_state", "apost"),
-            ("target_input", "ge"),
-            ("per_quantum", "ge"),
+            *words("spike_list", "spike_count", "row_starts", "columns"),
+            weight,
+            ("post_state", "apost", "const float*", "apost"),
+            ("target_input", "ge", "int*", "row_e"),
+            ("per_unit", "ge", "float", "per_unit"),
         ),
         kernel(
             "on_post",
-            *lists,
-            ("column_starts", ""),
-            ("column_synapses", ""),
-            ("synapse_sources", ""),
-            ("synapse_state", "w"),
-            ("pre_state", "apre"),
+            *words("spike_list", "spike_count", "column_starts", "column_synapses", "synapse_sources"),
+            weight,
+            ("pre_state", "apre", "const float*", "apre"),
         ),
-        kernel("trace_pre", ("count", ""), ("events", ""), ("pre_state", "apre")),
-        kernel("trace_post", ("count", ""), ("events", ""), ("post_state", "apost")),
+        kernel("trace_pre", count, events, ("pre_state", "apre", "float*", "apre")),
+        kernel("trace_post", count, events, ("post_state", "apost", "float*", "apost")),
     ]
     spiking = plan["spiking"]
     return changed(

@@ -233,6 +233,46 @@ print(json.dumps([sum(durations(name)["sum_seconds"] for name in names), wall]))
     assert 0 < spent < 10 * wall
 
 
+def test_kernels_of_a_graph_share_evenly_where_the_time_of_one_is_not_known(found):
+    said = found("""
+slow = device.compile_kernel(SOURCE, name="slow")
+hot = device.compile_kernel(SOURCE, name="hot")
+x = amdgpu.zeros(8, device="cpu:0")
+for _ in range(3):
+    slow[1, 1](x)
+before = kernels()["slow", False]["seconds"]
+with amdgpu.Graph() as graph:
+    slow[1, 1](x)
+    hot[1, 8](x)
+for _ in range(20):
+    graph.replay()
+rows = kernels()
+print(json.dumps([rows["slow", False]["seconds"] - before, rows["hot", False]["seconds"]]))
+""")
+    known, unknown = said
+    assert unknown == pytest.approx(known)
+    assert unknown > 0
+
+
+def test_members_of_a_batch_are_busy_as_long_as_they_are_stepped(found):
+    text = (Path(__file__).parent / "neuro_validation" / "networks" / "cuba_stdp.net").read_text(encoding="utf-8")
+    busy, wall, steps = found(f"""
+import time
+from amdgpu import _native
+batch = _native.SpikingBatch([_native.network_plan({text!r})[0]] * 2, device.native)
+looks = []
+begin = time.monotonic()
+# Reported every 50 ms: each report is of the time since the one before.
+while len(looks) < 8:
+    batch.run(0.05, lambda done, total, spikes: looks.append(done))
+wall = time.monotonic() - begin
+busy = counted("amdgpu_core_busy_seconds_total", device="cpu:0", core="neuromorphic")
+print(json.dumps([busy, wall, counted("amdgpu_network_steps_total")]))
+""")
+    assert steps > 0
+    assert wall < busy < 2.1 * wall
+
+
 def test_launches_in_graphs_share_the_time_of_the_replay(found):
     said = found("""
 import time

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from x import (
     build,
+    core_library,
     native,
 )
 from x.failure import Failure
@@ -59,7 +63,7 @@ def test_copied_sources_lose_files_that_are_gone(tmp_path: Path) -> None:
 
 
 def test_zig_and_nim_write_to_the_draft(tmp_path: Path) -> None:
-    zig, nim, _julia = native.pieces(tmp_path, "python", tmp_path / ".x")
+    zig, nim, *_copies = native.pieces(tmp_path, "python", tmp_path / ".x")
     assert zig.command is not None
     assert nim.command is not None
     assert zig.command(tmp_path / "draft")[-2:] == ["library", str(tmp_path / "draft")]
@@ -78,11 +82,14 @@ def test_extension_is_found_in_the_messages_of_cargo() -> None:
         [
             "   Compiling x",
             message("serde", "lib", "libserde.rlib"),
-            message("amdgpu-python", "cdylib", "lib_native.so"),
+            message("amdgpu-python", "cdylib", "libamdgpu.so"),
+            message("amdgpu-extension", "cdylib", "lib_native.so"),
         ]
     )
-    assert build.extension_artifact(output) == Path("/w/target/release/lib_native.so")
-    assert build.extension_artifact("") is None
+    assert core_library.artifact(output, "amdgpu-extension") == Path("/w/target/release/lib_native.so")
+    assert core_library.artifact(output, "amdgpu-python") == Path("/w/target/release/libamdgpu.so")
+    with pytest.raises(Failure, match="named no cdylib"):
+        core_library.artifact("", "amdgpu-python")
 
 
 def test_development_wheel_points_at_the_sources_and_keeps_the_metadata(tmp_path: Path) -> None:
@@ -188,3 +195,55 @@ def test_nvidia_gpus_without_kernels_of_their_own_take_those_of_ampere() -> None
         "sm_80",
         None,
     ]
+
+
+@pytest.fixture
+def zig_compile(tmp_path: Path) -> ModuleType:
+    """zig/compile.py of a copy of the Zig sources, which a test may change."""
+    copy = tmp_path / "zig"
+    shutil.copytree(ROOT / "zig", copy)
+    spec = importlib.util.spec_from_file_location("zig_compile", copy / "compile.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["zig_compile"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_objects_of_zig_are_named_after_what_they_are_made_of(zig_compile: ModuleType) -> None:
+    names = [zig_compile.DRIVERS, *zig_compile.ROUTINES["x86_64"]]
+
+    def keys(optimize: str = "fast") -> dict[str, str]:
+        build = zig_compile.Build("x86_64", optimize)
+        return {name: build.key(name) for name in names}
+
+    before = keys()
+    assert len(set(before.values())) == len(names)
+    assert not set(before.values()) & set(keys("safe").values())
+
+    sources: Path = zig_compile.SOURCES
+    kernel = sources / "conv" / "sweep_kernel.zig"
+    kernel.write_text("// A comment.\n" + kernel.read_text())
+    assert keys() == before
+    driver = sources / "conv" / "convolve.zig"
+    driver.write_text(driver.read_text() + "\nconst unused = 1;\n")
+    assert {name for name, key in keys().items() if key != before[name]} == {zig_compile.DRIVERS}
+    amx = sources / "gemm" / "kernel_amx.zig"
+    amx.write_text(amx.read_text() + "\nconst unused = 1;\n")
+    assert {name for name, key in keys().items() if key != before[name]} == {zig_compile.DRIVERS, "gemm_amx"}
+    kernel.write_text(kernel.read_text() + "\nconst unused = 1;\n")
+    assert all(key != before[name] for name, key in keys().items())
+
+
+def test_zig_files_import_each_other_without_cycles(zig_compile: ModuleType) -> None:
+    sources: Path = zig_compile.SOURCES
+    below = {
+        path.resolve(): {(path.parent / name).resolve() for name in zig_compile.IMPORT.findall(path.read_text())}
+        for path in sources.rglob("*.zig")
+    }
+    assert len(below) > 100
+    while leaves := {path for path, others in below.items() if not others & below.keys()}:
+        for path in leaves:
+            del below[path]
+    assert sorted(str(path.relative_to(sources.resolve())) for path in below) == []

@@ -73,6 +73,17 @@ def julia_piece(root: Path) -> Piece:
     return Piece("julia sources", source / "AgpuKernels.jl", (source,), library_folder(root) / "julia" / "src", None)
 
 
+def interface_pieces(root: Path) -> list[Piece]:
+    """Headers of the C interface, and what pkg-config and CMake read, copied as they are."""
+    crate, library = root / "crates" / "amdgpu-capi", library_folder(root)
+    headers, packages = crate / "include" / "amdgpu", crate / "packages"
+    return [
+        Piece("c headers", headers / "runtime.h", (headers,), library / "include" / "amdgpu", None),
+        Piece("pkg-config file", packages / "pkgconfig" / "amdgpu.pc", (packages,), library / "pkgconfig", None),
+        Piece("cmake package", packages / "cmake" / "amdgpu-config.cmake", (packages,), library / "cmake", None),
+    ]
+
+
 def library_folder(root: Path) -> Path:
     """Where the Python package looks for its libraries."""
     return root / "python" / "amdgpu" / "_lib"
@@ -80,7 +91,7 @@ def library_folder(root: Path) -> Path:
 
 def pieces(root: Path, python: str, cache: Path) -> list[Piece]:
     """All of them, in the order in which they are built."""
-    return [zig_piece(root, python, cache), nim_piece(root, cache), julia_piece(root)]
+    return [zig_piece(root, python, cache), nim_piece(root, cache), julia_piece(root), *interface_pieces(root)]
 
 
 def build_piece(piece: Piece, runner: Runner) -> None:

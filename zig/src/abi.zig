@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0x2057bd9bd268f927;
+pub const abi_hash: u64 = 0xe46b798de6a9fec7;
 
 pub const Status = i32;
 
@@ -55,7 +55,7 @@ pub const errors = struct {
     pub const code_generator_missing: Status = 403;
     /// LLVM refused the code that the compiler produced, or its output could not be loaded.
     pub const code_generation_failed: Status = 404;
-    /// A kernel handle is not known to this device.
+    /// A handle is not known: it was released, it is of another kind or device, or it never was one.
     pub const invalid_handle: Status = 405;
     /// The module has no __device__ or __constant__ variable of that name.
     pub const global_not_found: Status = 406;

@@ -466,8 +466,9 @@ AGPU_MATRIX agpu_status agpu_matrix_host_memory_get_stats(agpu_host_memory_stats
 /* Neuromorphic core, libagpu_neuro.so (Nim). */
 AGPU_NEURO agpu_status agpu_neuro_describe(agpu_library_info *out);
 AGPU_NEURO agpu_status agpu_neuro_last_error(agpu_error *out);
-/* Parses and checks network text. On failure the message of last_error lists every finding with line, column and hint. */
-AGPU_NEURO agpu_status agpu_neuro_compile(const agpu_str *text, agpu_network_plan *out);
+/* Parses and checks network text. Relative paths of its `include` statements start at `base_directory`; NULL or empty: at the working
+   directory. On failure the message of last_error lists every finding with line, column and hint. */
+AGPU_NEURO agpu_status agpu_neuro_compile(const agpu_str *text, const agpu_str *base_directory, agpu_network_plan *out);
 /* The plan as JSON; lives as long as the plan. */
 AGPU_NEURO agpu_status agpu_neuro_plan_json(agpu_network_plan plan, agpu_str *out);
 AGPU_NEURO agpu_status agpu_neuro_plan_destroy(agpu_network_plan plan);

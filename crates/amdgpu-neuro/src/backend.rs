@@ -1,4 +1,4 @@
-//! Who computes a dense layer.
+//! Implementations of the dense layer: the Matrix core (Zig), the Math core (Julia) and the reference (Nim).
 
 mod math;
 mod matrix;

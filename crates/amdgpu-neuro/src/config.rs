@@ -19,7 +19,8 @@ use std::fmt::Write;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
-use crate::network::Network;
+use crate::layered_network::{BuildOptions, LayeredNetwork};
+use crate::plan::NetworkPlan;
 
 const ARCHITECTURE_KEYS: [&str; 8] = [
     "architecture",
@@ -352,7 +353,7 @@ impl NetworkConfig {
     }
 
     /// Sets the weights and biases that were given as numbers.
-    pub(crate) fn apply_values(&self, network: &Network) -> Result<()> {
+    pub(crate) fn apply_values(&self, network: &LayeredNetwork) -> Result<()> {
         if let Some(Value::Array(list)) = &self.biases
             && list.len() + 1 != self.layers.len()
         {
@@ -411,6 +412,42 @@ fn matrix_of(connection: &str, rows: &[Value], columns: &Value) -> Result<Vec<f3
         matrix.extend(numbers_of(&what, row)?);
     }
     Ok(matrix)
+}
+
+/// A network built from a configuration, with what it went through.
+#[derive(Debug)]
+pub struct Built {
+    pub network: LayeredNetwork,
+    pub plan: NetworkPlan,
+    /// The network text that the configuration stands for.
+    pub text: String,
+}
+
+/// Build the network of a configuration; see the module.
+///
+/// # Errors
+///
+/// [`Error::InvalidDescription`] for a configuration of another form, [`Error::Invalid`] with the findings of the text that it stands for;
+/// otherwise as [`LayeredNetwork::build`].
+pub fn build(json: &str, options: &BuildOptions) -> Result<Built> {
+    let config = NetworkConfig::from_json(json)?;
+    let text = config.to_network_text()?;
+    let plan =
+        NetworkPlan::compile(&text, &options.base_directory).map_err(|error| match error {
+            Error::Invalid { findings } => Error::Invalid {
+                findings: format!(
+                    "in the network text that the configuration stands for, {findings}"
+                ),
+            },
+            other => other,
+        })?;
+    let network = LayeredNetwork::build(&plan, options)?;
+    config.apply_values(&network)?;
+    Ok(Built {
+        network,
+        plan,
+        text,
+    })
 }
 
 /// The network text of a configuration.

@@ -1,4 +1,4 @@
-//! What can go wrong in the Neuromorphic core.
+//! Errors of the Neuromorphic core.
 
 use amdgpu_abi::library::LibraryError;
 use amdgpu_abi::{Coded, ErrorCode, Language};

@@ -1,4 +1,4 @@
-//! NaN and infinity are found where values enter.
+//! Checks for NaN and infinity, made where values enter a network.
 
 use crate::error::{Error, Result};
 

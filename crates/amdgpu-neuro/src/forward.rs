@@ -8,7 +8,7 @@ use amdgpu_telemetry::{Core, Kind, Record, emit, now_ns};
 use crate::backend::{DenseBackend, DenseCall};
 use crate::error::{Error, Result};
 use crate::finite;
-use crate::network::Network;
+use crate::layered_network::LayeredNetwork;
 use crate::parameters::{Parameters, zeros};
 use crate::temporal::{Batch, Temporal, mean_of_steps};
 
@@ -25,7 +25,7 @@ pub(crate) struct LayerValues<'a> {
     pub values: Vec<Cow<'a, [f32]>>,
 }
 
-impl Network {
+impl LayeredNetwork {
     /// The outputs for `batch` samples `x[batch, inputs]`: `[batch, outputs]`, row-major. An empty batch gives an empty output.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// As [`Network::forward`], or a number of steps that the network does not take.
+    /// As [`LayeredNetwork::forward`], or a number of steps that the network does not take.
     pub fn forward_steps(
         &self,
         x: &[f32],

@@ -1,17 +1,17 @@
-//! Plasticity: changes of weights by what the two ends of a connection do, without an error that comes back.
+//! Plasticity: weights change by the activity of the two layers that they connect, without back-propagation of an error.
 
 use amdgpu_telemetry::now_ns;
 
 use crate::backend::DenseBackend;
 use crate::error::{Error, Result};
 use crate::finite;
+use crate::layered_network::LayeredNetwork;
 use crate::library::NeuroLibrary;
-use crate::network::Network;
 use crate::parameters::{weight_name, zeros};
 use crate::plan::PlasticityPlan;
 use crate::temporal::Batch;
 
-impl Network {
+impl LayeredNetwork {
     /// A forward pass of `x[batch, inputs]`, then every rule of the plan on what it gave, averaged over the batch. Returns the outputs of
     /// the pass.
     ///
@@ -25,7 +25,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// As [`Network::forward`]; the plan has no plasticity; a weight would become NaN or infinite. Nothing is changed then.
+    /// As [`LayeredNetwork::forward`]; the plan has no plasticity; a weight would become NaN or infinite. Nothing is changed then.
     pub fn hebbian_step(
         &self,
         x: &[f32],

@@ -1,4 +1,6 @@
-//! `libagpu_neuro.so`: opened once, on first use.
+//! Loads `libagpu_neuro.so` (Nim) on first use and calls it.
+
+use std::path::Path;
 
 use amdgpu_abi::library::{NativeLibrary, last_error};
 use amdgpu_abi::{
@@ -72,17 +74,24 @@ impl NeuroLibrary {
         })
     }
 
-    /// Network text to the JSON of its plan.
+    /// Network text to the JSON of its plan. Relative paths of `include` statements start at `base_directory`; empty is the working directory.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`] with every finding.
-    pub fn compile(&self, text: &str) -> Result<String> {
+    pub(crate) fn compile(&self, text: &str, base_directory: &Path) -> Result<String> {
         let _crossing = COMPILE.enter();
-        let borrowed = Str::borrow(text);
+        let text = Str::borrow(text);
+        let folder = base_directory.as_os_str().as_encoded_bytes();
+        let folder = Str {
+            ptr: folder.as_ptr().cast(),
+            len: folder.len() as u64,
+        };
         let mut plan = std::ptr::null_mut();
-        // SAFETY: both pointers are valid for the call; the text is borrowed for its duration only.
-        self.outcome(unsafe { (self.symbols.compile)(&raw const borrowed, &raw mut plan) })?;
+        // SAFETY: all pointers are valid for the call; text and folder are borrowed for its duration only.
+        self.outcome(unsafe {
+            (self.symbols.compile)(&raw const text, &raw const folder, &raw mut plan)
+        })?;
         let mut json = Str::borrow("");
         // SAFETY: the plan was just made; its JSON is copied out before the plan is destroyed, once.
         unsafe {
@@ -169,13 +178,4 @@ fn tensor_of(values: &[f32], shape: &[i64]) -> Tensor {
 
 fn tensor_of_mut(values: &mut [f32], shape: &[i64]) -> Tensor {
     Tensor::host(values.as_mut_ptr().cast(), Dtype::F32, shape, None)
-}
-
-/// Compile network text to the JSON of its plan (schema `amdgpu.network_plan`).
-///
-/// # Errors
-///
-/// [`Error::Invalid`] with every finding, or the library is missing or stale.
-pub fn compile_text(text: &str) -> Result<String> {
-    NeuroLibrary::global()?.compile(text)
 }

@@ -7,7 +7,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::given::Array;
+use crate::external_inputs::Array;
 
 /// Longest header that is read; NumPy's own are a few hundred bytes.
 const MAX_HEADER_BYTES: usize = 64 * 1024;

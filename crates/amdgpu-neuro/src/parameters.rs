@@ -1,4 +1,5 @@
-//! The numbers of a built network: one stacked weight matrix and one bias for each layer that has inputs.
+//! Weights and biases of a layered network: one weight matrix, with the rows of all sources of a layer, and one bias for each layer that has
+//! inputs.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::finite;
 use crate::initial::{self, bias_object, weight_object};
 use crate::philox::Stream;
-use crate::plan::NetworkPlan;
+use crate::plan::LayeredNetworkPlan;
 
 /// Where the weights of a connection lie: rows of its target's stacked matrix.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,7 @@ pub(crate) struct Parameters {
 }
 
 impl Layout {
-    pub(crate) fn of(plan: &NetworkPlan) -> Result<Self> {
+    pub(crate) fn of(plan: &LayeredNetworkPlan) -> Result<Self> {
         let mut inputs = vec![LayerInputs::default(); plan.layers.len()];
         let mut ranges = Vec::with_capacity(plan.connections.len());
         let index_of = plan.layer_indices();
@@ -100,7 +101,7 @@ pub(crate) fn weight_name(connection: &str) -> String {
 
 impl Parameters {
     pub(crate) fn initial(
-        plan: &NetworkPlan,
+        plan: &LayeredNetworkPlan,
         layout: &Layout,
         base_directory: &Path,
     ) -> Result<Self> {
@@ -148,41 +149,54 @@ impl Parameters {
         })
     }
 
-    /// As many zeros, for gradients and what optimizers keep.
-    pub(crate) fn zeros_like(&self) -> Result<Self> {
-        let like = |values: &Vec<f32>| zeros(values.len(), || "gradients".to_owned());
-        Ok(Self {
-            weights: self.weights.iter().map(like).collect::<Result<_>>()?,
-            biases: self
-                .biases
-                .iter()
-                .map(|bias| bias.as_ref().map(like).transpose())
-                .collect::<Result<_>>()?,
-            thresholds: Vec::new(),
-        })
-    }
-
-    /// Every matrix and vector that is there, in the order of the layers: weights, then bias.
-    pub(crate) fn tensors(&self) -> impl Iterator<Item = &Vec<f32>> {
-        self.weights
-            .iter()
-            .zip(&self.biases)
-            .flat_map(|(weight, bias)| std::iter::once(weight).chain(bias))
-    }
-
-    /// As [`Parameters::tensors`].
-    pub(crate) fn tensors_mut(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
-        self.weights
-            .iter_mut()
-            .zip(&mut self.biases)
-            .flat_map(|(weight, bias)| std::iter::once(weight).chain(bias))
-    }
-
     pub(crate) fn weight(&self, range: WeightRange) -> &[f32] {
         &self.weights[range.target][range.begin..range.begin + range.len]
     }
 
     pub(crate) fn weight_mut(&mut self, range: WeightRange) -> &mut [f32] {
         &mut self.weights[range.target][range.begin..range.begin + range.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = r#"{
+        "schema": "amdgpu.network_plan", "version": 1, "name": "net", "seed": 3, "dt_seconds": null,
+        "layers": [
+            {"name": "a", "size": 2, "activation": {"kind": "identity", "alpha": 0.0, "beta": 0.0}, "bias": null},
+            {"name": "b", "size": 3, "activation": {"kind": "relu", "alpha": 0.0, "beta": 0.0},
+             "bias": {"kind": "random", "low": 0.0, "high": 1.0}}
+        ],
+        "connections": [{"from": "a", "to": "b", "shape": [2, 3], "weight": {"kind": "random", "low": 0.0, "high": 1.0}}],
+        "plasticity": [], "input": "a", "outputs": ["b"], "order": ["a", "b"], "warnings": []
+    }"#;
+
+    /// What a seed gives is the same in every version: programs are published with their seeds.
+    #[test]
+    fn a_seed_gives_these_weights_and_biases() {
+        let plan = NetworkPlan::from_json(PLAN).unwrap();
+        let layout = Layout::of(&plan).unwrap();
+        let found = Parameters::initial(&plan, &layout, Path::new("")).unwrap();
+        let digits =
+            |values: &[f32]| -> Vec<u32> { values.iter().map(|value| value.to_bits()).collect() };
+        assert!(found.weights[0].is_empty() && found.biases[0].is_none());
+        assert_eq!(
+            digits(&found.weights[1]),
+            [
+                1_062_277_197,
+                1_039_090_238,
+                1_059_582_700,
+                1_061_414_440,
+                1_049_187_497,
+                1_057_829_191
+            ]
+        );
+        assert_eq!(
+            digits(found.biases[1].as_ref().unwrap()),
+            [1_034_478_731, 1_053_338_373, 1_060_920_024]
+        );
+        assert_eq!(found.thresholds, [None]);
     }
 }

@@ -5,10 +5,10 @@
 //!   weights and delays come from counters: the same plan is the same network everywhere, with any number of threads.
 //! - Kernels are compiled through AURA with the toolchain that the caller hands in, and bound by the roles of their arguments. They are
 //!   trusted: a plan comes from our own compiler of network text.
-//! - What arrives at a neuron is summed in fixed point ([`quantum`]), so the order of additions changes nothing: runs with any number of
+//! - What arrives at a neuron is summed in fixed point ([`unit`]), so the order of additions changes nothing: runs with any number of
 //!   threads have the same bits, which [`RunResult::spike_hash`] shows.
 //! - The order within a step is that of `docs/plan_schema.md`.
-//! - [`SpikingNetwork::run`] may be called from any thread; callers take turns. A run that is ended by its watcher leaves a whole state.
+//! - [`SpikingNetwork::run`] may be called from any thread; callers wait for one another. A run that is ended by its watcher leaves a whole state.
 //! - A value that is not finite stops the network with its variable, population and step.
 
 mod batch;
@@ -16,22 +16,22 @@ mod connectivity;
 mod coupling;
 mod cpu;
 mod device;
-mod gaps;
+mod fixed_point;
+mod geometric_skip;
 mod group;
-mod kernel_text;
+mod kernel_signature;
 mod kernels;
 mod memory;
 mod network;
-mod notice;
-mod objects;
 mod parts;
 mod planner;
 mod prefetch;
 mod projection;
-mod quantum;
 mod recorder;
 mod report;
 mod reward;
+mod rng_streams;
+mod snapshot_publisher;
 mod source;
 mod space;
 mod state;

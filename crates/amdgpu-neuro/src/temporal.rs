@@ -14,7 +14,7 @@ const THRESHOLD: f32 = 1.0;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Temporal {
+pub enum Temporal {
     Spiking { decay: f32, slope: f32 },
     Leaky { decay: f32 },
 }

@@ -1,40 +1,40 @@
-//! Training of layered networks by back-propagation (Rumelhart, Hinton and Williams 1986) on the Matrix core.
+//! Training of layered networks by back-propagation (Rumelhart, Hinton and Williams 1986).
 //!
 //! Contract
-//! - A [`Trainer`] belongs to one [`Network`] and is handed the same one with every call. It owns what the optimizer keeps, and where in
+//! - A [`Trainer`] belongs to one [`LayeredNetwork`] and is handed the same one with every call. It owns what the optimizer keeps, and where in
 //!   the samples the training stands: [`Trainer::state`] and [`Trainer::restore`] carry both over, and the training goes on with the same bits.
-//! - The order of an epoch follows from (seed, epoch), the products from the Matrix core: any number of threads gives the same bits.
+//! - What is computed goes through the trait [`operations::Operations`], which [`cpu::CpuOperations`] implements on the Matrix core.
+//! - The order of an epoch follows from (seed, epoch), matrix multiplications are those of the Matrix core: any number of threads gives the
+//!   same bits.
 //! - A batch changes all weights or none: new weights are computed beside the old ones, checked, and exchanged under the network's lock.
 //!   Forward passes of other threads go on meanwhile. A gradient, weight or loss that is not finite is an error, and the network keeps
 //!   what it had before the batch.
 //! - The caller is asked after every batch whether to go on.
 
+pub mod cpu;
 mod loss;
+pub mod operations;
 mod optimizer;
 mod order;
 mod readout;
 mod slope;
 mod workspace;
 
-use std::sync::Arc;
-
 use amdgpu_abi::ACTIVATION_SOFTMAX;
-use amdgpu_math::Math;
-use amdgpu_matrix::Matrix;
 use amdgpu_telemetry::{Core, Kind, Record, emit, now_ns};
 
-use crate::backend::{DenseBackend, DenseBackendKind};
 use crate::error::{Error, Result};
 use crate::finite;
-use crate::network::Network;
-use crate::parameters::{Parameters, zeros};
+use crate::layered_network::LayeredNetwork;
 
 pub use loss::{Loss, Targets};
 pub use optimizer::Optimizer;
 pub use order::{order, split};
 pub use workspace::Samples;
 
-use optimizer::{Arithmetic, StepSize};
+use cpu::CpuOperations;
+use operations::{Operations, Tensors, TensorsRef};
+use optimizer::StepSize;
 use workspace::{Engine, Totals, Workspace};
 
 /// How a network is trained.
@@ -83,48 +83,61 @@ pub struct Report {
 pub type Slots = Vec<Vec<Vec<f32>>>;
 
 /// See the module.
-pub struct Trainer {
+pub struct Trainer<O: Operations = CpuOperations> {
     options: TrainingOptions,
     loss: Loss,
     has_classes: bool,
-    dense: Arc<dyn DenseBackend>,
-    matrix: &'static Matrix,
-    arithmetic: Arithmetic,
-    workspace: Workspace,
-    /// Becomes the network's numbers when a batch is done.
-    next: Parameters,
-    slots: Slots,
+    operations: O,
+    workspace: Workspace<O>,
+    /// Becomes the network's weights and biases when a batch is done.
+    next: Tensors<O::Buffer>,
+    slots: Vec<Vec<O::Buffer>>,
     position: Position,
 }
 
 impl Trainer {
+    /// A trainer on this machine's cores.
+    ///
     /// # Errors
     ///
-    /// The options are out of range or do not fit the network; the Matrix core (or Julia, when it was asked for) is missing; memory is out.
-    pub fn new(network: &Network, options: TrainingOptions) -> Result<Self> {
+    /// As [`Trainer::with_operations`]; the Matrix core (or Julia, when it was asked for) is missing.
+    pub fn new(network: &LayeredNetwork, options: TrainingOptions) -> Result<Self> {
+        let operations = CpuOperations::open(options.uses_math_core)?;
+        Self::with_operations(network, options, operations)
+    }
+}
+
+impl<O: Operations> Trainer<O> {
+    /// A trainer on the device of `operations`.
+    ///
+    /// # Errors
+    ///
+    /// The options are out of range or do not fit the network; memory is out.
+    pub fn with_operations(
+        network: &LayeredNetwork,
+        options: TrainingOptions,
+        operations: O,
+    ) -> Result<Self> {
         let loss = loss_of(network, &options)?;
         check_options(&options)?;
         network.check_steps(options.steps)?;
-        let next = network.read().zeros_like()?;
+        let next = operations
+            .with_parameters(network, |parameters| zeros_like(&operations, parameters))?;
         let slots = next
-            .tensors()
+            .iter()
             .map(|tensor| {
+                let len = operations.len(tensor);
                 (0..options.optimizer.slots())
-                    .map(|_| zeros(tensor.len(), || "the optimizer".to_owned()))
+                    .map(|_| operations.zeros(len, &|| "the optimizer".to_owned()))
                     .collect()
             })
             .collect::<Result<_>>()?;
+        let extent = (options.batch_size, options.steps);
         Ok(Self {
             loss,
             has_classes: loss == Loss::CrossEntropy && network.outputs.len() == 1,
-            dense: DenseBackendKind::Matrix.open()?,
-            matrix: Matrix::global().map_err(|error| Error::from_core(&error))?,
-            arithmetic: if options.uses_math_core {
-                Arithmetic::Julia(Math::global().map_err(|error| Error::from_core(&error))?)
-            } else {
-                Arithmetic::Rust
-            },
-            workspace: Workspace::new(network, options.batch_size, options.steps, loss)?,
+            workspace: Workspace::new(network, &operations, extent, loss)?,
+            operations,
             next,
             slots,
             position: Position::default(),
@@ -143,10 +156,19 @@ impl Trainer {
         self.position
     }
 
-    /// What the optimizer keeps.
-    #[must_use]
-    pub fn state(&self) -> &Slots {
-        &self.slots
+    /// A copy of what the optimizer keeps.
+    ///
+    /// # Errors
+    ///
+    /// Memory is out; the device fails.
+    pub fn state(&self) -> Result<Slots> {
+        let read = |slots: &Vec<O::Buffer>| {
+            slots
+                .iter()
+                .map(|slot| self.operations.read(slot))
+                .collect()
+        };
+        self.slots.iter().map(read).collect()
     }
 
     /// Go on from another trainer's state.
@@ -154,14 +176,17 @@ impl Trainer {
     /// # Errors
     ///
     /// The state is of another network or optimizer, or holds NaN or infinity. Nothing is changed then.
-    pub fn restore(&mut self, slots: Slots, position: Position) -> Result<()> {
-        let lens = |slots: &Slots| -> Vec<Vec<usize>> {
-            slots
-                .iter()
-                .map(|slots| slots.iter().map(Vec::len).collect())
-                .collect()
-        };
-        if lens(&slots) != lens(&self.slots) {
+    pub fn restore(&mut self, slots: &Slots, position: Position) -> Result<()> {
+        let lens: Vec<Vec<usize>> = slots
+            .iter()
+            .map(|slots| slots.iter().map(Vec::len).collect())
+            .collect();
+        let own: Vec<Vec<usize>> = self
+            .slots
+            .iter()
+            .map(|slots| slots.iter().map(|slot| self.operations.len(slot)).collect())
+            .collect();
+        if lens != own {
             return Err(Error::ShapeMismatch(
                 "the saved optimizer belongs to another network or is another optimizer".to_owned(),
             ));
@@ -169,7 +194,10 @@ impl Trainer {
         for values in slots.iter().flatten() {
             finite::check_vector("the saved optimizer", values)?;
         }
-        self.slots = slots;
+        let saved = slots.iter().flatten();
+        for (own, saved) in self.slots.iter_mut().flatten().zip(saved) {
+            self.operations.write(saved, own)?;
+        }
         self.position = position;
         Ok(())
     }
@@ -182,7 +210,7 @@ impl Trainer {
     /// Lengths that do not fit; a sample, target, loss, gradient or weight that is NaN or infinite; memory is out.
     pub fn epoch(
         &mut self,
-        network: &Network,
+        network: &LayeredNetwork,
         data: &Samples<'_>,
         chosen: &[u32],
         learning_rate: f64,
@@ -229,7 +257,7 @@ impl Trainer {
         emit(
             Record::new(Kind::NeuralUpdate, network.steps.name)
                 .core(Core::Neuromorphic)
-                .language(self.dense.language())
+                .language(self.operations.language())
                 .at(start_ns, now_ns().saturating_sub(start_ns))
                 .value(report.samples)
                 .detail(
@@ -238,10 +266,10 @@ impl Trainer {
                 ),
         );
         network
-            .board
+            .snapshot
             .learnt(report.samples, report.loss, report.accuracy);
-        if network.board.wants_weights() {
-            network.board.set_weights(network.weight_sample());
+        if network.snapshot.wants_weights() {
+            network.snapshot.set_weights(network.weight_sample());
         }
         Ok(Some(report))
     }
@@ -253,27 +281,35 @@ impl Trainer {
     /// As [`Trainer::epoch`].
     pub fn evaluate(
         &mut self,
-        network: &Network,
+        network: &LayeredNetwork,
         data: &Samples<'_>,
         chosen: &[u32],
     ) -> Result<Report> {
         self.check_data(network, data, chosen)?;
         let mut totals = Totals::default();
         for batch in chosen.chunks(self.options.batch_size) {
-            let parameters = network.read();
-            let engine = self.engine(network, &parameters);
             let batch_ns = now_ns();
-            totals.add(self.workspace.forward(&engine, data, batch)?);
+            let (workspace, operations, loss) = (&mut self.workspace, &self.operations, self.loss);
+            let found = operations.with_parameters(network, |parameters| {
+                let engine = Engine {
+                    network,
+                    parameters,
+                    operations,
+                    loss,
+                };
+                workspace.forward(&engine, data, batch)
+            })?;
+            totals.add(found);
             self.count_batch(network, batch_ns);
         }
         Ok(self.report(totals))
     }
 
-    fn count_batch(&self, network: &Network, start_ns: u64) {
+    fn count_batch(&self, network: &LayeredNetwork, start_ns: u64) {
         let duration_ns = now_ns().saturating_sub(start_ns);
         network
             .steps
-            .add_on_host(self.dense.language(), duration_ns);
+            .add_on_host(self.operations.language(), duration_ns);
     }
 
     /// Loss of one batch and its gradients: for each layer the stacked weights' and the biases'. Nothing is learnt.
@@ -283,7 +319,7 @@ impl Trainer {
     /// As [`Trainer::epoch`], or there are more samples than a batch has.
     pub fn gradients(
         &mut self,
-        network: &Network,
+        network: &LayeredNetwork,
         data: &Samples<'_>,
     ) -> Result<(Report, NamedGradients)> {
         let chosen: Vec<u32> = (0..u32::try_from(data.count).unwrap_or(u32::MAX)).collect();
@@ -296,36 +332,33 @@ impl Trainer {
         }
         let totals = self.differentiate(network, data, &chosen)?;
         let gradients = &self.workspace.gradients;
-        let weights = network.layout.ranges.iter().zip(&network.plan.connections);
-        let weights = weights.map(|(range, connection)| {
-            (
+        let mut named = NamedGradients::new();
+        let weights = gradients.weights.iter();
+        let weights = weights.map(|weight| self.operations.read(weight));
+        let weights: Vec<_> = weights.collect::<Result<_>>()?;
+        for (range, connection) in network.layout.ranges.iter().zip(&network.plan.connections) {
+            let values = &weights[range.target][range.begin..range.begin + range.len];
+            named.push((
                 connection.name(),
                 connection.shape.to_vec(),
-                gradients.weight(*range).to_vec(),
-            )
-        });
-        let biases = network.plan.layers.iter().zip(&gradients.biases);
-        let biases = biases.filter_map(|(layer, bias)| {
-            let bias = bias.clone()?;
-            Some((layer.name.clone(), vec![bias.len()], bias))
-        });
-        Ok((self.report(totals), weights.chain(biases).collect()))
-    }
-
-    /// A layer may get biases while a trainer is at work on it; what the trainer keeps no longer fits then.
-    fn check_same_tensors(&self, parameters: &Parameters) -> Result<()> {
-        let lens = |parameters: &Parameters| -> Vec<usize> {
-            parameters.tensors().map(Vec::len).collect()
-        };
-        if lens(parameters) == lens(&self.next) {
-            return Ok(());
+                values.to_vec(),
+            ));
         }
-        Err(Error::ShapeMismatch(
-            "the network got other biases since its training began: begin a new one".to_owned(),
-        ))
+        for (layer, bias) in network.plan.layers.iter().zip(&gradients.biases) {
+            if let Some(bias) = bias {
+                let values = self.operations.read(bias)?;
+                named.push((layer.name.clone(), vec![values.len()], values));
+            }
+        }
+        Ok((self.report(totals), named))
     }
 
-    fn check_data(&self, network: &Network, data: &Samples<'_>, chosen: &[u32]) -> Result<()> {
+    fn check_data(
+        &self,
+        network: &LayeredNetwork,
+        data: &Samples<'_>,
+        chosen: &[u32],
+    ) -> Result<()> {
         if data.steps != self.options.steps {
             return Err(Error::ShapeMismatch(format!(
                 "samples of {} steps; the training was begun with {}",
@@ -361,95 +394,69 @@ impl Trainer {
         Ok(())
     }
 
-    fn engine<'a>(&self, network: &'a Network, parameters: &'a Parameters) -> Engine<'a>
-    where
-        Self: 'a,
-    {
-        Engine {
-            network,
-            parameters,
-            dense: self.dense.clone(),
-            matrix: self.matrix,
-            loss: self.loss,
-        }
-    }
-
     /// Forward and backward; the penalty is in the gradients and in the loss.
     fn differentiate(
         &mut self,
-        network: &Network,
+        network: &LayeredNetwork,
         data: &Samples<'_>,
         batch: &[u32],
     ) -> Result<Totals> {
-        let parameters = network.read();
-        self.check_same_tensors(&parameters)?;
-        let engine = self.engine(network, &parameters);
-        let mut totals = self.workspace.forward(&engine, data, batch)?;
-        self.workspace.backward(&engine, batch.len())?;
-        if self.options.l2_penalty > 0.0 {
-            let penalty = self.options.l2_penalty as f32;
-            let mut squares = 0.0;
-            let pairs = self
-                .workspace
-                .gradients
-                .weights
-                .iter_mut()
-                .zip(&parameters.weights);
-            for (gradients, weights) in pairs {
-                for (gradient, weight) in gradients.iter_mut().zip(weights) {
-                    *gradient += penalty * weight;
-                    squares += f64::from(*weight) * f64::from(*weight);
+        let (operations, loss) = (&self.operations, self.loss);
+        let (workspace, next) = (&mut self.workspace, &self.next);
+        let l2_penalty = self.options.l2_penalty;
+        operations.with_parameters(network, |parameters| {
+            check_same_tensors(operations, parameters, next.as_ref())?;
+            let engine = Engine {
+                network,
+                parameters,
+                operations,
+                loss,
+            };
+            let mut totals = workspace.forward(&engine, data, batch)?;
+            workspace.backward(&engine, batch.len())?;
+            if l2_penalty > 0.0 {
+                let penalty = l2_penalty as f32;
+                let mut squares = 0.0;
+                let gradients = workspace.gradients.weights.iter_mut();
+                for (gradient, weight) in gradients.zip(parameters.weights) {
+                    operations.add_penalty(weight, penalty, gradient, &mut squares)?;
                 }
+                totals.loss += 0.5 * l2_penalty * squares * batch.len() as f64;
             }
-            totals.loss += 0.5 * self.options.l2_penalty * squares * batch.len() as f64;
-        }
-        Ok(totals)
+            Ok(totals)
+        })
     }
 
     fn batch(
         &mut self,
-        network: &Network,
+        network: &LayeredNetwork,
         data: &Samples<'_>,
         batch: &[u32],
         learning_rate: f64,
     ) -> Result<()> {
         let totals = self.differentiate(network, data, batch)?;
-        let diverged =
-            |what: &str| format!("{what} in training (a smaller learning rate may help)");
-        for gradient in self.workspace.gradients.tensors() {
-            finite::check_vector(&diverged("the gradient"), gradient)?;
+        for gradient in self.workspace.gradients.iter() {
+            check_finite(&self.operations, "the gradient", gradient)?;
         }
-        {
-            let parameters = network.read();
-            self.check_same_tensors(&parameters)?;
-            for (next, current) in self.next.tensors_mut().zip(parameters.tensors()) {
-                next.copy_from_slice(current);
-            }
-        }
+        let (operations, next) = (&self.operations, &mut self.next);
+        operations.with_parameters(network, |parameters| {
+            check_same_tensors(operations, parameters, next.as_ref())?;
+            let mut pairs = next.iter_mut().zip(parameters.iter());
+            pairs.try_for_each(|(next, current)| operations.copy(current, next))
+        })?;
         let size = StepSize {
             learning_rate,
             step: self.position.step + 1,
         };
-        let tensors = self
-            .next
-            .tensors_mut()
-            .zip(self.workspace.gradients.tensors());
-        for ((weights, gradients), slots) in tensors.zip(&mut self.slots) {
-            optimizer::update(
-                self.options.optimizer,
-                self.arithmetic,
-                size,
-                gradients,
-                slots,
-                weights,
-            )?;
-            finite::check_vector(&diverged("a weight"), weights)?;
+        let optimizer = self.options.optimizer;
+        let gradients = self.workspace.gradients.iter();
+        let tensors = self.next.iter_mut().zip(gradients).zip(&mut self.slots);
+        for ((weights, gradients), slots) in tensors {
+            let operations = &self.operations;
+            operations.update(optimizer, size, gradients, slots, weights)?;
+            check_finite(operations, "a weight", weights)?;
         }
-        let mut parameters = network.write();
-        self.check_same_tensors(&parameters)?;
-        std::mem::swap(&mut parameters.weights, &mut self.next.weights);
-        std::mem::swap(&mut parameters.biases, &mut self.next.biases);
-        drop(parameters);
+        self.operations.commit(network, &mut self.next)?;
         self.position.step += 1;
         self.position.samples += totals.samples;
         self.position.loss_sum += totals.loss;
@@ -470,7 +477,7 @@ impl Trainer {
 /// Name of a connection or layer, shape, values.
 pub type NamedGradients = Vec<(String, Vec<usize>, Vec<f32>)>;
 
-impl std::fmt::Debug for Trainer {
+impl<O: Operations> std::fmt::Debug for Trainer<O> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("Trainer")
@@ -480,7 +487,59 @@ impl std::fmt::Debug for Trainer {
     }
 }
 
-fn loss_of(network: &Network, options: &TrainingOptions) -> Result<Loss> {
+fn check_finite<O: Operations>(operations: &O, what: &str, values: &O::Buffer) -> Result<()> {
+    let Some((place, value)) = operations.first_not_finite(values, operations.len(values))? else {
+        return Ok(());
+    };
+    Err(Error::NotFinite {
+        what: format!("{what} in training (a smaller learning rate may help)"),
+        value,
+        place: format!("[{place}]"),
+    })
+}
+
+/// Buffers of zeros of the same lengths.
+fn zeros_like<O: Operations>(
+    operations: &O,
+    tensors: TensorsRef<'_, O::Buffer>,
+) -> Result<Tensors<O::Buffer>> {
+    let like =
+        |tensor: &O::Buffer| operations.zeros(operations.len(tensor), &|| "gradients".to_owned());
+    let biases = tensors.biases.iter();
+    Ok(Tensors {
+        weights: tensors.weights.iter().map(like).collect::<Result<_>>()?,
+        biases: biases
+            .map(|bias| bias.as_ref().map(like).transpose())
+            .collect::<Result<_>>()?,
+    })
+}
+
+/// A layer may get biases while a trainer is at work on it; what the trainer keeps no longer fits then.
+fn check_same_tensors<O: Operations>(
+    operations: &O,
+    current: TensorsRef<'_, O::Buffer>,
+    own: TensorsRef<'_, O::Buffer>,
+) -> Result<()> {
+    let lens = |tensors: TensorsRef<'_, O::Buffer>| -> Vec<usize> {
+        tensors
+            .iter()
+            .map(|tensor| operations.len(tensor))
+            .collect()
+    };
+    if lens(current) == lens(own) {
+        Ok(())
+    } else {
+        Err(other_tensors())
+    }
+}
+
+fn other_tensors() -> Error {
+    Error::ShapeMismatch(
+        "the network got other biases since its training began: begin a new one".to_owned(),
+    )
+}
+
+fn loss_of(network: &LayeredNetwork, options: &TrainingOptions) -> Result<Loss> {
     let other = network
         .outputs
         .iter()

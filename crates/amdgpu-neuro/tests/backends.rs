@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use amdgpu_abi::{Activation, Coded, ErrorCode, MetricId};
 use amdgpu_neuro::plan::ACTIVATIONS;
-use amdgpu_neuro::{DenseBackend, DenseBackendKind, DenseCall, Network, backend};
+use amdgpu_neuro::{DenseBackend, DenseBackendKind, DenseCall, LayeredNetwork, backend};
 
 /// Largest difference between two backends, relative to the largest value of a row: float32 products of up to 784 terms summed in
 /// another order, and activations rounded to within a few units in the last place.
@@ -68,7 +68,7 @@ fn the_requirement_documents_network_is_the_same_on_every_backend() {
     let Some((reference, others)) = backends() else {
         return;
     };
-    let network = Network::from_text(REQUIREMENTS).unwrap();
+    let network = LayeredNetwork::from_text(REQUIREMENTS).unwrap();
     for batch in [1, 7, 64] {
         let x = samples(batch * 784, 1.0);
         let expected = network.forward(&x, batch, reference.as_ref()).unwrap();
@@ -140,7 +140,7 @@ fn an_activation_of_the_input_layer_is_the_same_on_every_backend() {
     let Some((reference, others)) = backends() else {
         return;
     };
-    let network = Network::from_text(
+    let network = LayeredNetwork::from_text(
         "layer a(3, activation: neuromorphic(1.2, 0.3), bias: 0.5)\nlayer b(2)\nconnect a -> b (weight: he)\n",
     )
     .unwrap();
@@ -161,7 +161,7 @@ fn an_empty_batch_is_empty_on_every_backend() {
     let Some((reference, others)) = backends() else {
         return;
     };
-    let network = Network::from_text(REQUIREMENTS).unwrap();
+    let network = LayeredNetwork::from_text(REQUIREMENTS).unwrap();
     for backend in others.iter().chain([&reference]) {
         assert!(
             network
@@ -213,7 +213,7 @@ fn steps_and_crossings_are_reported() {
     let Some(reference) = open(DenseBackendKind::Nim) else {
         return;
     };
-    let network = Network::from_text(
+    let network = LayeredNetwork::from_text(
         "neuralNetwork counted:\n  layer a(2)\n  layer b(1)\n  connect a -> b\n",
     )
     .unwrap();

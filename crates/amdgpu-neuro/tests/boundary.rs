@@ -38,9 +38,10 @@ fn null_pointers_are_refused() {
     // SAFETY: the functions promise to refuse NULL wherever a pointer is expected.
     let statuses = unsafe {
         [
-            (symbols.compile)(std::ptr::null(), &raw mut plan),
-            (symbols.compile)(&raw const null_text, &raw mut plan),
-            (symbols.compile)(&raw const text, std::ptr::null_mut()),
+            (symbols.compile)(std::ptr::null(), std::ptr::null(), &raw mut plan),
+            (symbols.compile)(&raw const null_text, std::ptr::null(), &raw mut plan),
+            (symbols.compile)(&raw const text, &raw const null_text, &raw mut plan),
+            (symbols.compile)(&raw const text, std::ptr::null(), std::ptr::null_mut()),
             (symbols.plan_json)(std::ptr::null_mut(), &raw mut json),
             (symbols.plan_destroy)(std::ptr::null_mut()),
             (symbols.describe)(std::ptr::null_mut()),
@@ -112,7 +113,7 @@ fn a_plan_is_read_by_many_threads_and_text_may_hold_any_byte() {
     let text = Str::borrow("neuralNetwork any:\n  layer a(1)\n");
     let mut plan = std::ptr::null_mut();
     // SAFETY: valid pointers; the plan is destroyed after the last use.
-    let status = unsafe { (symbols.compile)(&raw const text, &raw mut plan) };
+    let status = unsafe { (symbols.compile)(&raw const text, std::ptr::null(), &raw mut plan) };
     assert_eq!(status, 0);
     let address = plan as usize;
     std::thread::scope(|scope| {
@@ -142,7 +143,7 @@ fn a_plan_is_read_by_many_threads_and_text_may_hold_any_byte() {
             len: bytes.len() as u64,
         };
         // SAFETY: valid pointers.
-        let status = unsafe { (symbols.compile)(&raw const text, &raw mut plan) };
+        let status = unsafe { (symbols.compile)(&raw const text, std::ptr::null(), &raw mut plan) };
         assert_eq!(failure(&symbols, status).0, ErrorCode::NetworkInvalid);
         assert!(plan.is_null());
     }
@@ -154,7 +155,7 @@ fn errors_belong_to_the_thread_that_made_them() {
     let text = Str::borrow("layer mine(0)");
     let mut plan = std::ptr::null_mut();
     // SAFETY: valid pointers.
-    let status = unsafe { (symbols.compile)(&raw const text, &raw mut plan) };
+    let status = unsafe { (symbols.compile)(&raw const text, std::ptr::null(), &raw mut plan) };
     std::thread::scope(|scope| {
         scope.spawn(|| {
             // SAFETY: the function of the checked library.

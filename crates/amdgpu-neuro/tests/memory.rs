@@ -3,7 +3,7 @@
 // Helpers of tests may panic like the tests themselves.
 #![allow(clippy::unwrap_used)]
 
-use amdgpu_neuro::{DenseBackendKind, Network, compile_text};
+use amdgpu_neuro::{DenseBackendKind, LayeredNetwork, NetworkPlan};
 
 const GOOD: &str = "neuralNetwork good:\n  layer a(32)\n  layer b(16, activation: relu)\n  layer c(4, activation: softmax)\n  \
     connect a -> [b, c] (weight: he)\n  connect b -> c\n  plasticity hebbian(0.001)\n";
@@ -28,10 +28,10 @@ fn round() {
                     return;
                 };
                 for _ in 0..60 {
-                    let network = Network::from_text(GOOD).unwrap();
+                    let network = LayeredNetwork::from_text(GOOD).unwrap();
                     network.hebbian_step(&[0.25; 64], 2, nim.as_ref()).unwrap();
                     network.forward(&[0.25; 64], 3, nim.as_ref()).unwrap_err();
-                    compile_text(BAD).unwrap_err();
+                    NetworkPlan::compile(BAD, "").unwrap_err();
                 }
             });
         }

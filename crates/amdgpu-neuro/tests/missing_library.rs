@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use amdgpu_abi::{Coded, ErrorCode, MetricId};
-use amdgpu_neuro::{BuildOptions, DenseBackendKind, Network, backend, compile_text};
+use amdgpu_neuro::{BuildOptions, DenseBackendKind, LayeredNetwork, NetworkPlan, backend};
 
 const CASE: &str = "AGPU_NEURO_TEST_CASE";
 
@@ -53,10 +53,10 @@ fn without_the_nim_library_texts_are_refused_by_file_name() {
 #[ignore = "run in a child process"]
 fn case_without_nim() {
     assert!(is_case("case_without_nim"));
-    let error = compile_text("layer a(1)").unwrap_err();
+    let error = NetworkPlan::compile("layer a(1)", "").unwrap_err();
     assert_eq!(error.code(), ErrorCode::LibraryMissing);
     assert!(error.to_string().contains("libagpu_neuro.so"), "{error}");
-    let error = Network::from_text("layer a(1)").unwrap_err();
+    let error = LayeredNetwork::from_text("layer a(1)").unwrap_err();
     assert_eq!(
         error.code(),
         ErrorCode::LibraryMissing,
@@ -68,7 +68,11 @@ fn case_without_nim() {
                    {"name": "b", "size": 1, "activation": {"kind": "relu", "alpha": 0, "beta": 0}, "bias": null}],
         "connections": [{"from": "a", "to": "b", "shape": [2, 1], "weight": {"kind": "constant", "value": 0.5}}],
         "plasticity": [], "input": "a", "outputs": ["b"], "order": ["a", "b"], "warnings": []}"#;
-    let network = Network::from_plan_json(plan, &BuildOptions::default()).unwrap();
+    let network = LayeredNetwork::build(
+        &NetworkPlan::from_json(plan).unwrap(),
+        &BuildOptions::default(),
+    )
+    .unwrap();
     assert_eq!(network.parameter_count(), 2);
     match DenseBackendKind::Matrix.open() {
         Ok(matrix) => assert_eq!(

@@ -3,7 +3,7 @@
 use amdgpu_abi::{Coded, ErrorCode, Language};
 use amdgpu_neuro::backend::NimBackend;
 use amdgpu_neuro::{
-    BuildOptions, Error, Network, NetworkPlan, compile_text, network_text_of_config,
+    BuildOptions, Error, LayeredNetwork, NetworkPlan, config, network_text_of_config,
 };
 
 const REQUIREMENTS: &str = "
@@ -44,7 +44,7 @@ fn close(a: &[f32], b: &[f32], tolerance: f32) -> bool {
 #[test]
 fn the_requirement_documents_network_gives_probabilities() {
     let Some(nim) = nim() else { return };
-    let network = Network::from_text(REQUIREMENTS).unwrap();
+    let network = LayeredNetwork::from_text(REQUIREMENTS).unwrap();
     assert_eq!(
         (network.name(), network.input_size(), network.output_size()),
         ("testNetwork", 784, 10)
@@ -62,7 +62,7 @@ fn the_requirement_documents_network_gives_probabilities() {
 #[test]
 fn forward_equals_the_formula_written_out() {
     let Some(nim) = nim() else { return };
-    let network = Network::from_text(REQUIREMENTS).unwrap();
+    let network = LayeredNetwork::from_text(REQUIREMENTS).unwrap();
     let (first, _) = network.weights("input -> hidden").unwrap();
     let (second, _) = network.weights("hidden->output").unwrap();
     let x = samples(784);
@@ -98,11 +98,12 @@ fn forward_equals_the_formula_written_out() {
 fn the_same_seed_gives_the_same_network_and_another_seed_another() {
     let Some(_) = nim() else { return };
     let weights = |seed| {
-        let options = BuildOptions {
-            seed,
-            ..BuildOptions::default()
+        let plan = NetworkPlan::compile(REQUIREMENTS, "").unwrap();
+        let plan = match seed {
+            Some(seed) => plan.with_seed(seed),
+            None => plan,
         };
-        Network::from_text_with(REQUIREMENTS, &options)
+        LayeredNetwork::build(&plan, &BuildOptions::default())
             .unwrap()
             .weights("input -> hidden")
             .unwrap()
@@ -123,7 +124,7 @@ fn the_same_seed_gives_the_same_network_and_another_seed_another() {
 #[test]
 fn several_inputs_are_summed_and_several_outputs_stand_side_by_side() {
     let Some(nim) = nim() else { return };
-    let network = Network::from_text(
+    let network = LayeredNetwork::from_text(
         "layer a(2, bias: constant(1), activation: relu)\nlayer b(2)\nlayer c(3)\nlayer d(1)\nlayer e(2)\n\
          connect a -> [b, c] (weight: 0.5)\nconnect [b, c, a] -> d (weight: 2)\nconnect c -> e (weight: -1)\n",
     )
@@ -138,7 +139,7 @@ fn several_inputs_are_summed_and_several_outputs_stand_side_by_side() {
 #[test]
 fn all_findings_arrive_in_one_error_of_nim() {
     let Some(_) = nim() else { return };
-    let error = Network::from_text(
+    let error = LayeredNetwork::from_text(
         "neuralNetwork bad:\n  layer input(0)\n  layer hidden(3, activation: rellu)\n  connect input -> hiden\n",
     )
     .unwrap_err();
@@ -163,11 +164,11 @@ fn all_findings_arrive_in_one_error_of_nim() {
         (&"x\n".repeat(5_000_000), "only the first 100 errors"),
         (&"#".repeat(17 << 20), "at most 16777216"),
     ] {
-        let message = compile_text(text).unwrap_err().to_string();
+        let message = NetworkPlan::compile(text, "").unwrap_err().to_string();
         assert!(message.contains(part), "{part} is missing in:\n{message}");
     }
     assert!(
-        Network::from_text(REQUIREMENTS).is_ok(),
+        LayeredNetwork::from_text(REQUIREMENTS).is_ok(),
         "the library stays usable"
     );
 }
@@ -176,7 +177,7 @@ fn all_findings_arrive_in_one_error_of_nim() {
 fn wrong_lengths_names_and_values_are_refused_and_change_nothing() {
     let Some(nim) = nim() else { return };
     let network =
-        Network::from_text("layer a(2)\nlayer b(3)\nconnect a -> b (weight: 1)\n").unwrap();
+        LayeredNetwork::from_text("layer a(2)\nlayer b(3)\nconnect a -> b (weight: 1)\n").unwrap();
     let code = |result: Result<(), Error>| result.unwrap_err().code();
     assert_eq!(
         code(network.set_weights("a -> b", &[0.0; 5])),
@@ -228,7 +229,7 @@ fn wrong_lengths_names_and_values_are_refused_and_change_nothing() {
 #[test]
 fn a_hebbian_step_strengthens_what_fires_together() {
     let Some(nim) = nim() else { return };
-    let network = Network::from_text(
+    let network = LayeredNetwork::from_text(
         "layer a(2)\nlayer b(2)\nlayer c(1)\nconnect a -> b (weight: 0.5)\nconnect b -> c (weight: 1)\n\
          plasticity hebbian(0.5, on: a -> b)\n",
     )
@@ -251,7 +252,7 @@ fn a_hebbian_step_strengthens_what_fires_together() {
 #[test]
 fn a_hebbian_step_that_would_overflow_changes_nothing() {
     let Some(nim) = nim() else { return };
-    let network = Network::from_text(
+    let network = LayeredNetwork::from_text(
         "layer a(1)\nlayer b(1)\nconnect a -> b (weight: 1e20)\nplasticity hebbian(1)\n",
     )
     .unwrap();
@@ -262,7 +263,7 @@ fn a_hebbian_step_that_would_overflow_changes_nothing() {
         "{error}"
     );
     assert_eq!(network.weights("a -> b").unwrap().0, [1e20]);
-    let still = Network::from_text("layer a(1)\nlayer b(1)\nconnect a -> b\n").unwrap();
+    let still = LayeredNetwork::from_text("layer a(1)\nlayer b(1)\nconnect a -> b\n").unwrap();
     let error = still.hebbian_step(&[1.0], 1, &nim).unwrap_err();
     assert!(error.to_string().contains("has no plasticity"));
 }
@@ -270,30 +271,32 @@ fn a_hebbian_step_that_would_overflow_changes_nothing() {
 #[test]
 fn plans_written_and_read_again_build_the_same_network() {
     let Some(nim) = nim() else { return };
-    let network = Network::from_text(REQUIREMENTS).unwrap();
-    let json = network.plan_json().unwrap();
-    assert_eq!(NetworkPlan::from_json(&json).unwrap(), *network.plan());
-    let again = Network::from_plan_json(&json, &BuildOptions::default()).unwrap();
+    let network = LayeredNetwork::from_text(REQUIREMENTS).unwrap();
+    let json = serde_json::to_string(network.plan()).unwrap();
+    let plan = NetworkPlan::from_json(json).unwrap();
+    assert_eq!(plan.layered().unwrap(), network.plan());
+    let again = LayeredNetwork::build(&plan, &BuildOptions::default()).unwrap();
     let x = samples(784);
     assert_eq!(
         network.forward(&x, 1, &nim).unwrap(),
         again.forward(&x, 1, &nim).unwrap()
     );
-    assert_eq!(
-        NetworkPlan::from_json(&compile_text(REQUIREMENTS).unwrap()).unwrap(),
-        *network.plan()
-    );
+    let compiled = NetworkPlan::compile(REQUIREMENTS, "").unwrap();
+    assert_eq!(compiled.kind(), plan.kind());
+    let read = NetworkPlan::from_json(compiled.json()).unwrap();
+    assert_eq!(read.kind(), plan.kind());
 }
 
 #[test]
 fn dict_forms_build_what_their_text_says() {
     let Some(nim) = nim() else { return };
     let options = BuildOptions::default();
-    let network = Network::from_config_json(
+    let network = config::build(
         r#"{"architecture": [4, 3, 2], "activation": "tanh", "output_activation": "softmax", "seed": 9}"#,
         &options,
     )
-    .unwrap();
+    .unwrap()
+    .network;
     let out = network.forward(&samples(8), 2, &nim).unwrap();
     assert!(
         out.chunks(2)
@@ -302,17 +305,13 @@ fn dict_forms_build_what_their_text_says() {
 
     let json = r#"{"layers": [{"size": 2}, {"name": "y", "size": 3, "activation": "relu"}],
                    "weights": [[[1, -2, 3], [4, 5, -6]]], "biases": [[0.5, 0, -1]]}"#;
-    let network = Network::from_config_json(json, &options).unwrap();
+    let network = config::build(json, &options).unwrap().network;
     assert_eq!(
         network.forward(&[1.0, 2.0], 1, &nim).unwrap(),
         [9.5, 8.0, 0.0]
     );
 
-    let code = |json: &str| {
-        Network::from_config_json(json, &options)
-            .unwrap_err()
-            .code()
-    };
+    let code = |json: &str| config::build(json, &options).unwrap_err().code();
     assert_eq!(
         code(r#"{"architecture": [4, 0]}"#),
         ErrorCode::NetworkInvalid
@@ -353,17 +352,18 @@ fn weight_files_are_read_relative_to_the_base_directory() {
         base_directory: directory.clone(),
         ..BuildOptions::default()
     };
-    let network = Network::from_text_with(text, &options).unwrap();
+    let plan = NetworkPlan::compile(text, "").unwrap();
+    let network = LayeredNetwork::build(&plan, &options).unwrap();
     assert_eq!(network.forward(&[1.0, 10.0], 1, &nim).unwrap(), [43.0]);
     let last = bytes.len() - 4;
     bytes[last..].copy_from_slice(&f32::NAN.to_le_bytes());
     std::fs::write(directory.join("w.npy"), &bytes).unwrap();
     assert_eq!(
-        Network::from_text_with(text, &options).unwrap_err().code(),
+        LayeredNetwork::build(&plan, &options).unwrap_err().code(),
         ErrorCode::WeightsNotFinite
     );
     std::fs::remove_dir_all(&directory).unwrap();
-    let missing = Network::from_text_with(text, &options).unwrap_err();
+    let missing = LayeredNetwork::build(&plan, &options).unwrap_err();
     assert!(
         missing.to_string().contains("w.npy cannot be opened"),
         "{missing}"
@@ -373,7 +373,7 @@ fn weight_files_are_read_relative_to_the_base_directory() {
 #[test]
 fn many_threads_compile_step_and_fail_at_the_same_time() {
     let Some(nim) = nim() else { return };
-    let network = Network::from_text(REQUIREMENTS).unwrap();
+    let network = LayeredNetwork::from_text(REQUIREMENTS).unwrap();
     let x = samples(784);
     let expected = network.forward(&x, 1, &nim).unwrap();
     std::thread::scope(|scope| {
@@ -383,9 +383,9 @@ fn many_threads_compile_step_and_fail_at_the_same_time() {
                 for round in 0..25 {
                     assert_eq!(network.forward(x, 1, nim).unwrap(), *expected);
                     let wrong = format!("layer t{thread}r{round}(0)\n");
-                    let message = compile_text(&wrong).unwrap_err().to_string();
+                    let message = NetworkPlan::compile(&wrong, "").unwrap_err().to_string();
                     assert!(message.contains(&format!("t{thread}r{round}")), "{message}");
-                    assert!(compile_text(REQUIREMENTS).is_ok());
+                    assert!(NetworkPlan::compile(REQUIREMENTS, "").is_ok());
                 }
             });
         }

@@ -1,6 +1,8 @@
-//! `amdgpu._native`: bindings only.
+//! `libamdgpu.so`: the core, its C interface (the crate amdgpu-capi) and `amdgpu._native`, which is here and is bindings only.
 //!
 //! Contract
+//! - One library for C and for Python, so that a process has one copy of the core's state: docs/adr/0010-one-library-for-c-and-python.md.
+//!   Programs without Python load it too: no code outside of the module's own functions touches Python.
 //! - Each function takes Python values, calls one core, and gives Python values back. Decisions live in the crates below or in the
 //!   Python modules above.
 //! - Work that can take long runs detached from the interpreter (the GIL is released).
@@ -24,24 +26,26 @@ mod given;
 mod graph;
 mod interrupt;
 mod kernel;
-mod lender;
+mod late_binding;
+mod layered_network;
 mod libraries;
 mod math;
-mod network;
+mod network_plan;
 mod numbers;
 mod operand;
 mod ops;
 mod output;
-mod plan;
 mod prepared;
 mod short_way;
-mod spiking;
+mod spiking_network;
 mod stream;
 mod telemetry;
 mod training;
-mod transfer;
+mod tuning;
 mod vendor;
 
+// Its functions are exported by this library, though nothing here calls them.
+use amdgpu_capi as _;
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -61,40 +65,46 @@ mod _native {
     #[pymodule_export]
     use super::kernel::{Kernel, Launcher};
     #[pymodule_export]
+    use super::layered_network::LayeredNetwork;
+    #[pymodule_export]
     use super::libraries::{from_dlpack, julia_source_path, libraries};
     #[pymodule_export]
     use super::math::{
         math_activation, math_adaptive_learning_rate, math_adopt_table, math_availability,
-        math_is_started, math_momentum_update, math_softmax,
+        math_is_started, math_matmul_address, math_momentum_update, math_softmax,
     };
     #[pymodule_export]
-    use super::network::Network;
+    use super::network_plan::NetworkPlan;
     #[pymodule_export]
-    use super::ops::convolve::convolve;
+    use super::ops::convolve::{convolve, convolve_on_device};
     #[pymodule_export]
-    use super::ops::elementwise::{elementwise, elementwise_way};
+    use super::ops::elementwise::{elementwise, elementwise_on_device, elementwise_way};
     #[pymodule_export]
-    use super::ops::embedding::embedding;
+    use super::ops::embedding::{embedding, embedding_on_device};
     #[pymodule_export]
-    use super::ops::matmul::{matmul, matmul_way};
+    use super::ops::matmul::{
+        MatmulCall, matmul, matmul_choice, matmul_choices, matmul_decision, matmul_is_verified,
+        matmul_libraries, matmul_on_device, matmul_way, matmul_ways,
+    };
     #[pymodule_export]
-    use super::ops::normalize::{normalize, normalize_gradient, normalize_way};
+    use super::ops::normalize::{
+        normalize, normalize_gradient, normalize_gradient_on_device, normalize_on_device,
+        normalize_way,
+    };
     #[pymodule_export]
-    use super::ops::pool::pool;
+    use super::ops::pool::{pool, pool_on_device};
     #[pymodule_export]
-    use super::ops::reduce::{reduce, reduce_way};
+    use super::ops::reduce::{reduce, reduce_on_device, reduce_way};
     #[pymodule_export]
-    use super::ops::scan::scan;
+    use super::ops::scan::{scan, scan_on_device};
     #[pymodule_export]
-    use super::ops::top_k::top_k;
+    use super::ops::top_k::{top_k, top_k_on_device};
     #[pymodule_export]
-    use super::ops::transpose::transpose;
-    #[pymodule_export]
-    use super::plan::{Derivation, forget_plans, keep_plan, leave_plan, run_plan};
+    use super::ops::transpose::{transpose, transpose_on_device};
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]
-    use super::spiking::{SpikingBatch, SpikingNetwork, network_memory, network_plan};
+    use super::spiking_network::{SpikingBatch, SpikingNetwork, network_memory};
     #[pymodule_export]
     use super::stream::Stream;
     #[pymodule_export]
@@ -121,6 +131,11 @@ mod _native {
         telemetry_prometheus, telemetry_set_enabled, telemetry_snapshot,
     };
     #[pymodule_export]
+    use super::tuning::{
+        TuningDatabase, matmul_demand, tuning_architectures, tuning_budget_seconds, tuning_changes,
+        tuning_dump, tuning_file_name, tuning_folder, tuning_parse,
+    };
+    #[pymodule_export]
     use super::vendor::VendorSession;
 
     #[pymodule_export]
@@ -128,8 +143,12 @@ mod _native {
 
     #[pymodule_init]
     fn init() {
-        super::libraries::register_own_directory();
+        amdgpu_capi::register_own_directory();
+        amdgpu_capi::toolchain::register(&super::codegen::PythonCodeGenerator);
         super::telemetry::warn_about_fallbacks();
+        super::codegen::register();
+        super::ops::matmul::register_vendor_folders();
+        super::tuning::connect();
         super::output::connect();
         super::interrupt::connect();
     }

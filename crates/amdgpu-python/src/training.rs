@@ -1,4 +1,4 @@
-//! `_native.Trainer`: back-propagation over a `_native.Network`.
+//! `_native.Trainer`: back-propagation over a `_native.LayeredNetwork`.
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
@@ -14,14 +14,14 @@ use pyo3::types::PyDict;
 
 use crate::errors::{IntoPyResult, raise};
 use crate::floats::{to_f32, values};
-use crate::network::{Network, to_array};
+use crate::layered_network::{LayeredNetwork, to_array};
 
 /// Signals are looked at, and progress is told, as often as this.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 #[pyclass(frozen, module = "amdgpu._native")]
 pub struct Trainer {
-    network: Py<Network>,
+    network: Py<LayeredNetwork>,
     learner: Mutex<training::Trainer>,
     /// Of each sample.
     steps: usize,
@@ -102,7 +102,7 @@ impl Trainer {
     )]
     fn new(
         py: Python<'_>,
-        network: Py<Network>,
+        network: Py<LayeredNetwork>,
         loss: Option<&str>,
         optimizer: &str,
         parameters: &Bound<'_, PyDict>,
@@ -161,14 +161,12 @@ impl Trainer {
     }
 
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<Bound<'py, PyArray1<f32>>>>> {
-        let trainer = self.lock(py)?;
-        let arrays = |slots: &Vec<Vec<f32>>| {
-            slots
-                .iter()
-                .map(|slot| PyArray1::from_slice(py, slot))
-                .collect()
+        let state = self.lock(py)?.state().into_py_result(py)?;
+        let arrays = |slots: Vec<Vec<f32>>| {
+            let slots = slots.into_iter();
+            slots.map(|slot| PyArray1::from_vec(py, slot)).collect()
         };
-        Ok(trainer.state().iter().map(arrays).collect())
+        Ok(state.into_iter().map(arrays).collect())
     }
 
     fn restore(
@@ -185,7 +183,7 @@ impl Trainer {
         let slots = state
             .iter()
             .map(|slots| slots.iter().map(copy).collect::<PyResult<Vec<_>>>())
-            .collect::<PyResult<_>>()?;
+            .collect::<PyResult<Vec<_>>>()?;
         let (epoch, samples, step, loss_sum, correct) = position;
         let position = Position {
             epoch,
@@ -194,7 +192,7 @@ impl Trainer {
             loss_sum,
             correct,
         };
-        self.lock(py)?.restore(slots, position).into_py_result(py)
+        self.lock(py)?.restore(&slots, position).into_py_result(py)
     }
 
     /// One epoch: (loss, accuracy or None, samples), or None when `progress` or a signal stopped it between two batches.
@@ -300,7 +298,7 @@ fn plain(report: Report) -> (f64, Option<f64>, u64) {
 
 /// Samples of `x[count, steps * inputs]` with `targets`: uint32 labels `[count]`, or values `[count, outputs]`.
 fn with_samples<T>(
-    (network, steps): (&amdgpu_neuro::Network, usize),
+    (network, steps): (&amdgpu_neuro::LayeredNetwork, usize),
     x: &Bound<'_, PyAny>,
     targets: &Bound<'_, PyAny>,
     work: impl FnOnce(&Samples<'_>) -> T,

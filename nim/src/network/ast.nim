@@ -1,7 +1,7 @@
 ## The syntax tree of the network language, the same for the text and for the Nim macro.
 ##
 ## It is generic: what a `layer` or a `neuron` statement means is decided by the checker, so that new statements need no new syntax.
-## The place of a compound expression is that of its leftmost part, which both doors know exactly.
+## The place of a compound expression is that of its leftmost part, which both front ends know exactly.
 
 import diagnostics, numbers
 

@@ -1,4 +1,4 @@
-## Statements to a checked network plan. Both doors, text and macro, come through here.
+## Statements to a checked network plan. Both front ends, text and macro, come through here.
 ##
 ## Everything that is wrong is reported, nothing twice: names whose declaration was broken or belongs to a later version are remembered,
 ## and their uses are let pass.

@@ -1,4 +1,4 @@
-## The text door: network text to a checked plan.
+## Text front end: network text to a checked plan.
 
 import std/unicode
 import ast, checker, diagnostics, includes, limits, parser, plan, vocabulary
@@ -54,8 +54,9 @@ proc unwrap(statements: seq[Statement]; report: var Report; name: var string; na
                  hint = "give each network a text of its own")
   network.body & result
 
-proc compileText*(text: string; report: var Report): NetworkPlan =
-  ## Every error of the text is in `report`; without errors the plan is complete.
+proc compileText*(text, baseDirectory: string; report: var Report): NetworkPlan =
+  ## Every error of the text is in `report`; without errors the plan is complete. Relative paths of `include` statements start at
+  ## `baseDirectory`; "" is the working directory.
   if text.len > MaxTextBytes:
     report.error(span(0, 0, 0), "the text has " & $text.len & " bytes", expected = "at most " & $MaxTextBytes)
     return
@@ -69,7 +70,7 @@ proc compileText*(text: string; report: var Report): NetworkPlan =
     return
   var name: string
   var nameSpan: Span
-  let body = expandIncludes(unwrap(statements, report, name, nameSpan), "", report)
+  let body = expandIncludes(unwrap(statements, report, name, nameSpan), baseDirectory, report)
   if report.isFull:
     return
   checkNetwork(name, nameSpan, body, report)

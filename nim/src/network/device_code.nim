@@ -3,6 +3,14 @@
 import std/strutils
 
 const
+  SignatureCode = """
+// Kernels take their arguments as parameters. An engine that keeps arguments in memory defines these macros before this text.
+#ifndef AGPU_PARAMETERS
+#define AGPU_PARAMETERS(kernel, ...) __VA_ARGS__
+#define AGPU_PROLOGUE(kernel)
+#endif
+
+"""
   RandomCode = """
 // Random numbers: Philox4x32-10 (Salmon et al., SC 2011), a function of where, when and for what a number is drawn.
 struct AgpuStream {
@@ -78,10 +86,10 @@ __device__ inline float exprel(float x)
 """
   WideCode = """
 // Adds to a sum of 64 bits. What has no place in it is not added; the largest such amount is kept for the engine, which ends the run.
-__device__ inline void agpu_add_wide(long long* sum, float quanta, float most, unsigned int* overflow)
+__device__ inline void agpu_add_wide(long long* sum, float units, float most, unsigned int* overflow)
 {
-    if (fabsf(quanta) <= most) atomicAdd((unsigned long long*)sum, (unsigned long long)(long long)rintf(quanta));
-    else atomicMax(overflow, __float_as_uint(fabsf(quanta)));
+    if (fabsf(units) <= most) atomicAdd((unsigned long long*)sum, (unsigned long long)(long long)rintf(units));
+    else atomicMax(overflow, __float_as_uint(fabsf(units)));
 }
 
 """
@@ -93,7 +101,8 @@ __device__ inline float fourth(float x) { return (x * x) * (x * x); }
 """
 
 func headFor*(kernels: string): string =
-  ## The helpers that these kernels call.
+  ## The macros of these kernels' signatures, and the helpers that they call.
+  result = SignatureCode
   if "AgpuStream" in kernels:
     result.add RandomCode
   if "agpu_poisson(" in kernels:

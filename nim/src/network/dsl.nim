@@ -1,4 +1,4 @@
-## The macro door: the same network text as the body of a Nim macro, checked and planned while the Nim program compiles.
+## The macro front end: the same network text as the body of a Nim macro, checked and planned while the Nim program compiles.
 ##
 ##   neuralNetwork testNetwork:
 ##     layer input(784)
@@ -6,7 +6,7 @@
 ##     connect input -> output (weight: xavier)
 ##
 ## declares `const testNetwork: NetworkDefinition`, whose `planJson` is the very text that the library makes of the same lines. Errors stop
-## the compilation with the messages of the text door.
+## the compilation with the messages of the text front end.
 
 import std/[macros, os]
 import ast, checker, diagnostics, includes, plan, plan_json

@@ -1,4 +1,4 @@
-## float64 numbers as float literals of C, rounded to float32 by arithmetic, so that the macro door writes the same text.
+## float64 numbers as float literals of C, rounded to float32 by arithmetic, so that the macro front end writes the same text.
 
 import limits, numbers
 

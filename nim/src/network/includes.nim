@@ -1,5 +1,5 @@
 ## `include "file"`: the statements of another file in the place of the statement. Relative paths start at the file that includes, and for
-## the text itself where its door says: the working directory for texts, the folder of the module for macros.
+## the text itself where its front end says: the working directory for texts, the folder of the module for macros.
 
 import std/[os, unicode]
 import ast, diagnostics, limits, parser, vocabulary

@@ -8,7 +8,7 @@ type
     ## One kernel under construction: what it takes and its lines.
     name*: string
     comments*: seq[string]       ## above the kernel
-    arguments: seq[tuple[argument: Argument, ctype, identifier: string]]
+    declared: seq[KernelParameter]
     taken: HashSet[string]
     lines: seq[string]
     identifiers*: Table[string, string]  ## of the symbols in formulas; a symbol without one has its own name
@@ -23,7 +23,7 @@ const
     "typedef", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "and", "or", "not", "xor", "i", "s", "k", "count",
     "step", "seed", "left", "held", "fired", "dt", "t", "source", "target", "main", "exprel", "square", "cube", "fourth", "place"]
 
-  OwnPrefixes = ["agpu", "all_", "new_", "row_", "quantum_", "slope_", "slopes_", "s1_", "s2_", "s3_", "s4_", "per_", "user_", "update_", "wide_", "most_",
+  OwnPrefixes = ["agpu", "all_", "new_", "row_", "unit_", "slope_", "slopes_", "s1_", "s2_", "s3_", "s4_", "per_", "user_", "update_", "wide_", "most_",
                  "initialize_"]
     ## Of the names that the generator makes.
 
@@ -55,11 +55,11 @@ func unique*(writer: var KernelWriter; wanted: string): string =
 
 proc argument*(writer: var KernelWriter; role, name, ctype, wanted: string): string =
   ## The identifier of a kernel argument, which is added on first use.
-  for (argument, _, identifier) in writer.arguments:
-    if argument.role == role and argument.name == name:
-      return identifier
+  for parameter in writer.declared:
+    if parameter.argument == (role, name):
+      return parameter.identifier
   result = writer.unique(wanted)
-  writer.arguments.add ((role, name), ctype, result)
+  writer.declared.add KernelParameter(argument: (role, name), ctype: ctype, identifier: result)
 
 proc line*(writer: var KernelWriter; text: string; depth = 1) =
   writer.lines.add (if text.len > 0: repeat(' ', 4 * depth) & text else: "")
@@ -79,38 +79,43 @@ func bodyText*(writer: KernelWriter): string =
   writer.lines.join("\n")
 
 func rank(role: string): int =
-  ## Arguments stand in the order of their roles, whatever the kernel met first.
-  const order = ["count", "step", "seed", "reward", "parameter", "parameter_array", "state", "refractory", "input", "quantum", "wide_input", "wide_quantum", "fired",
+  ## Parameters stand in the order of their roles, whatever the kernel met first.
+  const order = ["count", "step", "seed", "reward", "parameter", "parameter_array", "state", "refractory", "input", "unit", "wide_input", "wide_unit", "fired",
                  "events", "spike_list", "spike_count", "row_starts", "row_ends", "columns", "column_starts", "column_ends", "column_synapses",
                  "column_sources", "synapse_sources", "synapse_state", "last_update", "pre_state", "post_state", "source_state", "target_state", "source_parameter",
-                 "target_parameter", "target_input", "per_quantum", "most_quanta", "wide_target_input",
-                 "per_wide_quantum", "most_wide_quanta", "overflow"]
+                 "target_parameter", "target_input", "per_unit", "most_units", "wide_target_input",
+                 "per_wide_unit", "most_wide_units", "overflow"]
   order.find(role)
 
-proc sortArguments(writer: var KernelWriter) =
-  writer.arguments.sort(proc (a, b: tuple[argument: Argument, ctype, identifier: string]): int =
-    cmp(rank(a.argument.role), rank(b.argument.role)))
+proc parameters*(writer: KernelWriter): seq[KernelParameter] =
+  ## The parameters in the order in which the kernel declares them.
+  result = writer.declared
+  result.sort(proc (a, b: KernelParameter): int = cmp(rank(a.argument.role), rank(b.argument.role)))
 
-func arguments*(writer: KernelWriter): seq[Argument] =
-  ## In the order of `textOf`, which comes first.
-  for (argument, _, _) in writer.arguments:
-    result.add argument
-
-proc textOf*(writer: var KernelWriter): string =
-  ## The kernel; puts its arguments in order.
+func declarations(parameters: seq[KernelParameter]): string =
+  ## The parameters as C, a few on each line.
   const widest = 130
-  writer.sortArguments
-  for comment in writer.comments:
-    result.add "// " & comment & "\n"
-  var line = "extern \"C\" __global__ void " & writer.name & "("
-  for idx, (_, ctype, identifier) in writer.arguments:
-    let piece = ctype & (if ctype.endsWith("*"): " __restrict__ " else: " ") & identifier &
-      (if idx < writer.arguments.high: "," else: ")")
-    if line.len + piece.len + 1 > widest:
+  var line = "    "
+  for idx, parameter in parameters:
+    let piece = parameter.ctype & (if parameter.ctype.endsWith("*"): " __restrict__ " else: " ") & parameter.identifier &
+      (if idx < parameters.high: ", " else: "")
+    if line.len + piece.len > widest:
       result.add line.strip(leading = false) & "\n"
       line = "    "
-    line.add piece & (if idx < writer.arguments.high: " " else: "")
-  result.add line & "\n{\n" & writer.lines.join("\n") & "\n}\n"
+    line.add piece
+  result & line
+
+func kernelText*(name: string; parameters: seq[KernelParameter]; body: string): string =
+  ## A kernel. Its parameters and the beginning of its body go through two macros (`device_code.SignatureCode`), which an engine defines
+  ## in another way where arguments are in memory; the text itself is never edited.
+  "extern \"C\" __global__ void " & name & "(AGPU_PARAMETERS(" & name & ",\n" & declarations(parameters) & "))\n{\n    AGPU_PROLOGUE(" &
+    name & ")\n" & body & "\n}\n"
+
+proc textOf*(writer: KernelWriter): string =
+  ## The kernel below its comments.
+  for comment in writer.comments:
+    result.add "// " & comment & "\n"
+  result & kernelText(writer.name, writer.parameters, writer.bodyText)
 
 func isWhole(value: float; whole: var int): bool =
   if abs(value) < 64 and float(int(value)) == value:

@@ -1,5 +1,5 @@
 ## The exponential of a small matrix and its integral, in float64, with nothing but + - * / and square roots so that every machine and the compiler of the
-## macro door compute the same bits.
+## macro front end compute the same bits.
 ##
 ## Scaling and squaring with a Taylor series: Moler and Van Loan, "Nineteen dubious ways to compute the exponential of a matrix,
 ## twenty-five years later" (SIAM Review 45, 2003), method 3. Variables of very different units are first brought to one scale.

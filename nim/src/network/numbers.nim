@@ -1,7 +1,7 @@
 ## Floating-point numbers as text: the shortest decimal that reads back as the same float64.
 ##
 ## Steele and White, "How to print floating-point numbers accurately" (PLDI 1990), the method known as Dragon4, with exact integers.
-## Written here because Nim 1.6 prints 16 digits, which do not always read back, and cannot print at compile time, where the macro door
+## Written here because Nim 1.6 prints 16 digits, which do not always read back, and cannot print at compile time, where the macro front end
 ## needs the very same text.
 
 type

@@ -278,7 +278,7 @@ proc parseBlock(blocks: var BlockParser; indent, outerIndent, depth: int; report
     if line.indent > indent and not report.isIndentationUnclear:
       report.error(first.span, "unexpected indentation", expected = count(indent, "blank") & " before the statement",
                    hint = "statements of one block start in the same column")
-    # A number of its own: the compiler's interpreter, which runs this for the macro door, lets `line` follow `blocks.line`.
+    # A number of its own: the compiler's interpreter, which runs this for the macro front end, lets `line` follow `blocks.line`.
     let own = line.indent + 0
     var statement = parseStatement(line, depth, report)
     blocks.fetch(report)

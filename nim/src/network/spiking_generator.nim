@@ -1,6 +1,6 @@
 ## From the declared network to the plan: groups of neurons of one model, their constants and kernels.
 
-import std/[sets, strutils, tables]
+import std/[sets, tables]
 import constants, device_code, diagnostics, dimension_solver, dimensions, equation_analysis, formula, initial_values, kernel_text, neuron_model, plan, positions,
   scope, spiking_network, spiking_plan, stability, synapse_kernels, synapse_model, update_kernel, weight_bounds
 
@@ -85,7 +85,7 @@ proc initializeKernel(model: NeuronModel; group: int; members: seq[Population]; 
     lines.insertLine(2, "const AgpuStream stream = {neuron, " & $(2 * group + 1) & "u, 0u, (unsigned int)seed, (unsigned int)(seed >> 32)};")
   lines.comments.add "initial values of neuron '" & model.name & "'"
   text.add lines.textOf & "\n"
-  KernelPlan(name: lines.name, phase: "initialize", group: group, projection: -1, arguments: lines.arguments)
+  KernelPlan(name: lines.name, phase: "initialize", group: group, projection: -1, parameters: lines.parameters)
 
 proc wideInputs(network: SpikingNetwork; group: int): HashSet[string] =
   ## Inputs that synapses add amounts to that nothing in the text bounds.
@@ -258,8 +258,9 @@ proc addGroup(generated: var Generated; network: SpikingNetwork; group: int; rep
     let start = initializeKernel(model, group, members, bindings, equations, generated.text)
     generated.plan.kernels.add start
     for axis, name in AxisNames:
-      if ("parameter_array", PositionPrefix & name) in start.arguments:
-        plan.parameters.add positionsAlong(axis, members)
+      for parameter in start.parameters:
+        if parameter.argument == ("parameter_array", PositionPrefix & name):
+          plan.parameters.add positionsAlong(axis, members)
   generated.plan.groups.add plan
 
 proc addConstantOf(generated: var Generated; pool: ConstantPool; name, prefix: string; group: int) =
@@ -362,7 +363,7 @@ proc addSynapse(generated: var Generated; network: var SpikingNetwork; index: in
                                               network.valuesAtStart(target, target.model, targetValues), network.dt)
   for kernel in synapseKernels(model, ends, pool, prefix, network.dt, FirstSynapseObject + 4 * index, projection.plan.additions > 0, report):
     var name = $kernel.phase & "_" & identifier(model.name)
-    let key = $kernel.phase & kernel.body
+    let key = $kernel.phase & kernelText("", kernel.parameters, kernel.body)
     if key in generated.bodies:
       name = generated.bodies[key]
     else:
@@ -377,11 +378,11 @@ proc addSynapse(generated: var Generated; network: var SpikingNetwork; index: in
         (if model.isBuiltIn: "built in" else: "line " & $model.span.line) & ")\n"
       for comment in kernel.comments:
         generated.text.add "// " & comment & "\n"
-      generated.text.add kernel.body.replace("__global__ void (", "__global__ void " & name & "(") & "\n"
-    generated.plan.kernels.add KernelPlan(name: name, phase: $kernel.phase, group: -1, projection: index, arguments: kernel.arguments)
-    for argument in kernel.arguments:
-      if argument.role == "parameter":
-        generated.addConstantOf(pool, argument.name, prefix, target.group)
+      generated.text.add kernelText(name, kernel.parameters, kernel.body) & "\n"
+    generated.plan.kernels.add KernelPlan(name: name, phase: $kernel.phase, group: -1, projection: index, parameters: kernel.parameters)
+    for parameter in kernel.parameters:
+      if parameter.argument.role == "parameter":
+        generated.addConstantOf(pool, parameter.argument.name, prefix, target.group)
   if pool.notFinite.len > 0:
     report.error(model.span, "in " & model.scope.owner & ", " & pool.notFinite & " has no finite value",
                  hint = "a parameter is zero that something is divided by, or a number is out of range")

@@ -137,9 +137,13 @@ func toJson(projection: ProjectionPlan): string =
 
 func toJson(kernel: KernelPlan): string =
   var arguments: seq[string]
-  for argument in kernel.arguments:
-    arguments.add(if argument.name.len > 0: inline(field("role", quoted(argument.role)), field("name", quoted(argument.name)))
-                  else: inline(field("role", quoted(argument.role))))
+  for parameter in kernel.parameters:
+    var fields = @[field("role", quoted(parameter.argument.role))]
+    if parameter.argument.name.len > 0:
+      fields.add field("name", quoted(parameter.argument.name))
+    fields.add field("type", quoted(parameter.ctype))
+    fields.add field("identifier", quoted(parameter.identifier))
+    arguments.add inline(fields)
   inline(field("name", quoted(kernel.name)), field("phase", quoted(kernel.phase)),
          field("group", if kernel.group >= 0: $kernel.group else: "null"),
          field("projection", if kernel.projection >= 0: $kernel.projection else: "null"), field("arguments", list(arguments)))

@@ -134,10 +134,16 @@ type
 
   Argument* = tuple[role, name: string]
 
+  KernelParameter* = object
+    ## One parameter of a kernel and what is bound to it.
+    argument*: Argument
+    ctype*: string               ## without `__restrict__`, which every pointer has
+    identifier*: string
+
   KernelPlan* = object
     name*, phase*: string
     group*, projection*: int     ## -1 where it is for none
-    arguments*: seq[Argument]
+    parameters*: seq[KernelParameter]
 
   RecordPlan* = object
     population*: string

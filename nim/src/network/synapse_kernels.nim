@@ -19,9 +19,9 @@ type
 
   SynapseKernel* = object
     phase*: EventKind
-    body*: string          ## the text behind the kernel's name
+    body*: string          ## the lines between the braces
     comments*: seq[string]
-    arguments*: seq[Argument]
+    parameters*: seq[KernelParameter]
 
   Builder = object
     model: SynapseModel
@@ -103,18 +103,18 @@ proc emitAssignment(builder: var Builder; assignment: Assignment; depth: int) =
       value = negative(value)
     if builder.isWide:
       let sum = builder.writer.argument("wide_target_input", fed, "long long*", "wide_" & identifier(fed))
-      let scale = builder.writer.argument("per_wide_quantum", fed, "float", "per_wide_quantum_" & identifier(fed))
-      let most = builder.writer.argument("most_wide_quanta", fed, "float", "most_wide_quanta_" & identifier(fed))
+      let scale = builder.writer.argument("per_wide_unit", fed, "float", "per_wide_unit_" & identifier(fed))
+      let most = builder.writer.argument("most_wide_units", fed, "float", "most_wide_units_" & identifier(fed))
       let overflow = builder.writer.argument("overflow", "", "unsigned int*", "all_overflow")
       builder.writer.line("agpu_add_wide(&" & sum & "[target], (" & builder.writer.c(value) & ") * " & scale & ", " & most & ", " & overflow &
                           ")" & remark, depth)
       return
     let row = builder.writer.argument("target_input", fed, "int*", "row_" & identifier(fed))
-    let scale = builder.writer.argument("per_quantum", fed, "float", "per_quantum_" & identifier(fed))
-    let most = builder.writer.argument("most_quanta", fed, "float", "most_quanta_" & identifier(fed))
-    let quanta = "(" & builder.writer.c(value) & ") * " & scale
+    let scale = builder.writer.argument("per_unit", fed, "float", "per_unit_" & identifier(fed))
+    let most = builder.writer.argument("most_units", fed, "float", "most_units_" & identifier(fed))
+    let units = "(" & builder.writer.c(value) & ") * " & scale
     # The text proves that amounts are no larger; this is for their roundings.
-    builder.writer.line("atomicAdd(&" & row & "[target], (int)rintf(fminf(fmaxf(" & quanta & ", -" & most & "), " & most & ")))" & remark, depth)
+    builder.writer.line("atomicAdd(&" & row & "[target], (int)rintf(fminf(fmaxf(" & units & ", -" & most & "), " & most & ")))" & remark, depth)
     return
   let old = symbol(assignment.name)
   let value = case assignment.operator
@@ -275,8 +275,8 @@ proc finish(builder: var Builder; kind: EventKind; index: string; objectNumber: 
         result.comments.add "  " & constant.name & ": " & constant.meaning
   builder.writer.prepend(head)
   result.phase = kind
-  result.body = builder.writer.textOf
-  result.arguments = builder.writer.arguments
+  result.body = builder.writer.bodyText
+  result.parameters = builder.writer.parameters
 
 func stream(index: string; objectNumber: int; step = "(unsigned int)step"): string =
   "const AgpuStream stream = {" & index & ", " & $objectNumber & "u, " & step & ", (unsigned int)seed, (unsigned int)(seed >> 32)};"

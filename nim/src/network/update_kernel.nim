@@ -69,12 +69,12 @@ proc emitAliases(builder: var UpdateBuilder; formulas: seq[Formula]; depth = 1) 
 proc emitInputs(builder: var UpdateBuilder) =
   for name in builder.inputs:
     let row = builder.writer.argument("input", name, "int*", "row_" & identifier(name))
-    let quantum = builder.writer.argument("quantum", name, "float", "quantum_" & identifier(name))
-    var value = "(float)" & row & "[i] * " & quantum
+    let unit = builder.writer.argument("unit", name, "float", "unit_" & identifier(name))
+    var value = "(float)" & row & "[i] * " & unit
     var clear = row & "[i] = 0;"
     if name in builder.wide:
       let sum = builder.writer.argument("wide_input", name, "long long*", "wide_" & identifier(name))
-      let worth = builder.writer.argument("wide_quantum", name, "float", "wide_quantum_" & identifier(name))
+      let worth = builder.writer.argument("wide_unit", name, "float", "wide_unit_" & identifier(name))
       value.add " + (float)" & sum & "[i] * " & worth
       clear.add " " & sum & "[i] = 0;"
     if name in builder.model.inputs:
@@ -308,7 +308,7 @@ proc updateKernel*(model: NeuronModel; group: int; pool: ConstantPool; arrays, i
     if constant.meaning.len > 0:
       builder.writer.comments.add "  " & constant.name & ": " & constant.meaning
   result.text = deviceText & builder.writer.textOf
-  result.plan = KernelPlan(name: name, phase: "update", group: group, projection: -1, arguments: builder.writer.arguments)
+  result.plan = KernelPlan(name: name, phase: "update", group: group, projection: -1, parameters: builder.writer.parameters)
   result.constants = builder.pool.constants
   for name in arrays:
     if name in builder.used:

@@ -11,6 +11,10 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "the package's own _lib folder",
         "Folder in which libagpu_matrix.so, libagpu_neuro.so and the Julia sources are looked for first.",
     ),
+    "AMDGPU_PYTHON": (
+        "the interpreter that libamdgpu.so was built or installed with, else `python3` on PATH",
+        "The Python in which LLVM runs for programs that use libamdgpu.so without Python; it needs the package amdgpu-framework.",
+    ),
     "AMDGPU_JULIA": (
         "`julia` on PATH",
         "The Julia executable whose runtime the Math core uses. `off` disables the Math core.",

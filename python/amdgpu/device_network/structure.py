@@ -100,14 +100,14 @@ def structure_of(plan: dict[str, Any]) -> Structure:
     )
 
 
-def placed(device: AMDGPUDevice, network: _native.Network) -> tuple[Structure, Numbers]:
+def placed(device: AMDGPUDevice, network: _native.LayeredNetwork) -> tuple[Structure, Numbers]:
     """A network's structure, and its numbers as they are now, on a device."""
-    kept: weakref.WeakKeyDictionary[_native.Network, tuple[Structure, Numbers]]
+    kept: weakref.WeakKeyDictionary[_native.LayeredNetwork, tuple[Structure, Numbers]]
     kept = device.__dict__.setdefault("_network_numbers", weakref.WeakKeyDictionary())
     found = kept.get(network)
     if found is not None and found[1].version == network.version:
         return found
-    structure = structure_of(json.loads(network.plan_json)) if found is None else found[0]
+    structure = structure_of(json.loads(network.plan.json)) if found is None else found[0]
     version, layers = network.layer_numbers()
     upload = (tuple(None if one is None else array(one, device=device) for one in layer) for layer in layers)
     weights, biases = zip(*upload, strict=True)

@@ -43,13 +43,13 @@ def launch(
         kernel.launch(grid, block, arguments, shared_bytes=shared_bytes, stream=stream)
 
 
-def load(device: AMDGPUDevice, kernel: ArchivedKernel, parameters: str) -> _native.Kernel:
-    """The kernel on a device; loaded once. `parameters` are written as in HIP-C."""
+def load(device: AMDGPUDevice, kernel: ArchivedKernel) -> _native.Kernel:
+    """The kernel on a device; loaded once."""
     loaded: dict[tuple[str, str], _native.Kernel] = device.__dict__.setdefault("_archived_kernels", {})
     key = (kernel.architecture, kernel.name)
     found = loaded.get(key)
     if found is None:
-        source = f'extern "C" __global__ void {kernel.name}({parameters}) {{}}'
+        source = f'extern "C" __global__ void {kernel.name}({kernel.parameters}) {{}}'
         found = loaded[key] = device.native.load_compiled(
             source, kernel.name, kernel.read_code(), kernel.name, core_type="matrix", file_name=f"{kernel.name}.zig"
         )

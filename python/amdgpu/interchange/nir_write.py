@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from amdgpu.network import Network
-    from amdgpu.spiking import SpikingPart, Synapses
+    from amdgpu.spiking_network import SpikingNetwork
+    from amdgpu.spiking_result import Synapses
 
 UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "Hz": 1.0, "kHz": 1e3}
 NEURON = re.compile(r"^([ ]*)neuron[ ]+(\w+)[ ]*:[ ]*$")
@@ -47,18 +48,17 @@ def to_nir(network: Network, path: str | Path | None = None) -> Any:
         LibraryMissingError: The package `nir` is not installed.
     """
     from amdgpu.network import Network
-    from amdgpu.spiking import SpikingPart
+    from amdgpu.spiking_network import SpikingNetwork
 
     nir = load_nir()
     if not isinstance(network, Network):
         raise InvalidTypeError(f"to_nir: network is {shortened(network)}; a Network is expected")
     target = None if path is None else arguments.path("to_nir", "path", path)
-    part = network.spiking_part
-    if not isinstance(part, SpikingPart):
+    if not isinstance(network, SpikingNetwork):
         raise NetworkError(
             f"the network {network.name!r} is layered: NIR has no activations, so only spiking networks can be written"
         )
-    graph = _graph(nir, network, part)
+    graph = _graph(nir, network)
     if target is not None:
         try:
             nir.write(target, graph)
@@ -69,16 +69,16 @@ def to_nir(network: Network, path: str | Path | None = None) -> Any:
     return graph
 
 
-def _graph(nir: Any, network: Network, part: SpikingPart) -> Any:
+def _graph(nir: Any, network: SpikingNetwork) -> Any:
     import numpy as np
 
-    spiking = part.plan["spiking"]
+    spiking = network.plan["spiking"]
     if spiking["drives"]:
         raise NetworkError(
             f"a source acts on {spiking['drives'][0]['population']!r} without synapses, which NIR does not express"
         )
-    forms = _forms(part.text)
-    options = _options(part.text)
+    forms = _forms(network.source)
+    options = _options(network.source)
     nodes: dict[str, Any] = {one["name"]: nir.Input({"input": np.array([one["size"]])}) for one in spiking["sources"]}
     biases: dict[str, npt.NDArray[np.float64]] = {}
     for one in spiking["populations"]:
@@ -90,34 +90,34 @@ def _graph(nir: Any, network: Network, part: SpikingPart) -> Any:
             )
         form, defaults = forms[model]
         values = _values(
-            one["name"], one["size"], form, {**defaults, **options.get(one["name"], {})}, part.base_directory
+            one["name"], one["size"], form, {**defaults, **options.get(one["name"], {})}, network.base_directory
         )
         biases[one["name"]] = values.pop("bias")
         nodes[one["name"]] = getattr(nir, form.kind)(**values)
-    edges = _connect(nir, network, part, nodes, biases)
+    edges = _connect(nir, network, nodes, biases)
     for one in spiking["records"]:
         name = f"output_{one['population']}"
         if name not in nodes:
-            nodes[name] = nir.Output({"output": np.array([part.sizes[one["population"]]])})
+            nodes[name] = nir.Output({"output": np.array([network.sizes[one["population"]]])})
             edges.append((one["population"], name))
     return nir.NIRGraph(nodes, edges)
 
 
 def _connect(
-    nir: Any, network: Network, part: SpikingPart, nodes: dict[str, Any], biases: dict[str, npt.NDArray[np.float64]]
+    nir: Any, network: SpikingNetwork, nodes: dict[str, Any], biases: dict[str, npt.NDArray[np.float64]]
 ) -> list[tuple[str, str]]:
     """Linear, Affine and Delay nodes of every connection, and all edges."""
     import numpy as np
 
     edges: list[tuple[str, str]] = []
     waiting = {name: bias for name, bias in biases.items() if bias.any()}
-    for name, one in zip(network.weights.keys(), part.plan["spiking"]["projections"], strict=True):
+    for name, one in zip(network.weights.keys(), network.plan["spiking"]["projections"], strict=True):
         if one["variables"] or one["input"] is None:
             raise NetworkError(f"connection {name!r} has synapses with state of their own, which NIR does not express")
         if one["input"] != "j":
             raise NetworkError(f"connection {name!r} adds to {one['input']!r}; as NIR's input it has to add to j")
         synapses = network.synapses(name)
-        shape = part.sizes[one["to"]], part.sizes[one["from"]]
+        shape = network.sizes[one["to"]], network.sizes[one["from"]]
         weight = np.zeros(shape)
         np.add.at(weight, (synapses.targets, synapses.sources), synapses.weights.astype(np.float64))
         bias = waiting.pop(one["to"], None)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.figure import Figure
 
-    from amdgpu.spiking import Spikes, States
+    from amdgpu.spiking_result import Spikes, States
 
 # So many marks fill a picture of this size; more cost seconds and show nothing else.
 MARK_LIMIT = 300_000

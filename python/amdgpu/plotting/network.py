@@ -1,8 +1,7 @@
-"""What a network draws: the methods that `amdgpu.Network` gets from here."""
+"""What networks draw: methods that the classes of `amdgpu.network` inherit from here."""
 
 from __future__ import annotations
 
-import abc
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.errors import InvalidArgumentError
@@ -14,60 +13,18 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.figure import Figure
 
-    from amdgpu import _native
     from amdgpu.plotting.weights import Matrix
-    from amdgpu.spiking import RunResult, SpikingPart
+    from amdgpu.spiking_result import RunResult
 
 
-class Drawing:
-    """Pictures; a path writes a file (.png, .svg, .pdf), without one the matplotlib figure is returned."""
+class NetworkPlotsMixin:
+    """Pictures of any network; a path writes a file (.png, .svg, .pdf), without one the matplotlib figure is returned."""
 
-    _native: _native.Network
-    _spiking: SpikingPart | None
+    plan: Any
 
-    @property
-    @abc.abstractmethod
-    def plan(self) -> dict[str, Any]:
-        """The checked plan."""
-
-    def _ran(self) -> RunResult:
-        part = self._spiking
-        if part is None:
-            raise InvalidArgumentError(
-                "the network is layered: it has no spikes; see plot_weights, plot_graph and plot_history"
-            )
-        if part.last_result is None:
-            raise InvalidArgumentError("nothing was run yet: call net.run(seconds) first")
-        return part.last_result
-
-    def plot_raster(self, path: str | Path | None = None, *, names: Sequence[str] | None = None) -> Figure | None:
-        """Draw the spikes of the last run; see `RunResult.plot_raster`.
-
-        Raises:
-            InvalidArgumentError: Nothing was run or recorded yet.
-            LibraryMissingError: matplotlib is not installed.
-        """
-        return self._ran().plot_raster(path, names=names)
-
-    def plot_rates(
-        self, path: str | Path | None = None, *, names: Sequence[str] | None = None, bin_width: float | None = None
-    ) -> Figure | None:
-        """Draw the rates over time of the last run; see `RunResult.plot_rates`.
-
-        Raises:
-            InvalidArgumentError: Nothing was run or recorded yet.
-            LibraryMissingError: matplotlib is not installed.
-        """
-        return self._ran().plot_rates(path, names=names, bin_width=bin_width)
-
-    def plot_states(self, path: str | Path | None = None, *, names: Sequence[str] | None = None) -> Figure | None:
-        """Draw the recorded variables of the last run; see `RunResult.plot_states`.
-
-        Raises:
-            InvalidArgumentError: Nothing was run or recorded yet.
-            LibraryMissingError: matplotlib is not installed.
-        """
-        return self._ran().plot_states(path, names=names)
+    def _matrices(self, names: Sequence[str] | None) -> list[Matrix]:
+        """Weights of the connections of these names; None means all."""
+        raise NotImplementedError
 
     def plot_weights(
         self,
@@ -126,20 +83,42 @@ class Drawing:
 
         return plot_graph(*nodes_and_edges(self.plan), self.plan["name"], path)
 
-    def _matrices(self, names: Sequence[str] | None) -> list[Matrix]:
-        from amdgpu.plotting.weights import Matrix, chosen_names
 
-        part = self._spiking
-        if part is None:
-            chosen = chosen_names(self._native.connection_names(), names)
-            full = [(name, self._native.weights(name)) for name in chosen]
-            return [Matrix(name, "", (values.shape[0], values.shape[1]), values) for name, values in full]
-        chosen = chosen_names(part.native.projection_names(), names)
-        sizes = part.sizes
-        units = part.weight_units
-        result = []
-        for name in chosen:
-            sources, targets, values, _ = part.native.synapses(name)
-            origin, _, target = name.partition(" #")[0].partition(" -> ")
-            result.append(Matrix(name, units[name], (sizes[origin], sizes[target]), values, sources, targets))
-        return result
+class SpikePlotsMixin:
+    """Pictures of the last run of a spiking network, as those of `NetworkPlotsMixin`."""
+
+    _last_result: RunResult | None
+
+    def _last_run(self) -> RunResult:
+        if self._last_result is None:
+            raise InvalidArgumentError("nothing was run yet: call net.run(seconds) first")
+        return self._last_result
+
+    def plot_raster(self, path: str | Path | None = None, *, names: Sequence[str] | None = None) -> Figure | None:
+        """Draw the spikes of the last run; see `RunResult.plot_raster`.
+
+        Raises:
+            InvalidArgumentError: Nothing was run or recorded yet.
+            LibraryMissingError: matplotlib is not installed.
+        """
+        return self._last_run().plot_raster(path, names=names)
+
+    def plot_rates(
+        self, path: str | Path | None = None, *, names: Sequence[str] | None = None, bin_width: float | None = None
+    ) -> Figure | None:
+        """Draw the rates over time of the last run; see `RunResult.plot_rates`.
+
+        Raises:
+            InvalidArgumentError: Nothing was run or recorded yet.
+            LibraryMissingError: matplotlib is not installed.
+        """
+        return self._last_run().plot_rates(path, names=names, bin_width=bin_width)
+
+    def plot_states(self, path: str | Path | None = None, *, names: Sequence[str] | None = None) -> Figure | None:
+        """Draw the recorded variables of the last run; see `RunResult.plot_states`.
+
+        Raises:
+            InvalidArgumentError: Nothing was run or recorded yet.
+            LibraryMissingError: matplotlib is not installed.
+        """
+        return self._last_run().plot_states(path, names=names)

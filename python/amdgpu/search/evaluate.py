@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from amdgpu.search.journal import Journal
     from amdgpu.search.marks import Mark
+    from amdgpu.training.history import History
 
 Evaluate = Callable[[Network, int], float]
 # What a candidate may fail of without ending the search; anything else is an error of the search itself.
@@ -111,14 +112,14 @@ class Evaluator:
 
 
 def trained(x: Any, y: Any, options: dict[str, Any], is_stopped: threading.Event) -> Evaluate:
-    """Train with `Network.train`, or go on with the training that the network holds, and score the last epoch's validation."""
+    """Train with `LayeredNetwork.train`, or go on with the training that the network holds, and score the last epoch's validation."""
 
     def look(_: object) -> None:
         if is_stopped.is_set():
             raise Stopped
 
     def evaluate(net: Network, epochs: int) -> float:
-        history = net.train(x, y, epochs=epochs, progress=look, resume=net.history is not None, **options)
+        history: History = net.train(x, y, epochs=epochs, progress=look, resume=net.history is not None, **options)
         last = -1 if history.best_epoch is None or options.get("patience") is None else history.best_epoch
         accuracy, loss = history.validation_accuracy[last], history.validation_loss[last]
         if accuracy is not None:

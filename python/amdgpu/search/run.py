@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError, NetworkError
+from amdgpu.layered_network import LayeredNetwork
 from amdgpu.network import Network
 from amdgpu.search.evaluate import Evaluator, Request, trained
 from amdgpu.search.journal import Journal
@@ -38,7 +39,7 @@ STRATEGIES = {
 # Selection compares every two candidates of a generation.
 LARGEST_POPULATION = 1_000_000
 
-TRAIN_OPTIONS = frozenset(inspect.signature(Network.train).parameters) - {"self", "x", "y"}
+TRAIN_OPTIONS = frozenset(inspect.signature(LayeredNetwork.train).parameters) - {"self", "x", "y"}
 
 Progress = bool | Callable[[SearchProgress], None]
 
@@ -69,16 +70,16 @@ def architecture(
 
     Args:
         text: Network text with marked ranges.
-        x: Samples, as `Network.train` takes them; not with `evaluate`.
-        y: Targets, as `Network.train` takes them.
+        x: Samples, as `LayeredNetwork.train` takes them; not with `evaluate`.
+        y: Targets, as `LayeredNetwork.train` takes them.
         strategy: evolution (fronts of score and size as in NSGA-II, Deb et al. 2002), successive_halving (Jamieson and Talwalkar 2016)
             or quantum_inspired (probability amplitudes and rotation gates, Han and Kim 2002).
         population: Candidates of a generation; of successive halving those of the first rung.
         generations: Generations; rungs of successive halving, each with half the candidates and twice the epochs.
         epochs: Epochs of a training; of successive halving those of the last rung.
-        validation_split: As of `Network.train`; the score is the validation accuracy, or minus the loss without classes.
-        validation_data: As of `Network.train`.
-        train_options: More arguments of `Network.train`.
+        validation_split: As of `LayeredNetwork.train`; the score is the validation accuracy, or minus the loss without classes.
+        validation_data: As of `LayeredNetwork.train`.
+        train_options: More arguments of `LayeredNetwork.train`.
         evaluate: Instead of x and y: takes a network and the epochs, gives a score to be made large. It runs in several threads.
         seed: Of the choices.
         device: Index in `list_devices()` or a name.
@@ -190,11 +191,15 @@ def _options(
     given: Mapping[str, Any] | None, split: float, data: tuple[npt.ArrayLike, npt.ArrayLike] | None
 ) -> dict[str, Any]:
     options = (
-        {} if given is None else dict(arguments.mapping("search", "train_options", given, "arguments of Network.train"))
+        {}
+        if given is None
+        else dict(arguments.mapping("search", "train_options", given, "arguments of LayeredNetwork.train"))
     )
     unknown = sorted(repr(name) for name in options if name not in TRAIN_OPTIONS)
     if unknown:
-        raise InvalidArgumentError(f"train_options holds {', '.join(unknown)}, which Network.train does not take")
+        raise InvalidArgumentError(
+            f"train_options holds {', '.join(unknown)}, which LayeredNetwork.train does not take"
+        )
     reserved = sorted({"epochs", "progress", "resume"} & set(options))
     if reserved:
         raise InvalidArgumentError(f"train_options holds {', '.join(reserved)}, which the search sets itself")

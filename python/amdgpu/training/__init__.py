@@ -1,4 +1,4 @@
-"""Training of layered networks: `Network.train` and what it returns (docs/training.md)."""
+"""Training of layered networks: `LayeredNetwork.train` and what it returns (docs/training.md)."""
 
 from amdgpu.training.history import History
 

@@ -37,7 +37,7 @@ def plan_digest(plan: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps([layers, connections], sort_keys=True).encode()).hexdigest()
 
 
-def numbers_of(native: _native.Network) -> dict[str, npt.NDArray[np.float32]]:
+def numbers_of(native: _native.LayeredNetwork) -> dict[str, npt.NDArray[np.float32]]:
     """Copies of all weights and biases: `weights.FROM -> TO`, `biases.LAYER`."""
     numbers = {f"weights.{name}": native.weights(name) for name in native.connection_names()}
     for layer in native.layer_names():
@@ -47,7 +47,7 @@ def numbers_of(native: _native.Network) -> dict[str, npt.NDArray[np.float32]]:
     return numbers
 
 
-def set_numbers(native: _native.Network, numbers: dict[str, npt.NDArray[np.float32]]) -> None:
+def set_numbers(native: _native.LayeredNetwork, numbers: dict[str, npt.NDArray[np.float32]]) -> None:
     """Put back what `numbers_of` gave."""
     for name, values in numbers.items():
         kind, _, key = name.partition(".")
@@ -57,7 +57,7 @@ def set_numbers(native: _native.Network, numbers: dict[str, npt.NDArray[np.float
             native.set_biases(key, values)
 
 
-def save(native: _native.Network, training: Training | None, path: str | Path) -> None:
+def save(native: _native.LayeredNetwork, training: Training | None, path: str | Path) -> None:
     """Write the file.
 
     Raises:
@@ -66,8 +66,8 @@ def save(native: _native.Network, training: Training | None, path: str | Path) -
     header: dict[str, Any] = {
         "schema": SCHEMA,
         "version": VERSION,
-        "name": native.name,
-        "plan": plan_digest(json.loads(native.plan_json)),
+        "name": native.plan.name,
+        "plan": plan_digest(json.loads(native.plan.json)),
         "training": None,
     }
     arrays: dict[str, Any] = dict(numbers_of(native))
@@ -114,7 +114,7 @@ def write(path: str | Path, header: dict[str, Any], arrays: Mapping[str, Any]) -
         raise
 
 
-def restore(native: _native.Network, path: str | Path) -> Training | None:
+def restore(native: _native.LayeredNetwork, path: str | Path) -> Training | None:
     """Read the file into the network; the training that goes on from it, if it was saved with one.
 
     Raises:
@@ -126,9 +126,10 @@ def restore(native: _native.Network, path: str | Path) -> Training | None:
         raise NetworkError(f"{path} is no checkpoint of a network: its schema is {header.get('schema')!r}")
     if header.get("version") != VERSION:
         raise NetworkError(f"{path} has version {header.get('version')}, this build reads version {VERSION}")
-    if header.get("plan") != plan_digest(json.loads(native.plan_json)):
+    if header.get("plan") != plan_digest(json.loads(native.plan.json)):
         raise NetworkError(
-            f"{path} was saved by the network {header.get('name')!r}, whose layers and connections differ from those of {native.name!r}"
+            f"{path} was saved by the network {header.get('name')!r}, whose layers and connections differ from those of "
+            f"{native.plan.name!r}"
         )
     numbers = {name: values for name, values in arrays.items() if name.startswith(("weights.", "biases."))}
     _check_numbers(native, numbers, path)
@@ -166,7 +167,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]
     return header, arrays
 
 
-def _check_numbers(native: _native.Network, numbers: dict[str, npt.NDArray[Any]], path: str | Path) -> None:
+def _check_numbers(native: _native.LayeredNetwork, numbers: dict[str, npt.NDArray[Any]], path: str | Path) -> None:
 
     current = numbers_of(native)
     if set(numbers) != set(current):
@@ -185,7 +186,7 @@ def _check_array(path: str | Path, name: str, values: npt.NDArray[Any], shape: t
 
 
 def _training_of(
-    native: _native.Network, saved: Any, arrays: dict[str, npt.NDArray[Any]], path: str | Path
+    native: _native.LayeredNetwork, saved: Any, arrays: dict[str, npt.NDArray[Any]], path: str | Path
 ) -> Training | None:
     if saved is None:
         return None

@@ -1,8 +1,7 @@
-"""What a network can do to learn: the methods that `amdgpu.Network` gets from here."""
+"""Training: methods that `amdgpu.LayeredNetwork` inherits from here."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native, arguments, dispatch
@@ -27,15 +26,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.figure import Figure
 
-    from amdgpu.spiking import SpikingPart
     from amdgpu.training.train import Progress, Rate
 
 
-class Learning:
-    """Training, saving and drawing of a layered network."""
+class TrainingMixin:
+    """Training of a layered network, and its checkpoints."""
 
-    _native: _native.Network
-    _spiking: SpikingPart | None = None
+    _engine: _native.LayeredNetwork
+    _plan: _native.NetworkPlan
     _training: Training | None = None
     _device: int | str
 
@@ -120,7 +118,7 @@ class Learning:
             "loss": _loss_of("train", loss),
             "l2": arguments.number("train", "l2", l2),
             "shuffle": arguments.truth("train", "shuffle", shuffle),
-            "seed": _seed_of(self._native) if seed is None else arguments.count("train", "seed", seed, 0, LARGEST_SEED),
+            "seed": self._plan.seed if seed is None else arguments.count("train", "seed", seed, 0, LARGEST_SEED),
             "backend": _backend_of(backend),
             "validation_split": arguments.share("train", "validation_split", validation_split),
         }
@@ -132,23 +130,23 @@ class Learning:
         progress = arguments.progress("train", progress)
         for name, value in (("restore_best", restore_best), ("resume", resume)):
             arguments.truth("train", name, value)
-        self._say_that_the_cpu_learns()
+        self._record_training_on_cpu()
         if y is None:
             self._training = None
-            return learn_by_rules(self._native, x, epochs=epochs, options=options, progress=progress)
+            return learn_by_rules(self._engine, x, epochs=epochs, options=options, progress=progress)
         inputs, targets = samples_of(x, y, "train")
         options["samples"] = len(inputs)
-        rows, steps = as_rows(self._native, inputs, "train")
+        rows, steps = as_rows(self._engine, inputs, "train")
         data = rows, targets
-        if self._native.is_temporal:
+        if self._engine.is_temporal:
             options["steps"] = steps
         if validation_data is not None:
             held_inputs, held_targets = samples_of(
                 *arguments.two("train", "validation_data", validation_data, "(x, y)"), "validation_data"
             )
-            validation_data = as_rows(self._native, held_inputs, "validation_data")[0], held_targets
+            validation_data = as_rows(self._engine, held_inputs, "validation_data")[0], held_targets
         chosen, held_back = _split(data, options, validation_data)
-        training = self._resumed(options) if resume else Training(make_trainer(self._native, options), options)
+        training = self._resumed(options) if resume else Training(make_trainer(self._engine, options), options)
         self._training = training
         history = run_epochs(
             training,
@@ -159,11 +157,11 @@ class Learning:
             rate=rate,
             patience=patience,
             min_delta=min_delta,
-            keep_best=(lambda: checkpoint.numbers_of(self._native)) if patience is not None and restore_best else None,
+            keep_best=(lambda: checkpoint.numbers_of(self._engine)) if patience is not None and restore_best else None,
             progress=progress,
         )
         if training.best is not None:
-            checkpoint.set_numbers(self._native, training.best)
+            checkpoint.set_numbers(self._engine, training.best)
         return history
 
     @property
@@ -171,7 +169,7 @@ class Learning:
         """Learning curves of the training that the network holds; None before the first."""
         return None if self._training is None else self._training.history
 
-    def _say_that_the_cpu_learns(self) -> None:
+    def _record_training_on_cpu(self) -> None:
         """Weights of layered networks change on the CPU whatever the device is: counted, and said once."""
         device = default_device(self._device)
         device.require_core("neuromorphic")
@@ -215,24 +213,20 @@ class Learning:
             "seed": 0,
             "backend": "rust",
         }
-        inputs, options["steps"] = as_rows(self._native, inputs, "gradients")
-        found, gradients = make_trainer(self._native, options).gradients(inputs, targets)
+        inputs, options["steps"] = as_rows(self._engine, inputs, "gradients")
+        found, gradients = make_trainer(self._engine, options).gradients(inputs, targets)
         return found, dict(gradients)
 
     def save(self, path: str | Path) -> None:
-        """Write weights, biases and the training in progress to a file, atomically; of a spiking network its whole state.
+        """Write weights, biases and the training in progress to a file, atomically.
 
         Raises:
             OSError: The file cannot be written.
         """
-        path = arguments.path("save", "path", path)
-        if self._spiking is not None:
-            self._spiking.save(path)
-            return
-        checkpoint.save(self._native, self._training, path)
+        checkpoint.save(self._engine, self._training, arguments.path("save", "path", path))
 
     def restore(self, path: str | Path) -> None:
-        """Read what `save` wrote; `train(…, resume=True)` or `run` then goes on as if nothing had happened.
+        """Read what `save` wrote; `train(…, resume=True)` then goes on as if nothing had happened.
 
         Raises:
             OSError: The file cannot be read.
@@ -240,10 +234,7 @@ class Learning:
         """
         path = arguments.path("restore", "path", path)
         try:
-            if self._spiking is not None:
-                self._spiking.restore(path)
-                return
-            self._training = checkpoint.restore(self._native, path)
+            self._training = checkpoint.restore(self._engine, path)
         except IsADirectoryError as error:
             raise NetworkError(f"{path} is a directory, no checkpoint") from error
 
@@ -268,11 +259,6 @@ def _numbers_by_name(name: str, given: Mapping[str, float] | None) -> dict[str, 
 
 def _loss_of(operation: str, loss: str | None) -> str | None:
     return None if loss is None else arguments.text(operation, "loss", loss, "cross_entropy or mean_squared_error")
-
-
-def _seed_of(network: _native.Network) -> int:
-    seed: int = json.loads(network.plan_json)["seed"]
-    return seed
 
 
 def _backend_of(backend: str | None) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def learn_by_rules(
-    native: _native.Network, x: npt.ArrayLike, *, epochs: int, options: dict[str, Any], progress: Progress
+    native: _native.LayeredNetwork, x: npt.ArrayLike, *, epochs: int, options: dict[str, Any], progress: Progress
 ) -> History:
     """`epochs` passes over the samples; the loss of an epoch is NaN, since the rules have none."""
     import numpy as np

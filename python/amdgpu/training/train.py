@@ -44,7 +44,7 @@ class Training:
     best: dict[str, npt.NDArray[np.float32]] | None = None
 
 
-def make_trainer(native: _native.Network, options: dict[str, Any]) -> _native.Trainer:
+def make_trainer(native: _native.LayeredNetwork, options: dict[str, Any]) -> _native.Trainer:
     """A trainer for options as they are saved."""
     return _native.Trainer(
         native,
@@ -95,7 +95,7 @@ def samples_of(x: npt.ArrayLike, y: npt.ArrayLike, what: str) -> tuple[npt.NDArr
     return inputs, targets
 
 
-def as_rows(native: _native.Network, inputs: npt.NDArray[Any], what: str) -> tuple[npt.NDArray[Any], int]:
+def as_rows(native: _native.LayeredNetwork, inputs: npt.NDArray[Any], what: str) -> tuple[npt.NDArray[Any], int]:
     """One row for each sample with all its steps, as the trainer takes them, and the number of steps."""
     wanted = 3 if native.is_temporal else 2
     if inputs.ndim != wanted or (wanted == 3 and 0 in inputs.shape):

@@ -20,7 +20,7 @@ RATE = 1e-3
 
 
 def ours(optimizer: str, x: Any, y: Any) -> Callable[[], Any]:
-    """An epoch of `Network.train`."""
+    """An epoch of `LayeredNetwork.train`."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "python"))
     import amdgpu
 

@@ -49,6 +49,7 @@ AREAS: dict[str, RustArea | TextArea] = {
             "tests/compiler/test_codegen.py",
             "tests/compiler/test_printf.py",
             "tests/compiler/test_corpus.py",
+            "tests/compiler/test_volatile.py",
         ),
     ),
     "hal": RustArea(
@@ -74,6 +75,10 @@ AREAS: dict[str, RustArea | TextArea] = {
             "tests/compiler/test_lane_activity.py",
             "tests/compiler/test_printf.py",
             "tests/aura/test_shared_devices.py",
+            "tests/aura/test_reading.py",
+            "tests/aura/test_device_listing.py",
+            "tests/array/test_operand_devices.py",
+            "tests/aura/test_kernel_work.py",
         ),
     ),
     "neuro": RustArea(
@@ -97,7 +102,9 @@ AREAS: dict[str, RustArea | TextArea] = {
             "tests/neuro/test_network_warnings.py",
             "tests/neuro/test_training.py",
             "tests/neuro/test_training_steps.py",
-            "tests/telemetry/test_recorder.py",
+            "tests/neuro/test_interchange.py",
+            "tests/telemetry/test_launch_telemetry.py",
+            "tests/neuro/test_device_network.py",
         ),
     ),
     "memory": RustArea(

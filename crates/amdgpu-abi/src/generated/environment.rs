@@ -6,6 +6,9 @@ pub const DEVICES: &str = "AMDGPU_DEVICES";
 /// Folder in which libagpu_matrix.so, libagpu_neuro.so and the Julia sources are looked for first. Default: the package's own _lib folder.
 pub const LIBRARY_PATH: &str = "AMDGPU_LIBRARY_PATH";
 
+/// The Python in which LLVM runs for programs that use libamdgpu.so without Python; it needs the package amdgpu-framework. Default: the interpreter that libamdgpu.so was built or installed with, else `python3` on PATH.
+pub const PYTHON: &str = "AMDGPU_PYTHON";
+
 /// The Julia executable whose runtime the Math core uses. `off` disables the Math core. Default: `julia` on PATH.
 pub const JULIA: &str = "AMDGPU_JULIA";
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::listed::Listed;
+use super::inline_or_file::InlineOrFile;
 
 /// Axes at most: x, y, z.
 pub const MAX_DIMENSIONS: usize = 3;
@@ -23,7 +23,7 @@ pub enum PositionsPlan {
     Points {
         /// Those of the file where it is not said.
         dimensions: Option<usize>,
-        coordinates: Listed<f64>,
+        coordinates: InlineOrFile<f64>,
         /// What coordinates are multiplied with.
         scale: f64,
         period: Option<Vec<f64>>,

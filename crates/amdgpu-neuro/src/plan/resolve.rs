@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use super::listed::{Given, Listed};
+use super::inline_or_file::{ExternalList, InlineOrFile};
 use super::positions::{MAX_DIMENSIONS, PositionsPlan};
 use super::spiking::{
     ConvolutionPlan, DrivePlan, PatternPlan, ProjectionPlan, SourcePlan, SpikingNetworkPlan,
     SpikingPlan,
 };
-use super::{Initializer, NetworkPlan, check};
+use super::{Initializer, LayeredNetworkPlan, check};
 use crate::error::{Error, Result};
-use crate::given::{Array, Givens, Origin};
+use crate::external_inputs::{Array, ExternalInputs, Origin};
 
 fn refuse(what: &str, origin: &Origin, reason: &str) -> Error {
     Error::InvalidDescription(format!("{what}: {origin} {reason}"))
@@ -49,24 +49,28 @@ impl Number for usize {
 }
 
 /// A list's values, from where they are.
-fn fill<T: Number>(list: &mut Listed<T>, givens: &Givens, what: &str) -> Result<()> {
-    let Listed::Given(given) = &*list else {
+fn fill<T: Number>(
+    values: &mut InlineOrFile<T>,
+    inputs: &ExternalInputs,
+    what: &str,
+) -> Result<()> {
+    let InlineOrFile::External(list) = &*values else {
         return Ok(());
     };
-    let array = givens.read(&given.origin, what)?;
-    *list = Listed::new(column_of(&array, given, what)?);
+    let array = inputs.read(&list.origin, what)?;
+    *values = InlineOrFile::new(column_of(&array, list, what)?);
     Ok(())
 }
 
 /// All values of an array with one axis, or a column of one that has two columns.
-fn column_of<T: Number>(array: &Array, given: &Given, what: &str) -> Result<Vec<T>> {
-    let (first, step) = match (given.column, array.shape.as_slice()) {
+fn column_of<T: Number>(array: &Array, list: &ExternalList, what: &str) -> Result<Vec<T>> {
+    let (first, step) = match (list.column, array.shape.as_slice()) {
         (None, [_]) => (0, 1),
         (Some(column), [_, 2]) => (column.min(1), 2),
         (column, shape) => {
             let wanted = if column.is_some() { "[n, 2]" } else { "[n]" };
             let reason = format!("has the shape {shape:?}, expected {wanted}");
-            return Err(refuse(what, &given.origin, &reason));
+            return Err(refuse(what, &list.origin, &reason));
         }
     };
     let own = array.values.iter().skip(first).step_by(step);
@@ -74,23 +78,23 @@ fn column_of<T: Number>(array: &Array, given: &Given, what: &str) -> Result<Vec<
         .map(|(row, value)| {
             T::of(*value).ok_or_else(|| {
                 let reason = format!("holds {value} in row {row}, expected {}", T::NAME);
-                refuse(what, &given.origin, &reason)
+                refuse(what, &list.origin, &reason)
             })
         })
         .collect()
 }
 
 /// An initial value's array.
-fn find(value: &mut Initializer, givens: &Givens, what: &str) -> Result<()> {
+fn find(value: &mut Initializer, inputs: &ExternalInputs, what: &str) -> Result<()> {
     if let Initializer::Array { name, values } = value {
-        *values = Some(givens.read(&Origin::Array(name.clone()), what)?);
+        *values = Some(inputs.read(&Origin::Array(name.clone()), what)?);
     }
     Ok(())
 }
 
 fn fill_positions(
     positions: &mut Option<PositionsPlan>,
-    givens: &Givens,
+    inputs: &ExternalInputs,
     what: &str,
 ) -> Result<()> {
     let Some(PositionsPlan::Points {
@@ -102,10 +106,10 @@ fn fill_positions(
     else {
         return Ok(());
     };
-    let Listed::Given(given) = &*coordinates else {
+    let InlineOrFile::External(list) = &*coordinates else {
         return Ok(());
     };
-    let array = givens.read(&given.origin, what)?;
+    let array = inputs.read(&list.origin, what)?;
     let found = match array.shape.as_slice() {
         [_] => 1,
         [_, axes @ 1..=MAX_DIMENSIONS] => *axes,
@@ -113,11 +117,11 @@ fn fill_positions(
             let reason = format!(
                 "has the shape {shape:?}, expected a row for each neuron with 1 to {MAX_DIMENSIONS} coordinates"
             );
-            return Err(refuse(what, &given.origin, &reason));
+            return Err(refuse(what, &list.origin, &reason));
         }
     };
     if let Some(value) = array.values.iter().find(|value| !value.is_finite()) {
-        return Err(refuse(what, &given.origin, &format!("holds {value}")));
+        return Err(refuse(what, &list.origin, &format!("holds {value}")));
     }
     *dimensions = Some(found);
     // One number is for every axis: how many there are only the values tell.
@@ -126,36 +130,36 @@ fn fill_positions(
     {
         period.resize(found, all);
     }
-    *coordinates = Listed::new(array.values.clone());
+    *coordinates = InlineOrFile::new(array.values.clone());
     Ok(())
 }
 
-fn fill_pattern(pattern: &mut PatternPlan, givens: &Givens, what: &str) -> Result<()> {
+fn fill_pattern(pattern: &mut PatternPlan, inputs: &ExternalInputs, what: &str) -> Result<()> {
     match pattern {
         PatternPlan::Pairs { sources, targets } => {
             fill(
                 sources,
-                givens,
+                inputs,
                 &format!("the sources of the pairs of {what}"),
             )?;
             fill(
                 targets,
-                givens,
+                inputs,
                 &format!("the targets of the pairs of {what}"),
             )
         }
         PatternPlan::Convolution(convolution) => {
             let ConvolutionPlan { kernel, shape, .. } = &mut **convolution;
-            let Listed::Given(given) = &*kernel else {
+            let InlineOrFile::External(list) = &*kernel else {
                 return Ok(());
             };
             let what = format!("the kernel of {what}");
-            let array = givens.read(&given.origin, &what)?;
+            let array = inputs.read(&list.origin, &what)?;
             if let Some(value) = array.values.iter().find(|value| !value.is_finite()) {
-                return Err(refuse(&what, &given.origin, &format!("holds {value}")));
+                return Err(refuse(&what, &list.origin, &format!("holds {value}")));
             }
             shape.clone_from(&array.shape);
-            *kernel = Listed::new(array.values.clone());
+            *kernel = InlineOrFile::new(array.values.clone());
             Ok(())
         }
         _ => Ok(()),
@@ -182,18 +186,18 @@ fn check_pairs(projection: &ProjectionPlan) -> Result<()> {
     )))
 }
 
-fn fill_projection(projection: &mut ProjectionPlan, givens: &Givens) -> Result<()> {
+fn fill_projection(projection: &mut ProjectionPlan, inputs: &ExternalInputs) -> Result<()> {
     let what = format!("{} -> {}", projection.from, projection.to);
-    fill_pattern(&mut projection.pattern, givens, &what)?;
+    fill_pattern(&mut projection.pattern, inputs, &what)?;
     check_pairs(projection)?;
     find(
         &mut projection.weight,
-        givens,
+        inputs,
         &format!("the weights of {what}"),
     )?;
     find(
         &mut projection.delay_seconds,
-        givens,
+        inputs,
         &format!("the delays of {what}"),
     )?;
     let of_synapses = projection.variables.iter_mut();
@@ -204,21 +208,21 @@ fn fill_projection(projection: &mut ProjectionPlan, givens: &Givens) -> Result<(
     for variable in of_synapses.chain(of_neurons) {
         find(
             &mut variable.value,
-            givens,
+            inputs,
             &format!("{what}.{}", variable.name),
         )?;
     }
     Ok(())
 }
 
-fn fill_sources(spiking: &mut SpikingPlan, givens: &Givens) -> Result<()> {
+fn fill_sources(spiking: &mut SpikingPlan, inputs: &ExternalInputs) -> Result<()> {
     for source in &mut spiking.sources {
         let what = format!("source {:?}", source.name());
         let positions = match source {
             SourcePlan::Poisson {
                 rate_hz, positions, ..
             } => {
-                find(rate_hz, givens, &format!("the rates of {what}"))?;
+                find(rate_hz, inputs, &format!("the rates of {what}"))?;
                 positions
             }
             SourcePlan::Spikes {
@@ -227,12 +231,12 @@ fn fill_sources(spiking: &mut SpikingPlan, givens: &Givens) -> Result<()> {
                 positions,
                 ..
             } => {
-                fill(times_seconds, givens, &format!("the times of {what}"))?;
-                fill(indices, givens, &format!("the indices of {what}"))?;
+                fill(times_seconds, inputs, &format!("the times of {what}"))?;
+                fill(indices, inputs, &format!("the indices of {what}"))?;
                 positions
             }
         };
-        fill_positions(positions, givens, &format!("the positions of {what}"))?;
+        fill_positions(positions, inputs, &format!("the positions of {what}"))?;
     }
     for drive in &mut spiking.drives {
         if let DrivePlan::Current {
@@ -243,7 +247,7 @@ fn fill_sources(spiking: &mut SpikingPlan, givens: &Givens) -> Result<()> {
         {
             fill(
                 samples,
-                givens,
+                inputs,
                 &format!("the samples that drive {population:?}"),
             )?;
         }
@@ -257,42 +261,42 @@ impl SpikingNetworkPlan {
     /// # Errors
     ///
     /// A file that cannot be read, an array that was not given, values that do not fit where they are named.
-    pub(crate) fn resolve(&mut self, givens: &Givens) -> Result<()> {
+    pub(crate) fn resolve(&mut self, inputs: &ExternalInputs) -> Result<()> {
         let spiking = &mut self.spiking;
-        fill_sources(spiking, givens)?;
+        fill_sources(spiking, inputs)?;
         for population in &mut spiking.populations {
             let what = format!("the positions of {:?}", population.name);
-            fill_positions(&mut population.positions, givens, &what)?;
+            fill_positions(&mut population.positions, inputs, &what)?;
         }
         for group in &mut spiking.groups {
             for values in group.variables.iter_mut().chain(&mut group.parameters) {
                 for range in &mut values.values {
                     let what = format!("{}.{}", group.name, values.name);
-                    find(&mut range.value, givens, &what)?;
+                    find(&mut range.value, inputs, &what)?;
                 }
             }
         }
         for projection in &mut spiking.projections {
-            fill_projection(projection, givens)?;
+            fill_projection(projection, inputs)?;
         }
         check::check_spiking(self)
     }
 }
 
-impl NetworkPlan {
+impl LayeredNetworkPlan {
     /// Finds the arrays that weights and biases start as.
     ///
     /// # Errors
     ///
     /// An array that was not given.
-    pub(crate) fn resolve(&mut self, givens: &Givens) -> Result<()> {
+    pub(crate) fn resolve(&mut self, inputs: &ExternalInputs) -> Result<()> {
         for connection in &mut self.connections {
             let what = format!("the weight of connection '{}'", connection.name());
-            find(&mut connection.weight, givens, &what)?;
+            find(&mut connection.weight, inputs, &what)?;
         }
         for layer in &mut self.layers {
             if let Some(bias) = &mut layer.bias {
-                find(bias, givens, &format!("the bias of layer '{}'", layer.name))?;
+                find(bias, inputs, &format!("the bias of layer '{}'", layer.name))?;
             }
         }
         Ok(())
@@ -320,6 +324,52 @@ pub(crate) fn values_of<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_are_taken_from_arrays_of_two_and_all_values_from_those_of_one_axis() {
+        let array = |shape: &[usize]| Array {
+            shape: shape.to_vec(),
+            values: (0..shape.iter().product())
+                .map(|value| value as f64)
+                .collect(),
+        };
+        let column = |shape: &[usize], column: Option<usize>| {
+            let given = Given {
+                origin: Origin::File("spikes.npy".into()),
+                column,
+            };
+            column_of::<u32>(&array(shape), &given, "the indices of s").map_err(|e| e.to_string())
+        };
+        assert_eq!(column(&[3, 2], Some(0)), Ok(vec![0, 2, 4]));
+        assert_eq!(column(&[3, 2], Some(1)), Ok(vec![1, 3, 5]));
+        assert_eq!(column(&[4], None), Ok(vec![0, 1, 2, 3]));
+        for (shape, wanted, expected) in [
+            (
+                &[3, 3][..],
+                Some(0),
+                "has the shape [3, 3], expected [n, 2]",
+            ),
+            (&[6], Some(0), "has the shape [6], expected [n, 2]"),
+            (&[3, 2], None, "has the shape [3, 2], expected [n]"),
+        ] {
+            let text = column(shape, wanted).unwrap_err();
+            assert!(
+                text.contains("spikes.npy") && text.contains(expected),
+                "{text}"
+            );
+        }
+        let broken = Array {
+            shape: vec![2, 2],
+            values: vec![0.0, 1.0, 2.0, 1.5],
+        };
+        let given = Given {
+            origin: Origin::File("spikes.npy".into()),
+            column: Some(1),
+        };
+        let text = column_of::<u32>(&broken, &given, "the indices of s").unwrap_err();
+        let text = text.to_string();
+        assert!(text.contains("holds 1.5 in row 1"), "{text}");
+    }
 
     #[test]
     fn indices_are_whole_numbers_from_zero_to_what_32_bits_hold() {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::listed::Listed;
+use super::inline_or_file::InlineOrFile;
 use super::positions::PositionsPlan;
 use super::{Initializer, Warning};
 
@@ -181,8 +181,8 @@ pub enum SourcePlan {
     Spikes {
         name: String,
         size: usize,
-        times_seconds: Listed<f64>,
-        indices: Listed<usize>,
+        times_seconds: InlineOrFile<f64>,
+        indices: InlineOrFile<usize>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         positions: Option<PositionsPlan>,
     },
@@ -225,7 +225,7 @@ pub enum DrivePlan {
     Current {
         population: String,
         variable: String,
-        samples: Listed<f64>,
+        samples: InlineOrFile<f64>,
         every_seconds: f64,
     },
 }
@@ -263,8 +263,8 @@ pub enum PatternPlan {
         count: u64,
     },
     Pairs {
-        sources: Listed<u32>,
-        targets: Listed<u32>,
+        sources: InlineOrFile<u32>,
+        targets: InlineOrFile<u32>,
     },
     /// Each pair with the probability `peak · exp(-distance² / (2 sigma²))`.
     Gaussian {
@@ -277,7 +277,7 @@ pub enum PatternPlan {
 /// From a grid to a grid by the entries of a kernel that are not 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConvolutionPlan {
-    pub kernel: Listed<f64>,
+    pub kernel: InlineOrFile<f64>,
     /// Of the kernel, the axis that changes fastest last; empty: that of its file.
     pub shape: Vec<usize>,
     /// For x, y, z.
@@ -445,7 +445,7 @@ pub enum Role {
     ParameterArray,
     State,
     Input,
-    Quantum,
+    Unit,
     Refractory,
     Fired,
     Events,
@@ -468,13 +468,13 @@ pub enum Role {
     SourceParameter,
     TargetParameter,
     TargetInput,
-    PerQuantum,
-    MostQuanta,
+    PerUnit,
+    MostUnits,
     WideInput,
-    WideQuantum,
+    WideUnit,
     WideTargetInput,
-    PerWideQuantum,
-    MostWideQuanta,
+    PerWideUnit,
+    MostWideUnits,
     Overflow,
     Reward,
 }
@@ -485,6 +485,12 @@ pub struct ArgumentPlan {
     /// Of the variable, parameter or input, for the roles that have one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// C type of the kernel's parameter, for example `const float*`. Every pointer is `__restrict__` besides.
+    #[serde(default, rename = "type", skip_serializing_if = "String::is_empty")]
+    pub ctype: String,
+    /// Name of the kernel's parameter.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub identifier: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

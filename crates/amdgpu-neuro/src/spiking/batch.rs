@@ -1,5 +1,5 @@
-//! Networks of one plan but for seeds and listed spikes, stepped on a device by the same launches: every member has the spikes that it has
-//! alone.
+//! A batch of networks whose plans differ in seeds and listed spikes only, stepped on a device by the same launches. Every member has the
+//! spikes that it has when it runs alone.
 
 use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
@@ -10,10 +10,11 @@ use super::device::DeviceStepper;
 use super::kernels::CLOCK_WORDS;
 use super::memory::DeviceArray;
 use super::network::{CHECK_STEPS, Inner, Progress, SpikingNetwork, SpikingOptions, WATCH_NS};
-use super::notice::Notices;
 use super::parts::Parts;
 use super::recorder::{Recorder, RunResult};
+use super::snapshot_publisher::SnapshotPublisher;
 use crate::error::{Error, Result};
+use crate::plan::NetworkPlan;
 
 /// See the module.
 pub struct SpikingBatch {
@@ -25,7 +26,7 @@ pub struct SpikingBatch {
 struct Run<'a> {
     members: Vec<(&'a SpikingNetwork, MutexGuard<'a, Inner>)>,
     recorders: Vec<Recorder>,
-    notices: Vec<Notices>,
+    publishers: Vec<SnapshotPublisher>,
     begin: Instant,
 }
 
@@ -36,7 +37,7 @@ impl SpikingBatch {
     ///
     /// Plans that differ in more; what [`SpikingNetwork::build`] refuses.
     pub fn build(
-        plans: &[String],
+        plans: &[NetworkPlan],
         context: &Arc<Context>,
         toolchain: &dyn Toolchain,
         options: &SpikingOptions,
@@ -114,17 +115,17 @@ impl SpikingBatch {
         let mut run = Run {
             members: Vec::new(),
             recorders: Vec::new(),
-            notices: Vec::new(),
+            publishers: Vec::new(),
             begin: Instant::now(),
         };
         for network in &*networks {
             let inner = network.lock();
             inner.check_fault()?;
             let mut recorder = Recorder::new(&network.plan, inner.step, steps)?;
-            let notices = Notices::begin(&network.plan, inner.step, &mut recorder)?;
+            let publisher = SnapshotPublisher::begin(&network.plan, inner.step, &mut recorder)?;
             run.members.push((network, inner));
             run.recorders.push(recorder);
-            run.notices.push(notices);
+            run.publishers.push(publisher);
         }
         let (done, is_interrupted) = run.go(stepper, steps, watch)?;
         let seconds = run.begin.elapsed().as_secs_f64();
@@ -156,7 +157,7 @@ impl Run<'_> {
         let mut reported = (first, vec![0; self.members.len()]);
         let mut step = first;
         while step < end {
-            step += self.turn(stepper, step, end)?;
+            step += self.advance(stepper, step, end)?;
             if step < next_check && step < end {
                 continue;
             }
@@ -164,8 +165,13 @@ impl Run<'_> {
             for (number, (network, inner)) in self.members.iter_mut().enumerate() {
                 network.check_amounts(inner)?;
                 network.check_finite(inner)?;
-                if step == end || self.notices[number].is_due() {
-                    self.notices[number].look(network, inner, first, &mut self.recorders[number]);
+                if step == end || self.publishers[number].is_due() {
+                    self.publishers[number].publish(
+                        network,
+                        inner,
+                        first,
+                        &mut self.recorders[number],
+                    );
                 }
             }
             let elapsed_ns = self.begin.elapsed().as_nanos();
@@ -199,7 +205,7 @@ impl Run<'_> {
     }
 
     /// Makes the steps of all members up to the next one that the host has something to do in.
-    fn turn(&mut self, stepper: &mut DeviceStepper, step: u64, end: u64) -> Result<u64> {
+    fn advance(&mut self, stepper: &mut DeviceStepper, step: u64, end: u64) -> Result<u64> {
         let mut limit = end - step;
         if step == 0 {
             stepper.start()?;
@@ -216,7 +222,7 @@ impl Run<'_> {
         let reward = rewards.at(step, None);
         let parts: Vec<&Parts> = self.members.iter().map(|(_, inner)| &inner.parts).collect();
         let mut recorders: Vec<&mut Recorder> = self.recorders.iter_mut().collect();
-        let made = stepper.turn(&parts, step, limit, reward, &mut recorders)?;
+        let made = stepper.advance(&parts, step, limit, reward, &mut recorders)?;
         for (_, inner) in &mut self.members {
             inner.step += made;
         }

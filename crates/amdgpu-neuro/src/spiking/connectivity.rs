@@ -1,4 +1,4 @@
-//! Who is connected with whom: rows of target indices, one row for each source neuron, sorted.
+//! Connectivity: for each source neuron a sorted row of target indices.
 //!
 //! Rows come from counters alone: any number of threads makes the same rows, and a row can be made again at any time (procedural storage).
 
@@ -7,16 +7,16 @@ use std::sync::{Arc, OnceLock};
 
 use amdgpu_hal::cpu::pool;
 
-use super::gaps::Gaps;
-use super::objects::Object;
+use super::geometric_skip::GeometricSkip;
+use super::rng_streams::RngStream;
 use super::space::{Convolution, Space};
 use crate::error::{Error, Result};
 use crate::philox::lanes::{WORDS, Width};
 use crate::philox::{BLOCK_WORDS, Stream};
 use crate::plan::spiking::PatternPlan;
 
-/// Rows that are made together: enough work for a thread's turn.
-const ROWS_PER_TURN: u64 = 64;
+/// Rows that are made together: enough work for a thread's interval.
+const ROWS_AT_A_TIME: u64 = 64;
 /// Draws of a pattern that is made draw by draw, in one range of a thread.
 const DRAW_RANGES: usize = 16;
 
@@ -39,7 +39,7 @@ pub(crate) struct Connector {
     pub seed: u64,
     pub projection: usize,
     /// Of a pattern with a probability, from its first use on.
-    pub gaps: OnceLock<Gaps>,
+    pub skip: OnceLock<GeometricSkip>,
     /// Of patterns and values on positions.
     pub space: Option<Arc<Space>>,
 }
@@ -108,8 +108,8 @@ impl Connector {
         self.object().stream(self.seed, 0)
     }
 
-    pub const fn object(&self) -> Object {
-        Object::Connectivity(self.projection)
+    pub const fn object(&self) -> RngStream {
+        RngStream::Connectivity(self.projection)
     }
 
     /// Targets of a piece of a row that is made on its own, of a pattern with a probability: rows are made in pieces so that threads and
@@ -135,11 +135,13 @@ impl Connector {
     }
 
     /// The distances of a pattern whose rows come from a table of them: what a device can make without our help.
-    pub fn gap_table(&self) -> Option<&Gaps> {
+    pub fn gap_table(&self) -> Option<&GeometricSkip> {
         match &self.pattern {
-            PatternPlan::Probability { probability } if (0.0..1.0).contains(probability) => {
-                let gaps = self.gaps.get_or_init(|| Gaps::new(*probability));
-                matches!(gaps, Gaps::Table { .. }).then_some(gaps)
+            PatternPlan::Probability { probability }
+                if *probability > 0.0 && *probability < 1.0 =>
+            {
+                let skip = self.skip.get_or_init(|| GeometricSkip::new(*probability));
+                matches!(skip, GeometricSkip::Table { .. }).then_some(skip)
             }
             _ => None,
         }
@@ -196,10 +198,10 @@ impl Connector {
                 (begin..end).for_each(take_other);
             }
             PatternPlan::Probability { probability } if *probability > 0.0 => {
-                let gaps = self.gaps.get_or_init(|| Gaps::new(*probability));
+                let skip = self.skip.get_or_init(|| GeometricSkip::new(*probability));
                 let size = Self::piece_targets(*probability);
                 for piece in begin / size..end.div_ceil(size) {
-                    self.piece(gaps, source, piece * size, size, &mut take_other);
+                    self.piece(skip, source, piece * size, size, &mut take_other);
                 }
             }
             PatternPlan::FixedOut { count } => {
@@ -231,7 +233,7 @@ impl Connector {
     /// the pieces before it can use.
     fn piece(
         &self,
-        gaps: &Gaps,
+        skip: &GeometricSkip,
         source: usize,
         first: usize,
         size: usize,
@@ -245,7 +247,7 @@ impl Connector {
         loop {
             width.words(stream, block, &mut words);
             for word in words {
-                position += gaps.of(word);
+                position = position.saturating_add(skip.of(word));
                 if position >= end {
                     return;
                 }
@@ -320,7 +322,7 @@ impl Connector {
         starts.resize(self.sources + 1, 0_u64);
         let counts = Shared::new(&mut starts[1..]);
         pool::global()
-            .parallel_for(self.sources as u64, ROWS_PER_TURN, &|range| {
+            .parallel_for(self.sources as u64, ROWS_AT_A_TIME, &|range| {
                 for source in range {
                     let mut count = 0;
                     self.row(source as usize, |_| count += 1);
@@ -336,7 +338,7 @@ impl Connector {
         let places = Shared::new(&mut columns);
         let starts_of = &starts;
         pool::global()
-            .parallel_for(self.sources as u64, ROWS_PER_TURN, &|range| {
+            .parallel_for(self.sources as u64, ROWS_AT_A_TIME, &|range| {
                 for source in range {
                     let mut place = starts_of[source as usize] as usize;
                     self.row(source as usize, |target| {
@@ -383,7 +385,7 @@ impl Connector {
         let starts = &rows.starts;
         let places = Shared::new(&mut rows.columns);
         pool::global()
-            .parallel_for(self.sources as u64, ROWS_PER_TURN, &|range| {
+            .parallel_for(self.sources as u64, ROWS_AT_A_TIME, &|range| {
                 for source in range {
                     let (begin, end) = (starts[source as usize], starts[source as usize + 1]);
                     // SAFETY: rows do not overlap.
@@ -404,8 +406,8 @@ impl Connector {
         let counts = Shared::new(&mut places);
         let run = |work: &(dyn Fn(usize) + Sync)| {
             pool::global()
-                .parallel_for(ranges.len() as u64, 1, &|turn| {
-                    turn.for_each(|number| work(number as usize));
+                .parallel_for(ranges.len() as u64, 1, &|interval| {
+                    interval.for_each(|number| work(number as usize));
                 })
                 .map_err(|error| Error::from_core(&error))
         };
@@ -456,7 +458,7 @@ fn split(count: u64, parts: usize) -> Vec<Range<u64>> {
         .collect()
 }
 
-/// Counts, one place late, become starts; the sum is returned.
+/// Counts, each one entry further on, become starts; the sum is returned.
 fn accumulate(starts: &mut [u64]) -> usize {
     let mut total = 0;
     for start in starts {
@@ -511,7 +513,7 @@ pub(crate) mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::plan::listed::Listed;
+    use crate::plan::inline_or_file::InlineOrFile;
 
     pub fn connector(pattern: PatternPlan, sources: usize, targets: usize) -> Connector {
         Connector {
@@ -522,7 +524,7 @@ pub(crate) mod tests {
             allow_multapses: false,
             seed: 11,
             projection: 3,
-            gaps: OnceLock::new(),
+            skip: OnceLock::new(),
             space: None,
         }
     }
@@ -620,6 +622,29 @@ pub(crate) mod tests {
         );
     }
 
+    /// A device makes rows of its own from a table, so there must be one exactly where rows are drawn by one.
+    #[test]
+    fn rows_are_drawn_by_a_table_for_probabilities_between_none_and_all() {
+        for (probability, has_table) in [
+            (0.0, false),
+            (1e-30, false),
+            (1e-7, false),
+            (3e-5, true),
+            (0.5, true),
+            (0.999, true),
+            (1.0, false),
+        ] {
+            let drawn = connector(PatternPlan::Probability { probability }, 3, 5000);
+            assert_eq!(drawn.gap_table().is_some(), has_table, "{probability}");
+            assert!(rows_of(&drawn).columns.len() as u64 <= drawn.bound());
+        }
+        assert!(
+            connector(PatternPlan::AllToAll {}, 3, 5)
+                .gap_table()
+                .is_none()
+        );
+    }
+
     #[test]
     fn fixed_in_gives_every_target_its_number_of_different_sources() {
         let mut fixed = connector(PatternPlan::FixedIn { count: 6 }, 40, 300);
@@ -655,8 +680,8 @@ pub(crate) mod tests {
         assert_eq!(rows_of(&total).columns.len(), 1234);
         let pairs = connector(
             PatternPlan::Pairs {
-                sources: Listed::new(vec![3, 0, 3]),
-                targets: Listed::new(vec![2, 1, 0]),
+                sources: InlineOrFile::new(vec![3, 0, 3]),
+                targets: InlineOrFile::new(vec![2, 1, 0]),
             },
             4,
             3,

@@ -1,12 +1,12 @@
 //! Stepping on the CPU device: neurons are split into partitions, each stepped by one thread at a time; a spike is delivered by every
 //! partition to its own neurons. So nobody waits for a lock, and sums do not depend on the number of partitions.
 //!
-//! As many steps as the shortest delay covers are made in one go: in a turn each partition first delivers the spikes of the turn before,
+//! As many steps as the shortest delay covers are made in one go: in an interval each partition first delivers the spikes of the interval before,
 //! then updates its neurons. Synapses with delays of their own are not delivered when their neuron spikes but when the spike arrives
-//! ([`late`]). Nothing is allocated once buffers have their size.
+//! ([`arrival`]). Nothing is allocated once buffers have their size.
 
+mod arrival;
 mod history;
-mod late;
 mod partition;
 mod synapses;
 
@@ -24,45 +24,45 @@ use super::recorder::Recorder;
 use super::stepper::DelayLine;
 use crate::error::{Error, Result};
 use crate::plan::spiking::Phase;
+use arrival::ArrivalPlan;
 use history::History;
-use late::LatePlan;
-use partition::{Partition, SharedPartitions, SpikeLists, Turn};
+use partition::{Interval, Partition, SharedPartitions, SpikeLists};
 use synapses::{SynapseKernel, collect, give, withdraw};
 
-/// Steps made in one go at most: bounds the spikes that are kept between turns.
+/// Steps made in one go at most: bounds the spikes that are kept between intervals.
 const MAX_TURN_STEPS: u64 = 64;
-/// Duration of a turn from which sharing it out pays: several times what handing it to another thread costs.
+/// Duration of an interval from which sharing it out pays: several times what handing it to another thread costs.
 const PARALLEL_NS: u64 = 15_000;
-/// Turns between two measurements of how long a turn takes.
+/// Intervals between two measurements of how long an interval takes.
 const MEASURE_EVERY: u64 = 64;
 /// Neurons that make a partition worth while.
 const PARTITION_NEURONS: usize = 512;
 
 pub(crate) struct CpuStepper {
     partitions: Vec<Partition>,
-    /// Of this turn and the one before: for each partition, for each group and source.
+    /// Of this interval and the one before: for each partition, for each group and source.
     lists: [Vec<Vec<SpikeLists>>; 2],
     current: usize,
-    /// First step and number of steps of the turn whose spikes are still to be delivered.
+    /// First step and number of steps of the interval whose spikes are still to be delivered.
     pending: Option<(u64, u64)>,
     updates: Vec<Vec<(usize, Dynamic)>>,
     /// With their numbers of blocks: see [`CpuStepper::start`].
-    starts: Vec<(u64, DirectKernel)>,
+    starts: Vec<StartKernel>,
     synapse_kernels: Vec<SynapseKernel>,
-    late: LatePlan,
-    /// Weights changed since the tables of late synapses were made.
+    by_arrival: ArrivalPlan,
+    /// Weights changed since the tables of synapses delivered at arrival were made.
     is_stale: bool,
     history: History,
-    /// The step whose late arrivals are in the rings already.
+    /// The step whose spikes, delivered at arrival, are in the rings already.
     settled: Option<u64>,
-    /// Steps to come whose rows in the rings may hold late arrivals, or what a checkpoint brought.
+    /// Steps to come whose rows in the rings may hold spikes that were delivered at arrival, or what a checkpoint brought.
     ring_steps: u64,
     longest_ring: u64,
     pub delay_lines: Vec<DelayLine>,
     /// Spikes of targets, kept for its memory.
     post: Vec<u32>,
-    turn_steps: u64,
-    turns: u64,
+    interval_steps: u64,
+    intervals: u64,
     is_parallel: bool,
 }
 
@@ -110,32 +110,18 @@ impl CpuStepper {
         for group in 0..parts.groups.len() {
             updates.push(update_of(group)?.dynamic.clone());
         }
-        let mut synapse_kernels = Vec::new();
-        let mut starts = Vec::new();
-        for kernel in kernels {
-            if kernel.phase == Phase::Start {
-                starts.push((u64::from(kernel.config.grid[0]), direct(kernel)?));
-                continue;
-            }
-            if let Some(projection) = kernel.projection
-                && !matches!(kernel.phase, Phase::Initialize)
-            {
-                let made = SynapseKernel::new(kernel, projection, parts, partition_count)?;
-                synapse_kernels.push(made);
-            }
-        }
-        synapse_kernels.sort_by_key(|kernel| (kernel.projection, kernel.phase.order()));
+        let (synapse_kernels, starts) = synapse_kernels_of(parts, kernels, partition_count)?;
         let lists = || {
             let of_partition = || sizes.iter().map(|_| SpikeLists::default()).collect();
             (0..partition_count).map(|_| of_partition()).collect()
         };
-        let late = LatePlan::new(parts);
+        let by_arrival = ArrivalPlan::new(parts);
         let inputs = parts.groups.iter().flat_map(|group| &group.inputs);
         let longest_ring = inputs.map(|input| u64::from(input.slots)).max();
         let longest_ring = longest_ring.unwrap_or(0);
         let mut stepper = Self {
-            history: History::new(sizes.len(), late.origins(), late.longest()),
-            late,
+            history: History::new(sizes.len(), by_arrival.origins(), by_arrival.longest()),
+            by_arrival,
             is_stale: false,
             settled: None,
             ring_steps: longest_ring,
@@ -149,8 +135,8 @@ impl CpuStepper {
             synapse_kernels,
             delay_lines: delay_lines(&parts.projections),
             post: Vec::new(),
-            turn_steps: turn_steps(parts),
-            turns: 0,
+            interval_steps: interval_steps(parts),
+            intervals: 0,
             is_parallel: false,
         };
         stepper.make_tables(parts)?;
@@ -159,7 +145,7 @@ impl CpuStepper {
 
     fn make_tables(&mut self, parts: &Parts) -> Result<()> {
         for partition in &mut self.partitions {
-            partition.make_tables(parts, &self.late)?;
+            partition.make_tables(parts, &self.by_arrival)?;
         }
         self.is_stale = false;
         Ok(())
@@ -187,7 +173,7 @@ impl CpuStepper {
     }
 
     /// Makes up to `steps` steps from `step` on and tells how many: as many as go together.
-    pub fn turn(
+    pub fn advance(
         &mut self,
         parts: &Parts,
         step: u64,
@@ -195,7 +181,7 @@ impl CpuStepper {
         reward: Option<f32>,
         recorder: &mut Recorder,
     ) -> Result<u64> {
-        let steps = steps.min(self.turn_steps);
+        let steps = steps.min(self.interval_steps);
         self.run_turn(parts, step, steps)?;
         self.pending = Some((step, steps));
         self.ring_steps = self.ring_steps.saturating_sub(steps);
@@ -217,14 +203,14 @@ impl CpuStepper {
         Ok(steps)
     }
 
-    /// Keeps the spikes of a turn for deliveries at the time of arrival.
+    /// Keeps the spikes of an interval for deliveries at the time of arrival.
     fn keep_spikes(&mut self, step: u64, steps: u64) {
         if !self.history.is_used() {
             return;
         }
         let lists = &self.lists[self.current];
         for number in 0..steps {
-            for origin in self.late.origins() {
+            for origin in self.by_arrival.origins() {
                 let pieces = lists.iter().map(|of| of[origin].of_step(number as usize));
                 self.history.take(origin, step + number, pieces);
             }
@@ -267,9 +253,9 @@ impl CpuStepper {
         Ok(())
     }
 
-    /// Takes over constant weights that were changed, with the next turn.
+    /// Takes over constant weights that were changed, with the next interval.
     pub fn weights_changed(&mut self, projection: usize) {
-        self.is_stale |= self.late.is_late[projection];
+        self.is_stale |= self.by_arrival.is_by_arrival[projection];
     }
 
     /// Counts the launches of `steps` steps, which took `wall_ns`. How much of that was whose is estimated from a sample; together they had
@@ -299,7 +285,7 @@ impl CpuStepper {
             self.make_tables(parts)?;
         }
         let pending = self.pending;
-        let turn = Turn {
+        let interval = Interval {
             parts,
             step,
             steps,
@@ -307,7 +293,7 @@ impl CpuStepper {
             settled: self.settled,
             history: &self.history,
             updates: &self.updates,
-            is_late: &self.late.is_late,
+            is_by_arrival: &self.by_arrival.is_by_arrival,
         };
         let next = 1 - self.current;
         let [first, second] = &mut self.lists;
@@ -330,13 +316,13 @@ impl CpuStepper {
                     )
                 };
                 if let Some((first, steps)) = pending {
-                    partition.deliver(&turn, first, steps, old);
+                    partition.deliver(&interval, first, steps, old);
                 }
-                partition.update(&turn, lists);
+                partition.update(&interval, lists);
             }
         };
-        let is_measured = self.turns.is_multiple_of(MEASURE_EVERY);
-        self.turns += 1;
+        let is_measured = self.intervals.is_multiple_of(MEASURE_EVERY);
+        self.intervals += 1;
         if count == 1 {
             work(0..1);
         } else if is_measured {
@@ -399,8 +385,35 @@ fn delay_lines(projections: &[Projection]) -> Vec<DelayLine> {
     projections.iter().map(line).collect()
 }
 
+/// A kernel that runs before step 0, with its number of blocks.
+type StartKernel = (u64, DirectKernel);
+
+/// The kernels of projections in the order in which they run, and those that run before step 0 with their numbers of blocks.
+fn synapse_kernels_of(
+    parts: &Parts,
+    kernels: &[BoundKernel],
+    partition_count: usize,
+) -> Result<(Vec<SynapseKernel>, Vec<StartKernel>)> {
+    let mut synapse_kernels = Vec::new();
+    let mut starts = Vec::new();
+    for kernel in kernels {
+        if kernel.phase == Phase::Start {
+            starts.push((u64::from(kernel.config.grid[0]), direct(kernel)?));
+            continue;
+        }
+        if let Some(projection) = kernel.projection
+            && !matches!(kernel.phase, Phase::Initialize)
+        {
+            let made = SynapseKernel::new(kernel, projection, parts, partition_count)?;
+            synapse_kernels.push(made);
+        }
+    }
+    synapse_kernels.sort_by_key(|kernel| (kernel.projection, kernel.phase.order()));
+    Ok((synapse_kernels, starts))
+}
+
 /// Steps in which no spike of them can arrive.
-fn turn_steps(parts: &Parts) -> u64 {
+fn interval_steps(parts: &Parts) -> u64 {
     let of_projection = |projection: &Projection| match &projection.kind {
         ProjectionKind::Static { synapses, .. } => u64::from(synapses.delays.range().0) + 1,
         ProjectionKind::Stateful(_) => 1,

@@ -1,4 +1,4 @@
-//! Stepping on a GPU: everything of a step is submitted to one stream, and the host waits only at the end of a turn, for the log of spikes.
+//! Stepping on a GPU: everything of a step is submitted to one stream, and the host waits only at the end of an interval, for the log of spikes.
 //! The sums are integer additions, so the spikes are those of the CPU.
 //!
 //! Kernels find the step in the device's memory, so the launches of a step repeat once the rings of inputs have come round. That many steps
@@ -34,7 +34,7 @@ use rows::Deliveries;
 const MAX_TURN_STEPS: u64 = 256;
 /// Steps of a graph: a replay then costs little beside its kernels, and making it little beside a short run.
 const GRAPH_STEPS: u64 = 64;
-/// Spikes that the log of a turn has room for at least; turns are shorter where every neuron could spike more often.
+/// Spikes that the log of an interval has room for at least; intervals are shorter where every neuron could spike more often.
 const LOG_SPIKES: usize = 1 << 24;
 
 /// Spikes of one group or source on the device.
@@ -91,11 +91,59 @@ pub(crate) struct DeviceStepper {
     /// Of all members: see [`DeviceStepper::start`].
     starts: Vec<BoundKernel>,
     synapse_kernels: Vec<Generated>,
-    turn_steps: u64,
+    interval_steps: u64,
     /// The step that the device is at.
     next: Option<u64>,
     replay: Option<Replay>,
     is_replay_tried: bool,
+}
+
+/// The generated kernels of a network, by when they run.
+struct Sorted {
+    updates: Vec<Generated>,
+    synapse_kernels: Vec<Generated>,
+    starts: Vec<BoundKernel>,
+}
+
+impl Sorted {
+    /// Sorts the kernels of each member; those that initialise run now.
+    fn new(
+        kernels: Vec<Vec<BoundKernel>>,
+        members: &[&Parts],
+        maker: Maker<'_>,
+        stream: &Arc<dyn Stream>,
+    ) -> Result<Self> {
+        let mut bound: Vec<_> = kernels.into_iter().map(Vec::into_iter).collect();
+        let (mut updates, mut synapse_kernels) = (Vec::new(), Vec::new());
+        let mut starts = Vec::new();
+        for kernel in &maker.plan.spiking.kernels {
+            let of_members: Vec<BoundKernel> =
+                bound.iter_mut().filter_map(Iterator::next).collect();
+            if kernel.phase == Phase::Initialize {
+                for one in &of_members {
+                    generated::submit(one, &one.arguments, stream)?;
+                }
+                continue;
+            }
+            if kernel.phase == Phase::Start {
+                starts.extend(of_members);
+                continue;
+            }
+            let made = Generated::new(kernel, of_members, members, maker)?;
+            if kernel.phase == Phase::Update {
+                updates.push(made);
+            } else if kernel.projection.is_some() {
+                synapse_kernels.push(made);
+            }
+        }
+        updates.sort_by_key(|kernel| kernel.group);
+        synapse_kernels.sort_by_key(|kernel| (kernel.projection, kernel.phase.order()));
+        Ok(Self {
+            updates,
+            synapse_kernels,
+            starts,
+        })
+    }
 }
 
 impl DeviceStepper {
@@ -118,7 +166,7 @@ impl DeviceStepper {
             .first()
             .ok_or_else(|| Error::InvalidArgument("a batch has at least one member".to_owned()))?;
         let own = OwnKernels::compile(&kernel_names(parts), context, toolchain)?;
-        let (origins, turn_steps) = origins_of(members, allocator)?;
+        let (origins, interval_steps) = origins_of(members, allocator)?;
         let fleet = Fleet {
             members,
             origins: &origins,
@@ -131,31 +179,11 @@ impl DeviceStepper {
             context,
             toolchain,
         };
-        let mut bound: Vec<_> = kernels.into_iter().map(Vec::into_iter).collect();
-        let (mut updates, mut synapse_kernels) = (Vec::new(), Vec::new());
-        let mut starts = Vec::new();
-        for kernel in &plan.spiking.kernels {
-            let of_members: Vec<BoundKernel> =
-                bound.iter_mut().filter_map(Iterator::next).collect();
-            if kernel.phase == Phase::Initialize {
-                for one in &of_members {
-                    generated::submit(one, &one.arguments, &stream)?;
-                }
-                continue;
-            }
-            if kernel.phase == Phase::Start {
-                starts.extend(of_members);
-                continue;
-            }
-            let made = Generated::new(kernel, of_members, members, maker)?;
-            if kernel.phase == Phase::Update {
-                updates.push(made);
-            } else if kernel.projection.is_some() {
-                synapse_kernels.push(made);
-            }
-        }
-        updates.sort_by_key(|kernel| kernel.group);
-        synapse_kernels.sort_by_key(|kernel| (kernel.projection, kernel.phase.order()));
+        let Sorted {
+            updates,
+            synapse_kernels,
+            starts,
+        } = Sorted::new(kernels, members, maker, &stream)?;
         let mut kept = Kept::default();
         let before = launches_before(fleet, &clock, &own, allocator, &mut kept)?;
         let list = list_launch(fleet, &counts, &clock, &own, allocator, &mut kept)?;
@@ -179,7 +207,7 @@ impl DeviceStepper {
             updates,
             starts,
             synapse_kernels,
-            turn_steps: turn_steps as u64,
+            interval_steps: interval_steps as u64,
             next: None,
             replay: None,
             is_replay_tried: false,
@@ -197,7 +225,7 @@ impl DeviceStepper {
     }
 
     /// Makes up to `steps` steps of every member from `step` on and tells how many.
-    pub fn turn(
+    pub fn advance(
         &mut self,
         members: &[&Parts],
         step: u64,
@@ -205,7 +233,7 @@ impl DeviceStepper {
         reward: Option<f32>,
         recorders: &mut [&mut Recorder],
     ) -> Result<u64> {
-        let steps = steps.min(self.turn_steps);
+        let steps = steps.min(self.interval_steps);
         self.begin(step)?;
         self.prepare_replay(members, steps)?;
         let end = step + steps;
@@ -235,7 +263,7 @@ impl DeviceStepper {
         Ok(steps)
     }
 
-    /// Sets the clock and clears the counters for a turn.
+    /// Sets the clock and clears the counters for an interval.
     fn begin(&mut self, step: u64) -> Result<()> {
         let logs = 2 * self.origins.len();
         if self.next == Some(step) {
@@ -278,7 +306,7 @@ impl DeviceStepper {
         Ok(())
     }
 
-    /// Records the steps after which launches repeat, once, if turns are long enough.
+    /// Records the steps after which launches repeat, once, if intervals are long enough.
     fn prepare_replay(&mut self, members: &[&Parts], steps: u64) -> Result<()> {
         if self.is_replay_tried {
             return Ok(());
@@ -292,7 +320,7 @@ impl DeviceStepper {
             });
         }
         let count = period * (GRAPH_STEPS / period).max(1);
-        if count > self.turn_steps {
+        if count > self.interval_steps {
             self.is_replay_tried = true;
             return Ok(());
         }
@@ -441,14 +469,14 @@ fn least_multiple(one: u64, other: u64) -> u64 {
     one / greatest_divisor(one, other) * other
 }
 
-/// Room for the spikes of all members, and the steps of a turn.
+/// Room for the spikes of all members, and the steps of an interval.
 fn origins_of(members: &[&Parts], allocator: &Allocator) -> Result<(Vec<OriginState>, usize)> {
     let sizes_of = |parts: &Parts| -> Vec<usize> {
         let groups = parts.groups.iter().map(|group| group.size);
         groups.chain(parts.source_sizes.iter().copied()).collect()
     };
     let all: usize = members.iter().flat_map(|parts| sizes_of(parts)).sum();
-    let turn_steps = (LOG_SPIKES / all.max(1)).clamp(1, MAX_TURN_STEPS as usize);
+    let interval_steps = (LOG_SPIKES / all.max(1)).clamp(1, MAX_TURN_STEPS as usize);
     let mut origins = Vec::new();
     for parts in members {
         for (number, size) in sizes_of(parts).into_iter().enumerate() {
@@ -459,12 +487,12 @@ fn origins_of(members: &[&Parts], allocator: &Allocator) -> Result<(Vec<OriginSt
                     .then(|| DeviceArray::zeros(allocator, size))
                     .transpose()?,
                 list: DeviceArray::zeros(allocator, size)?,
-                log_indices: DeviceArray::zeros(allocator, size * turn_steps)?,
-                log_steps: DeviceArray::zeros(allocator, size * turn_steps)?,
+                log_indices: DeviceArray::zeros(allocator, size * interval_steps)?,
+                log_steps: DeviceArray::zeros(allocator, size * interval_steps)?,
             });
         }
     }
-    Ok((origins, turn_steps))
+    Ok((origins, interval_steps))
 }
 
 /// The engine's kernels that a network needs.

@@ -1,12 +1,12 @@
-//! Neurons of one model on the device: state, parameters, rows of inputs.
+//! A group: all neurons of one model on the device, with their state, parameters and rows of inputs.
 
 use std::path::Path;
 
 use amdgpu_memory::Allocator;
 
+use super::fixed_point::FixedPointUnit;
 use super::memory::DeviceArray;
-use super::objects::Object;
-use super::quantum::Quantum;
+use super::rng_streams::RngStream;
 use super::values;
 use crate::error::Result;
 use crate::plan::Initializer;
@@ -21,7 +21,7 @@ pub(crate) struct Input {
     pub ring: DeviceArray<i32>,
     pub slots: u32,
     pub stride: usize,
-    pub quantum: Quantum,
+    pub unit: FixedPointUnit,
     /// Quanta that drives and synapses with state may bring to a neuron in a step, at most.
     pub reserved: f64,
     /// Where synapses add amounts that nothing bounds.
@@ -38,8 +38,8 @@ pub(crate) struct Wide {
 /// Of the sums of 64 bits of an input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WideNeed {
-    pub quantum: Quantum,
-    /// The most quanta of one amount.
+    pub unit: FixedPointUnit,
+    /// The most units of one amount.
     pub most: f64,
 }
 
@@ -47,7 +47,7 @@ impl Input {
     pub fn new(allocator: &Allocator, neurons: usize, need: InputNeed) -> Result<Self> {
         let InputNeed {
             slots,
-            quantum,
+            unit,
             reserved,
             wide,
         } = need;
@@ -56,8 +56,8 @@ impl Input {
             ring: DeviceArray::zeros(allocator, stride * slots as usize)?,
             slots,
             stride,
-            quantum,
-            reserved: reserved / quantum.value(),
+            unit,
+            reserved: reserved / unit.value(),
             wide: wide
                 .map(|need| DeviceArray::zeros(allocator, neurons).map(|sums| Wide { sums, need }))
                 .transpose()?,
@@ -81,11 +81,11 @@ pub(crate) struct Group {
     pub fired: DeviceArray<u8>,
 }
 
-/// Rows and quantum that an input needs.
+/// Rows and unit that an input needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InputNeed {
     pub slots: u32,
-    pub quantum: Quantum,
+    pub unit: FixedPointUnit,
     pub reserved: f64,
     pub wide: Option<WideNeed>,
 }
@@ -105,7 +105,7 @@ impl Group {
             let found = populations.find(|one| one.group == number && one.first == first);
             found.and_then(|population| population.positions.as_ref())
         };
-        let values_of = |values: &ValuesPlan, object: Object| {
+        let values_of = |values: &ValuesPlan, object: RngStream| {
             let what = format!("{}.{}", group.name, values.name);
             let all = values::over_group(
                 values,
@@ -120,10 +120,10 @@ impl Group {
         };
         let variables = group.variables.iter().enumerate();
         let variables =
-            variables.map(|(index, values)| values_of(values, Object::Variable(number, index)));
+            variables.map(|(index, values)| values_of(values, RngStream::Variable(number, index)));
         let parameters = group.parameters.iter().enumerate().map(|(index, values)| {
             is_array(plan, number, &values.name)
-                .then(|| values_of(values, Object::Parameter(number, index)))
+                .then(|| values_of(values, RngStream::Parameter(number, index)))
                 .transpose()
         });
         let inputs = needs.iter().map(|need| Input::new(allocator, size, *need));

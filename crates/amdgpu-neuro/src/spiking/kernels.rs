@@ -1,4 +1,4 @@
-//! Generated kernels, compiled through AURA and bound to the arrays of a network by the roles of their arguments.
+//! Compiles generated kernels through AURA and binds their arguments to the arrays of a network, by role.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use amdgpu_compiler::CompileOptions;
 use amdgpu_hal::LaunchConfig;
 
 use super::group::{self, Group};
-use super::kernel_text;
+use super::kernel_signature::with_step_in_memory;
 use super::memory::DeviceArray;
 use super::projection::{Projection, ProjectionKind, StatefulSynapses};
 use crate::error::{Error, Result};
@@ -125,7 +125,7 @@ pub(crate) struct Bindings<'a> {
 }
 
 /// Places of a clock: the step, which becomes the next one when its spikes are delivered; the step of the spikes listed last; the first step
-/// of the turn.
+/// of the interval.
 pub(crate) const CLOCK_WORDS: usize = 3;
 
 /// Compile a kernel of a text.
@@ -149,22 +149,6 @@ pub(crate) fn compile(
     compiled.map_err(|error| Error::from_core(&error))
 }
 
-/// The text that a kernel of a plan is compiled from, with the step as an argument or in memory.
-pub(crate) fn text_of<'a>(
-    plan: &'a SpikingNetworkPlan,
-    kernel: &KernelPlan,
-    has_clock: bool,
-) -> Result<Cow<'a, str>> {
-    let source = &plan.spiking.source;
-    let mut arguments = kernel.arguments.iter();
-    match arguments.position(|argument| argument.role == Role::Step) {
-        Some(index) if has_clock => {
-            kernel_text::with_step_in_memory(source, &kernel.name, index).map(Cow::Owned)
-        }
-        _ => Ok(Cow::Borrowed(source)),
-    }
-}
-
 /// The place of the clock at which a kernel finds its step: projections come after the delivery of its spikes.
 pub(crate) const fn step_word(kernel: &KernelPlan) -> usize {
     if kernel.projection.is_some() { 1 } else { 0 }
@@ -177,7 +161,13 @@ pub(crate) fn bind(
     context: &Context,
     toolchain: &dyn Toolchain,
 ) -> Result<BoundKernel> {
-    let text = text_of(bindings.plan, kernel, bindings.clock.is_some())?;
+    let spiking = &bindings.plan.spiking;
+    // With a clock the step is in memory.
+    let text = match bindings.clock {
+        Some(_) => with_step_in_memory(spiking, kernel)?,
+        None => None,
+    };
+    let text = text.map_or(Cow::Borrowed(&*spiking.source), Cow::Owned);
     let compiled = compile(&text, &kernel.name, &bindings.plan.name, context, toolchain)?;
     let mut arguments = Vec::with_capacity(kernel.arguments.len());
     let mut dynamic = Vec::new();
@@ -290,17 +280,17 @@ impl Bindings<'_> {
                 };
                 Some((group.inputs[input].ring.argument(0), Some(change)))
             }
-            Role::Quantum => {
-                let quantum = group.inputs[plan.input_index(name)?].quantum;
-                fixed(Argument::Float(quantum.value()))
+            Role::Unit => {
+                let unit = group.inputs[plan.input_index(name)?].unit;
+                fixed(Argument::Float(unit.value()))
             }
             Role::WideInput => {
                 let wide = group.inputs[plan.input_index(name)?].wide.as_ref()?;
                 fixed(wide.sums.argument(0))
             }
-            Role::WideQuantum => {
+            Role::WideUnit => {
                 let wide = group.inputs[plan.input_index(name)?].wide.as_ref()?;
-                fixed(Argument::Float(wide.need.quantum.value()))
+                fixed(Argument::Float(wide.need.unit.value()))
             }
             Role::Refractory => fixed(group.refractory.as_ref()?.argument(0)),
             Role::Fired => fixed(group.fired.argument(0)),
@@ -363,6 +353,27 @@ impl Bindings<'_> {
                 let index = source_plan?.parameter_index(name)?;
                 fixed(source?.parameters[index].as_ref()?.argument(from))
             }
+            Role::Overflow => fixed(synapses.overflow.argument(0)),
+            Role::Reward => Some((Argument::Float(0.0), Some(Dynamic::Reward))),
+            _ => self
+                .of_target_input(projection, synapses, kernel, argument)
+                .or_else(|| rows_of(synapses, argument.role))
+                .or_else(|| self.shared(kernel, argument)),
+        }
+    }
+
+    /// What kernels add to an input of the target by.
+    fn of_target_input(
+        &self,
+        projection: &Projection,
+        synapses: &StatefulSynapses,
+        kernel: &KernelPlan,
+        argument: &ArgumentPlan,
+    ) -> Bound {
+        let target = &self.groups[projection.target.group];
+        let target_plan = &self.plan.spiking.groups[projection.target.group];
+        let (name, to) = (argument.name.as_str(), projection.target.first);
+        match argument.role {
             Role::TargetInput => {
                 let input = target_plan.input_index(name)?;
                 if kernel.phase == Phase::Start {
@@ -376,13 +387,13 @@ impl Bindings<'_> {
                 };
                 Some((target.inputs[input].ring.argument(0), Some(change)))
             }
-            Role::PerQuantum => {
-                let quantum = target.inputs[target_plan.input_index(name)?].quantum;
-                fixed(Argument::Float(1.0 / quantum.value()))
+            Role::PerUnit => {
+                let unit = target.inputs[target_plan.input_index(name)?].unit;
+                fixed(Argument::Float(1.0 / unit.value()))
             }
-            Role::MostQuanta => {
-                let quantum = target.inputs[target_plan.input_index(name)?].quantum;
-                fixed(Argument::Float(quantum.most(synapses.weight_bound)))
+            Role::MostUnits => {
+                let unit = target.inputs[target_plan.input_index(name)?].unit;
+                fixed(Argument::Float(unit.most(synapses.weight_bound)))
             }
             Role::WideTargetInput => {
                 let wide = target.inputs[target_plan.input_index(name)?]
@@ -390,21 +401,19 @@ impl Bindings<'_> {
                     .as_ref()?;
                 fixed(wide.sums.argument(to))
             }
-            Role::PerWideQuantum => {
+            Role::PerWideUnit => {
                 let wide = target.inputs[target_plan.input_index(name)?]
                     .wide
                     .as_ref()?;
-                fixed(Argument::Float(1.0 / wide.need.quantum.value()))
+                fixed(Argument::Float(1.0 / wide.need.unit.value()))
             }
-            Role::MostWideQuanta => {
+            Role::MostWideUnits => {
                 let wide = target.inputs[target_plan.input_index(name)?]
                     .wide
                     .as_ref()?;
                 fixed(Argument::Float(wide.need.most))
             }
-            Role::Overflow => fixed(synapses.overflow.argument(0)),
-            Role::Reward => Some((Argument::Float(0.0), Some(Dynamic::Reward))),
-            _ => rows_of(synapses, argument.role).or_else(|| self.shared(kernel, argument)),
+            _ => None,
         }
     }
 }

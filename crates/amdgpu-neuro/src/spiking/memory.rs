@@ -1,4 +1,4 @@
-//! Arrays in the memory of the device that a network runs on.
+//! Typed arrays in the memory of the device that a network runs on.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;

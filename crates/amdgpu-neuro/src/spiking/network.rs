@@ -1,4 +1,4 @@
-//! A spiking network on a device: built from its plan, stepped, looked at.
+//! A spiking network on a device: building it from its plan, stepping it, reading and changing its state.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,21 +13,21 @@ use super::coupling;
 use super::device::DeviceStepper;
 use super::kernels::{self, Bindings, BoundKernel, CLOCK_WORDS};
 use super::memory::DeviceArray;
-use super::notice::{self, Notices};
 use super::parts::Parts;
 use super::planner::{self, MemoryEstimate};
 use super::projection::ProjectionKind;
 use super::recorder::{self, Recorder, RunResult};
 use super::report::Reporter;
 use super::reward::RewardSchedule;
+use super::snapshot_publisher::{self, SnapshotPublisher};
 use super::stepper::Stepper;
 use super::weights;
 use crate::error::{Error, Result};
+use crate::external_inputs::{Arrays, ExternalInputs};
 use crate::finite;
-use crate::given::{Arrays, Givens};
-use crate::plan::AnyPlan;
+use crate::plan::NetworkPlan;
 use crate::plan::spiking::SpikingNetworkPlan;
-use crate::watch::Board;
+use crate::watch::NetworkSnapshot;
 
 /// Steps between two looks for values that are not finite.
 pub(super) const CHECK_STEPS: u64 = 64;
@@ -37,8 +37,6 @@ pub(super) const WATCH_NS: u128 = 50_000_000;
 /// How a network is built.
 #[derive(Clone, Debug, Default)]
 pub struct SpikingOptions {
-    /// Replaces the seed of the plan.
-    pub seed: Option<u64>,
     /// Where relative paths of files start; empty is the working directory.
     pub base_directory: PathBuf,
     /// What `array("…")` names.
@@ -75,7 +73,7 @@ pub struct SpikingNetwork {
     context: Arc<Context>,
     memory: MemoryEstimate,
     pub(crate) reporter: Reporter,
-    pub(crate) board: Arc<Board>,
+    pub(crate) snapshot: Arc<NetworkSnapshot>,
     pub(super) rewards: RewardSchedule,
     warnings: Vec<String>,
     pub(crate) inner: Mutex<Inner>,
@@ -90,17 +88,10 @@ impl std::fmt::Debug for SpikingNetwork {
     }
 }
 
-/// Read the plan of a spiking network.
-fn read_plan(json: &str, options: &SpikingOptions) -> Result<SpikingNetworkPlan> {
-    let AnyPlan::Spiking(mut plan) = AnyPlan::from_json(json)? else {
-        return Err(Error::InvalidDescription(
-            "the network plan is of a layered network, where a spiking one is needed".to_owned(),
-        ));
-    };
-    if let Some(seed) = options.seed {
-        plan.seed = seed;
-    }
-    plan.resolve(&Givens {
+/// The plan of a spiking network with the files and arrays that it names.
+fn resolved(plan: &NetworkPlan, options: &SpikingOptions) -> Result<SpikingNetworkPlan> {
+    let mut plan = plan.spiking()?.clone();
+    plan.resolve(&ExternalInputs {
         base_directory: options.base_directory.clone(),
         arrays: options.arrays.clone(),
     })?;
@@ -131,11 +122,11 @@ fn host_free_bytes(context: &Context) -> Result<Option<u64>> {
 ///
 /// The plan is not one of a spiking network, asks for a storage that a projection cannot have, or names a file or array that does not fit.
 pub fn memory_estimate(
-    json: &str,
+    plan: &NetworkPlan,
     context: &Context,
     options: &SpikingOptions,
 ) -> Result<MemoryEstimate> {
-    let plan = read_plan(json, options)?;
+    let plan = resolved(plan, options)?;
     planner::estimate(
         &plan,
         free_bytes(context)?,
@@ -151,7 +142,7 @@ impl SpikingNetwork {
     ///
     /// The plan is inconsistent or its network does not fit into memory; a file is wrong; a kernel does not compile; the device fails.
     pub fn build(
-        plan_json: &str,
+        plan: &NetworkPlan,
         context: &Arc<Context>,
         toolchain: &dyn Toolchain,
         options: &SpikingOptions,
@@ -165,7 +156,7 @@ impl SpikingNetwork {
         });
         let clock = clock.transpose()?;
         let (mut network, bound) =
-            Self::assemble(plan_json, context, toolchain, options, clock.as_ref())?;
+            Self::assemble(plan, context, toolchain, options, clock.as_ref())?;
         let inner = network
             .inner
             .get_mut()
@@ -184,13 +175,13 @@ impl SpikingNetwork {
 
     /// A network that nothing steps yet, and its kernels, which take the step from the `clock` on devices that step by launches.
     pub(super) fn assemble(
-        plan_json: &str,
+        plan: &NetworkPlan,
         context: &Arc<Context>,
         toolchain: &dyn Toolchain,
         options: &SpikingOptions,
         clock: Option<&DeviceArray<u64>>,
     ) -> Result<(Self, Vec<BoundKernel>)> {
-        let plan = read_plan(plan_json, options)?;
+        let plan = resolved(plan, options)?;
         let owner = format!("network {}", plan.name);
         let _owner = OwnerScope::of(amdgpu_telemetry::intern(&owner));
         let by_launches = clock.is_some();
@@ -216,7 +207,7 @@ impl SpikingNetwork {
             weights::variable_of(&plan.spiking.projections[number])
         })?;
         let reporter = Reporter::new(&plan.name, &context.info().name, !by_launches);
-        let board = notice::new_board(&plan, &context.info().name)?;
+        let snapshot = snapshot_publisher::new_snapshot(&plan, &context.info().name)?;
         let network = Self {
             rewards: RewardSchedule::build(&plan),
             plan,
@@ -224,7 +215,7 @@ impl SpikingNetwork {
             context: Arc::clone(context),
             memory,
             reporter,
-            board,
+            snapshot,
             warnings,
             inner: Mutex::new(Inner {
                 parts,
@@ -305,8 +296,8 @@ impl SpikingNetwork {
         let inner = &mut *inner;
         let begin = Instant::now();
         let mut recorder = Recorder::new(&self.plan, inner.step, steps)?;
-        let mut notices = Notices::begin(&self.plan, inner.step, &mut recorder)?;
-        let outcome = self.go(inner, &mut recorder, &mut notices, steps, begin, watch);
+        let mut publisher = SnapshotPublisher::begin(&self.plan, inner.step, &mut recorder)?;
+        let outcome = self.go(inner, &mut recorder, &mut publisher, steps, begin, watch);
         // Also behind an error: what was delivered twice or not at all would be a state that no run can reach.
         let flushed = inner.stepper.flush(&inner.parts, inner.step);
         let (done, is_interrupted) = outcome?;
@@ -341,7 +332,7 @@ impl SpikingNetwork {
         &self,
         inner: &mut Inner,
         recorder: &mut Recorder,
-        notices: &mut Notices,
+        publisher: &mut SnapshotPublisher,
         steps: u64,
         begin: Instant,
         watch: &mut dyn FnMut(Progress) -> bool,
@@ -366,14 +357,14 @@ impl SpikingNetwork {
             let reward = self.rewards.at(step, inner.reward.take());
             let made = inner
                 .stepper
-                .turn(&inner.parts, step, limit, reward, recorder)?;
+                .advance(&inner.parts, step, limit, reward, recorder)?;
             inner.step += made;
             if inner.step >= next_check || inner.step == end {
                 next_check = inner.step + CHECK_STEPS;
                 self.check_amounts(inner)?;
                 self.check_finite(inner)?;
-                if inner.step == end || notices.is_due() {
-                    notices.look(self, inner, first, recorder);
+                if inner.step == end || publisher.is_due() {
+                    publisher.publish(self, inner, first, recorder);
                 }
                 let elapsed_ns = begin.elapsed().as_nanos();
                 if elapsed_ns - watched_ns >= WATCH_NS || inner.step == end {
@@ -456,8 +447,8 @@ impl SpikingNetwork {
             let group = &inner.parts.groups[projection.target.group];
             // With several inputs of the kind the coarsest one.
             let wide = group.inputs.iter().filter_map(|input| input.wide.as_ref());
-            let needs = wide.map(|wide| (wide.need.quantum.value(), wide.need.most));
-            let (quantum, most) = needs.fold(
+            let needs = wide.map(|wide| (wide.need.unit.value(), wide.need.most));
+            let (unit, most) = needs.fold(
                 (0.0, 0.0),
                 |one, other| if other.0 > one.0 { other } else { one },
             );
@@ -465,9 +456,9 @@ impl SpikingNetwork {
             let message = format!(
                 "a synapse of {} added {:.4e} to its target by step {}, at most {CHECK_STEPS} steps ago; sums have room for amounts up to {:.4e}. Bound what is added, as in target += clip(w*v_pre, low, high), or look for growth without end",
                 projection.name,
-                amount * quantum,
+                amount * unit,
                 inner.step,
-                most * quantum
+                most * unit
             );
             inner.fault = Some(message.clone());
             return Err(Error::InvalidDescription(message));
@@ -530,13 +521,13 @@ impl Inner {
                 let input = &group.inputs[input];
                 let row = input.row(step) + probe.first;
                 let arriving = input.ring.read(row..row + probe.count)?;
-                for (value, quanta) in values.iter_mut().zip(arriving) {
-                    *value += quanta as f32 * input.quantum.value() as f32;
+                for (value, units) in values.iter_mut().zip(arriving) {
+                    *value += units as f32 * input.unit.value() as f32;
                 }
                 if let Some(wide) = &input.wide {
                     let range = probe.first..probe.first + probe.count;
-                    for (value, quanta) in values.iter_mut().zip(wide.sums.read(range)?) {
-                        *value += quanta as f32 * wide.need.quantum.value() as f32;
+                    for (value, units) in values.iter_mut().zip(wide.sums.read(range)?) {
+                        *value += units as f32 * wide.need.unit.value() as f32;
                     }
                 }
             }

@@ -1,5 +1,5 @@
 //! Everything that a network is made of, built from its plan in an order in which each thing knows what it needs: connectivity first,
-//! which says how much can arrive at a neuron at once; then the quanta of inputs; then neurons; then weights in quanta.
+//! which says how much can arrive at a neuron at once; then the units of inputs; then neurons; then weights in units.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub(crate) struct Parts {
     pub current_drives: Vec<CurrentDrive>,
 }
 
-/// A projection before the quanta of inputs are known.
+/// A projection before the units of inputs are known.
 enum Made {
     Draft(Box<Draft>),
     Stateful(Box<StatefulSynapses>),
@@ -81,8 +81,8 @@ impl Parts {
         }
         let groups = builder.groups(&bounds)?;
         for drive in &mut poisson_drives {
-            let quantum = groups[drive.target.group].inputs[drive.input].quantum;
-            drive.quanta = quantum.quanta(drive.weight);
+            let unit = groups[drive.target.group].inputs[drive.input].unit;
+            drive.units = unit.units(drive.weight);
         }
         let (projections, events) = builder.finish(made, &groups)?;
         let sources =
@@ -155,7 +155,7 @@ impl Builder<'_> {
             for (bound, input) in bounds[number].iter().zip(&group.inputs) {
                 needs.push(InputNeed {
                     slots,
-                    quantum: bound.quantum(&format!("{}.{input}", group.name))?,
+                    unit: bound.unit(&format!("{}.{input}", group.name))?,
                     reserved: bound.reserved,
                     wide: bound.wide(&format!("{}.{input}", group.name))?,
                 });
@@ -184,8 +184,8 @@ impl Builder<'_> {
             let target = target_of(self.plan, projection)?;
             let (kind, pair) = match made {
                 Made::Draft(draft) => {
-                    let quantum = groups[target.group].inputs[draft.input].quantum;
-                    let (input, synapses) = draft.finish(quantum);
+                    let unit = groups[target.group].inputs[draft.input].unit;
+                    let (input, synapses) = draft.finish(unit);
                     (ProjectionKind::Static { input, synapses }, None)
                 }
                 Made::Stateful(synapses) => {

@@ -1,4 +1,4 @@
-//! Asking for memory before it is read: the rows of spiking neurons are anywhere, and a delivery would wait for each.
+//! Prefetches memory: the rows of spiking neurons are spread over memory, and a delivery would wait for each of them.
 
 /// Bytes that a processor fetches at once.
 pub(crate) const LINE_BYTES: usize = 64;

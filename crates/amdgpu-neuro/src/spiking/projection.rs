@@ -5,17 +5,17 @@ use std::path::Path;
 use amdgpu_memory::Allocator;
 
 use super::connectivity::{Connector, Rows};
+use super::fixed_point::FixedPointUnit;
 use super::group::WideNeed;
 use super::memory::DeviceArray;
-use super::objects::Object;
 use super::planner::{self, MAX_DELAY_STEPS};
-use super::quantum::Quantum;
+use super::rng_streams::RngStream;
 use super::storage::{Delays, Synapses, Targets, Weights};
 use super::values::{self, Fans, SynapseValues};
 use crate::error::{Error, Result};
 use crate::plan::Initializer;
 use crate::plan::spiking::{
-    PatternPlan, Phase, ProjectionPlan, Role, SpikingNetworkPlan, StorageKind,
+    PatternPlan, Phase, ProjectionPlan, Role, SpikingNetworkPlan, StorageKind, SynapseVariablePlan,
 };
 
 /// Standard deviations above the mean that the in-degree of rows made on demand is taken to have at most.
@@ -74,17 +74,17 @@ pub(crate) struct StatefulSynapses {
     largest: f64,
     /// Synapses of a neuron, at most.
     pub in_degree: u64,
-    /// Bits of the largest amount, in quanta, that had no place in a sum; 0 without one.
+    /// Bits of the largest amount, in units, that had no place in a sum; 0 without one.
     pub overflow: DeviceArray<u32>,
 }
 
-/// Weights before their quantum is known.
+/// Weights before their unit is known.
 enum Raw {
     Uniform(f64),
     Each(Vec<f32>),
 }
 
-/// A projection whose input has no quantum yet.
+/// A projection whose input has no unit yet.
 pub(crate) struct Draft {
     pub target: Target,
     pub input: usize,
@@ -121,9 +121,9 @@ impl Bound {
         })
     }
 
-    pub fn quantum(&self, what: &str) -> Result<Quantum> {
+    pub fn unit(&self, what: &str) -> Result<FixedPointUnit> {
         let bound = self.sums.iter().copied().fold(0.0, f64::max);
-        Quantum::for_sums(bound, self.terms, what)
+        FixedPointUnit::for_sums(bound, self.terms, what)
     }
 
     /// Of the sums of 64 bits, where synapses add amounts that nothing bounds.
@@ -132,8 +132,8 @@ impl Bound {
             return Ok(None);
         }
         Ok(Some(WideNeed {
-            quantum: Quantum::for_size(self.wide_size, what)?,
-            most: Quantum::most_wide(self.wide_terms),
+            unit: FixedPointUnit::for_size(self.wide_size, what)?,
+            most: FixedPointUnit::most_wide(self.wide_terms),
         }))
     }
 
@@ -171,7 +171,7 @@ fn draw_delays(
     }
     let draw = SynapseValues {
         value: delay,
-        object: Object::Delay(number),
+        object: RngStream::Delay(number),
         seed: plan.seed,
         fans: Fans(1.0, 1.0),
         base_directory,
@@ -235,7 +235,7 @@ impl Draft {
             value => {
                 let draw = SynapseValues {
                     value,
-                    object: Object::Weight(number),
+                    object: RngStream::Weight(number),
                     seed: plan.seed,
                     fans: fans(&connector, count),
                     base_directory,
@@ -291,13 +291,13 @@ impl Draft {
         }
     }
 
-    pub fn finish(self, quantum: Quantum) -> (usize, Synapses) {
+    pub fn finish(self, unit: FixedPointUnit) -> (usize, Synapses) {
         let weights = match self.weights {
-            Raw::Uniform(weight) => Weights::Uniform(quantum.quanta(weight)),
+            Raw::Uniform(weight) => Weights::Uniform(unit.units(weight)),
             Raw::Each(weights) => Weights::Each(
                 weights
                     .into_iter()
-                    .map(|weight| quantum.quanta(f64::from(weight)))
+                    .map(|weight| unit.units(f64::from(weight)))
                     .collect(),
             ),
         };
@@ -334,7 +334,7 @@ fn draw_variable(
     let what = format!("{name}.{}", variable.name);
     let draw = SynapseValues {
         value: &variable.value,
-        object: Object::SynapseVariable(number, index),
+        object: RngStream::SynapseVariable(number, index),
         seed: plan.seed,
         fans: fans(connector, columns.len()),
         base_directory,
@@ -442,6 +442,93 @@ fn most_of_one_target(columns: &[u32], targets: usize) -> Result<u64> {
     Ok(counts.into_iter().max().unwrap_or(0).into())
 }
 
+/// Draws the variables that a projection keeps for each of its source or target neurons.
+struct Traces<'a> {
+    number: usize,
+    name: &'a str,
+    seed: u64,
+    allocator: &'a Allocator,
+    base_directory: &'a Path,
+}
+
+impl Traces<'_> {
+    fn draw(
+        &self,
+        variables: &[SynapseVariablePlan],
+        neurons: usize,
+        stream: fn(usize, usize) -> RngStream,
+    ) -> Result<Vec<DeviceArray<f32>>> {
+        let variables = variables.iter().enumerate();
+        let drawn = variables.map(|(index, variable)| {
+            let what = format!("{}.{}", self.name, variable.name);
+            let all = values::draw(
+                &variable.value,
+                stream(self.number, index),
+                self.seed,
+                Fans(1.0, 1.0),
+                neurons,
+                self.base_directory,
+                &what,
+            )?;
+            DeviceArray::from_slice(self.allocator, &all)
+        });
+        drawn.collect()
+    }
+}
+
+/// Synapses by their targets, and the source of each: what the kernels of a projection ask for.
+#[derive(Default)]
+struct SynapseOrder {
+    sources: Option<Vec<u32>>,
+    column_starts: Option<Vec<u32>>,
+    column_synapses: Option<Vec<u32>>,
+    column_sources: Option<Vec<u32>>,
+}
+
+impl SynapseOrder {
+    fn of(
+        plan: &SpikingNetworkPlan,
+        number: usize,
+        starts: &[u64],
+        columns: &[u32],
+        targets: usize,
+    ) -> Result<Self> {
+        let uses = |role| plan.spiking.projection_uses(number, role);
+        let mut order = Self::default();
+        let needs_sources = uses(Role::SynapseSources) || uses(Role::ColumnSources);
+        let sources = if needs_sources {
+            sources_of(starts)?
+        } else {
+            Vec::new()
+        };
+        if plan.spiking.has_phase(number, Phase::OnPost) {
+            let (starts, synapses) = columns_of(columns, targets)?;
+            order.column_starts = Some(starts);
+            order.column_synapses = Some(synapses);
+        }
+        if uses(Role::ColumnSources) {
+            let synapses = order.column_synapses.as_deref().unwrap_or_default();
+            order.column_sources = Some(in_order(synapses, &sources)?);
+        }
+        order.sources = uses(Role::SynapseSources).then_some(sources);
+        Ok(order)
+    }
+
+    /// The array of a role on the device, where it is asked for.
+    fn array(&self, allocator: &Allocator, role: Role) -> Result<Option<DeviceArray<u32>>> {
+        let values = match role {
+            Role::SynapseSources => &self.sources,
+            Role::ColumnStarts => &self.column_starts,
+            Role::ColumnSynapses => &self.column_synapses,
+            _ => &self.column_sources,
+        };
+        let values = values.as_ref();
+        values
+            .map(|values| DeviceArray::from_slice(allocator, values))
+            .transpose()
+    }
+}
+
 impl StatefulSynapses {
     pub fn build(
         plan: &SpikingNetworkPlan,
@@ -478,74 +565,42 @@ impl StatefulSynapses {
             DeviceArray::from_slice(allocator, &all)
         });
         let variables = variables.collect::<Result<Vec<_>>>()?;
-        let of_neurons = |list: &[crate::plan::spiking::SynapseVariablePlan],
-                          size: usize,
-                          object: fn(usize, usize) -> Object| {
-            list.iter()
-                .enumerate()
-                .map(|(index, variable)| {
-                    let what = format!("{name}.{}", variable.name);
-                    let all = values::draw(
-                        &variable.value,
-                        object(number, index),
-                        plan.seed,
-                        Fans(1.0, 1.0),
-                        size,
-                        base_directory,
-                        &what,
-                    )?;
-                    DeviceArray::from_slice(allocator, &all)
-                })
-                .collect::<Result<Vec<_>>>()
-        };
-        let uses = |role| plan.spiking.projection_uses(number, role);
-        let has_columns = plan.spiking.has_phase(number, Phase::OnPost);
-        let needs_sources = uses(Role::SynapseSources) || uses(Role::ColumnSources);
-        let sources = if needs_sources {
-            sources_of(&starts)?
-        } else {
-            Vec::new()
-        };
-        let (column_starts, column_synapses) = if has_columns {
-            columns_of(&columns, connector.targets)?
-        } else {
-            (Vec::new(), Vec::new())
-        };
-        let optional = |is_wanted: bool, values: &[u32]| {
-            is_wanted
-                .then(|| DeviceArray::from_slice(allocator, values))
-                .transpose()
-        };
-        let mut column_sources = Vec::new();
-        if uses(Role::ColumnSources) {
-            column_sources = in_order(&column_synapses, &sources)?;
-        }
+        let order = SynapseOrder::of(plan, number, &starts, &columns, connector.targets)?;
         let row_starts: Vec<u32> = starts.iter().map(|start| *start as u32).collect();
+        let traces = Traces {
+            number,
+            name,
+            seed: plan.seed,
+            allocator,
+            base_directory,
+        };
         Ok(Self {
             count,
             delay: delay_steps(*value, plan.dt_seconds, name)?,
             row_starts: DeviceArray::from_slice(allocator, &row_starts)?,
             columns: DeviceArray::from_slice(allocator, &columns)?,
-            sources: optional(uses(Role::SynapseSources), &sources)?,
-            column_starts: optional(has_columns, &column_starts)?,
-            column_synapses: optional(has_columns, &column_synapses)?,
-            column_sources: optional(uses(Role::ColumnSources), &column_sources)?,
+            sources: order.array(allocator, Role::SynapseSources)?,
+            column_starts: order.array(allocator, Role::ColumnStarts)?,
+            column_synapses: order.array(allocator, Role::ColumnSynapses)?,
+            column_sources: order.array(allocator, Role::ColumnSources)?,
             variables,
             weight_bound: projection.weight_bound.unwrap_or_default(),
             largest: f64::from(largest),
             in_degree: most_of_one_target(&columns, connector.targets)?,
             overflow: DeviceArray::zeros(allocator, 1)?,
-            pre_variables: of_neurons(
+            pre_variables: traces.draw(
                 &projection.pre_variables,
                 connector.sources,
-                Object::PreVariable,
+                RngStream::PreVariable,
             )?,
-            post_variables: of_neurons(
+            post_variables: traces.draw(
                 &projection.post_variables,
                 connector.targets,
-                Object::PostVariable,
+                RngStream::PostVariable,
             )?,
-            last_update: uses(Role::LastUpdate)
+            last_update: plan
+                .spiking
+                .projection_uses(number, Role::LastUpdate)
                 .then(|| DeviceArray::zeros(allocator, count))
                 .transpose()?,
         })
@@ -641,4 +696,26 @@ fn columns_of(columns: &[u32], targets: usize) -> Result<(Vec<u32>, Vec<u32>)> {
         *place += 1;
     }
     Ok((starts, synapses))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three sources with the targets 2 and 0; nothing; 2, 1 and 2.
+    const STARTS: [u64; 4] = [0, 2, 2, 5];
+    const COLUMNS: [u32; 5] = [0, 2, 1, 2, 2];
+
+    #[test]
+    fn synapses_are_found_by_target_as_they_are_by_source() {
+        let (starts, synapses) = columns_of(&COLUMNS, 4).unwrap();
+        assert_eq!(starts, [0, 1, 2, 5, 5]);
+        assert_eq!(synapses, [0, 2, 1, 3, 4]);
+        assert_eq!(counts_of(&COLUMNS, 4).unwrap(), [1, 1, 3, 0]);
+        let sources = sources_of(&STARTS).unwrap();
+        assert_eq!(sources, [0, 0, 2, 2, 2]);
+        assert_eq!(in_order(&synapses, &sources).unwrap(), [0, 2, 0, 2, 2]);
+        let (starts, synapses) = columns_of(&[], 2).unwrap();
+        assert_eq!((starts, synapses.len()), (vec![0, 0, 0], 0));
+    }
 }

@@ -1,4 +1,4 @@
-//! What a running network tells the telemetry bus.
+//! Telemetry of a running network: records and counters on the bus.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use amdgpu_telemetry::{
     Core, Counter, Gauge, Kind, NameId, Record, add_host_busy, counter, emit, gauge, intern, now_ns,
 };
 
-use super::notice::NOTICE_NS;
+use super::snapshot_publisher::PUBLISH_INTERVAL_NS;
 
 pub(crate) struct Reporter {
     steps: Counter,
@@ -21,7 +21,7 @@ pub(crate) struct Reporter {
     updates: Mutex<Pending>,
 }
 
-/// A stretch of a run.
+/// A interval of a run.
 pub(crate) struct Update {
     pub spikes: u64,
     pub neuron_seconds: f64,
@@ -75,14 +75,14 @@ impl Reporter {
         }
     }
 
-    /// A stretch of a run is over. At most one record a picture's time tells of it: short runs are told together.
+    /// A interval of a run is over. At most one record a picture's time tells of it: short runs are told together.
     pub fn update(&self, update: &Update) {
         // Numbers only, whole at every moment.
         let mut pending = self.updates.lock().unwrap_or_else(PoisonError::into_inner);
         pending.spikes += update.spikes;
         pending.neuron_seconds += update.neuron_seconds;
         let begin_ns = *pending.begin_ns.get_or_insert(update.begin_ns);
-        if update.end_ns - pending.last_ns < NOTICE_NS {
+        if update.end_ns - pending.last_ns < PUBLISH_INTERVAL_NS {
             return;
         }
         let rate_hz = pending.spikes as f64 / pending.neuron_seconds.max(f64::MIN_POSITIVE);

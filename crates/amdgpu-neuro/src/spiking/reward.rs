@@ -1,4 +1,4 @@
-//! Rewards that the text gives itself, by step; those of the program come on top.
+//! Rewards that the network text schedules, by step. Rewards of the program are added to them.
 
 use super::source::steps_of;
 use crate::plan::spiking::{RewardPlan, SpikingNetworkPlan};

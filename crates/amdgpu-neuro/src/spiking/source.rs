@@ -1,10 +1,10 @@
-//! What acts on neurons without being simulated: sources that spike, and drives.
+//! Sources and drives: what acts on neurons without being simulated as neurons.
 
 use std::ops::Range;
 use std::path::Path;
 
-use super::objects::Object;
 use super::projection::Target;
+use super::rng_streams::RngStream;
 use super::values::{self, Fans};
 use crate::error::{Error, Result};
 use crate::philox::lanes::{WORDS, Width};
@@ -26,7 +26,7 @@ const LINEAR_ENTRIES: usize = 64;
 #[derive(Debug)]
 pub(crate) enum Source {
     Poisson {
-        object: Object,
+        object: RngStream,
         seed: u64,
         chances: Chances,
     },
@@ -75,7 +75,7 @@ impl Source {
                 } else {
                     let rates = values::draw(
                         rate_hz,
-                        Object::Rate(number),
+                        RngStream::Rate(number),
                         plan.seed,
                         Fans(1.0, 1.0),
                         *size,
@@ -88,7 +88,7 @@ impl Source {
                     Chances::Each(chances.collect::<Result<_>>()?)
                 };
                 Ok(Self::Poisson {
-                    object: Object::SourceSpikes(number),
+                    object: RngStream::SourceSpikes(number),
                     seed: plan.seed,
                     chances,
                 })
@@ -173,9 +173,9 @@ pub(crate) struct PoissonDrive {
     pub target: Target,
     pub input: usize,
     pub weight: f64,
-    /// In quanta; known when the input has its quantum.
-    pub quanta: i32,
-    object: Object,
+    /// In units; known when the input has its unit.
+    pub units: i32,
+    object: RngStream,
     seed: u64,
     /// `k` events happen when a random word is at least entry `k - 1` and below entry `k`.
     table: Vec<u32>,
@@ -213,8 +213,8 @@ impl PoissonDrive {
             target,
             input,
             weight: *weight,
-            quanta: 0,
-            object: Object::Drive(number),
+            units: 0,
+            object: RngStream::Drive(number),
             seed: plan.seed,
             table: table_of(mean),
         }))
@@ -224,7 +224,7 @@ impl PoissonDrive {
         &self.table
     }
 
-    pub const fn object(&self) -> Object {
+    pub const fn object(&self) -> RngStream {
         self.object
     }
 
@@ -266,7 +266,7 @@ impl PoissonDrive {
                 std::slice::from_raw_parts_mut(row.wrapping_add(first + index), words.len())
             };
             for (sum, count) in row.iter_mut().zip(counts) {
-                *sum = sum.wrapping_add((count as i32).wrapping_mul(self.quanta));
+                *sum = sum.wrapping_add((count as i32).wrapping_mul(self.units));
             }
         });
     }
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn any_split_of_a_source_spikes_alike() {
         let source = Source::Poisson {
-            object: Object::SourceSpikes(0),
+            object: RngStream::SourceSpikes(0),
             seed: 5,
             chances: Chances::Uniform(1 << 30),
         };
@@ -386,6 +386,53 @@ mod tests {
         let mut other = Vec::new();
         source.spikes_of(18, &(0..1000), &mut other);
         assert_ne!(other, whole);
+    }
+
+    #[test]
+    fn times_become_the_nearest_steps_and_a_neuron_spikes_once_in_each() {
+        let text = std::fs::read_to_string(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../nim/tests/golden/cuba.txt"
+        ));
+        let crate::plan::AnyPlan::Spiking(mut plan) =
+            crate::plan::AnyPlan::from_json(&text.unwrap()).unwrap()
+        else {
+            panic!("a spiking network");
+        };
+        assert!((plan.dt_seconds - 1e-4).abs() < 1e-15);
+        let mut built = |times_seconds: &[f64], indices: &[usize]| {
+            let source = SourcePlan::Spikes {
+                name: "s".to_owned(),
+                size: 9,
+                times_seconds: crate::plan::listed::Listed::new(times_seconds.to_vec()),
+                indices: crate::plan::listed::Listed::new(indices.to_vec()),
+                positions: None,
+            };
+            plan.spiking.sources = vec![source];
+            Source::build(&plan, 0, Path::new(""))
+        };
+        let Source::Spikes(spikes) =
+            built(&[3e-4, 1.1e-4, 2.6e-4, 0.0, 5.0], &[4, 2, 1, 8, 0]).unwrap()
+        else {
+            panic!("a list stays a list");
+        };
+        assert_eq!(spikes, [(0, 8), (1, 2), (3, 1), (3, 4), (50_000, 0)]);
+        let twice = built(&[2e-4, 1.9e-4, 2.1e-4], &[3, 3, 3])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            twice.contains("has 3 spikes of neuron 3 at 0.0002 s"),
+            "{twice}"
+        );
+        assert!(built(&[2e-4, 2e-4], &[3, 4]).is_ok());
+    }
+
+    #[test]
+    fn intervals_are_whole_steps_and_at_least_one() {
+        assert_eq!(steps_of(1e-3, 1e-4), 10);
+        assert_eq!(steps_of(1.46e-3, 1e-4), 15);
+        assert_eq!(steps_of(1e-9, 1e-4), 1);
+        assert_eq!(steps_of(1e-4, 1e-4), 1);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The device that steps a network: this machine's cores, or a GPU.
+//! Steps a network on this machine's cores or on a GPU.
 
 use super::cpu::CpuStepper;
 use super::device::DeviceStepper;
@@ -41,7 +41,7 @@ impl Stepper {
     }
 
     /// Makes up to `steps` steps from `step` on and tells how many: as many as go together.
-    pub fn turn(
+    pub fn advance(
         &mut self,
         parts: &Parts,
         step: u64,
@@ -50,8 +50,10 @@ impl Stepper {
         recorder: &mut Recorder,
     ) -> Result<u64> {
         match self {
-            Self::Cpu(stepper) => stepper.turn(parts, step, steps, reward, recorder),
-            Self::Device(stepper) => stepper.turn(&[parts], step, steps, reward, &mut [recorder]),
+            Self::Cpu(stepper) => stepper.advance(parts, step, steps, reward, recorder),
+            Self::Device(stepper) => {
+                stepper.advance(&[parts], step, steps, reward, &mut [recorder])
+            }
             Self::Shared => Err(of_batch()),
         }
     }

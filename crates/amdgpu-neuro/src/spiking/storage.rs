@@ -1,4 +1,4 @@
-//! How the synapses of a projection without variables are kept, and their delivery into rows of fixed-point numbers.
+//! Storage formats for the synapses of a projection without variables, and delivery of spikes into rows of fixed-point numbers.
 //!
 //! Every kind holds the same synapses in the same order, so that results do not depend on the choice: sources ascending, targets ascending.
 
@@ -12,7 +12,7 @@ use crate::plan::spiking::StorageKind;
 pub(crate) const LONG_GAP: u8 = u8::MAX;
 /// Targets that 16-bit indices tell apart: rows of more are cut into blocks of as many.
 pub(crate) const SHORT_BLOCK: usize = 1 << 16;
-/// Targets of a row that are asked for ahead: the processor itself notices what follows.
+/// Targets of a row that are asked for ahead: the processor itself publisher what follows.
 const PREFETCHED_TARGETS: usize = 128;
 
 /// Who is connected with whom.
@@ -28,11 +28,11 @@ pub(crate) enum Targets {
         starts: Vec<u64>,
         columns: Vec<u32>,
     },
-    /// Distances to the target before in bytes, long ones in several. `bytes_at` is where a row begins in `gaps`.
-    Gaps {
+    /// Distances to the target before in bytes, long ones in several. `bytes_at` is where a row begins in `skip`.
+    GeometricSkip {
         starts: Vec<u64>,
         bytes_at: Vec<u64>,
-        gaps: Vec<u8>,
+        skip: Vec<u8>,
     },
     /// One bit for each pair.
     Bits {
@@ -110,7 +110,7 @@ impl ShortRows {
     }
 }
 
-/// Weights in quanta of the input.
+/// Weights in units of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Weights {
     Uniform(i32),
@@ -185,6 +185,15 @@ impl Targets {
         }
     }
 
+    /// How many synapses the rows of `sources` have.
+    pub fn count(&self, sources: usize) -> usize {
+        let mut count = 0;
+        for source in 0..sources {
+            self.visit(source, &(0..u32::MAX), |_, _| count += 1);
+        }
+        count
+    }
+
     /// Targets that a delivery goes through together, so that what it adds to stays in a core's cache: where they end behind `first`.
     pub fn piece_end(&self, first: u32) -> u32 {
         match self {
@@ -220,7 +229,7 @@ impl Targets {
         match self {
             Self::Short(ShortRows { starts, .. })
             | Self::Long { starts, .. }
-            | Self::Gaps { starts, .. }
+            | Self::GeometricSkip { starts, .. }
             | Self::Bits { starts, .. } => starts[source] as usize,
             Self::Dense {
                 targets,
@@ -257,10 +266,10 @@ impl Targets {
                     }
                 }
             }
-            Self::Gaps { bytes_at, gaps, .. } => {
+            Self::GeometricSkip { bytes_at, skip, .. } => {
                 let mut number = start;
                 let mut target = 0_u32;
-                for byte in &gaps[bytes_at[source] as usize..bytes_at[source + 1] as usize] {
+                for byte in &skip[bytes_at[source] as usize..bytes_at[source + 1] as usize] {
                     target += u32::from(*byte);
                     if *byte == LONG_GAP {
                         continue;
@@ -305,24 +314,24 @@ impl Targets {
 }
 
 fn gaps_of(rows: Rows) -> Targets {
-    let mut gaps = Vec::with_capacity(rows.columns.len());
+    let mut skip = Vec::with_capacity(rows.columns.len());
     let mut bytes_at = Vec::with_capacity(rows.starts.len());
     for source in 0..rows.starts.len() - 1 {
-        bytes_at.push(gaps.len() as u64);
+        bytes_at.push(skip.len() as u64);
         let mut before = 0;
         for column in rows.row(source) {
             let gap = column - before;
             let long = gap / u32::from(LONG_GAP);
-            gaps.extend(std::iter::repeat_n(LONG_GAP, long as usize));
-            gaps.push((gap - long * u32::from(LONG_GAP)) as u8);
+            skip.extend(std::iter::repeat_n(LONG_GAP, long as usize));
+            skip.push((gap - long * u32::from(LONG_GAP)) as u8);
             before = *column;
         }
     }
-    bytes_at.push(gaps.len() as u64);
-    Targets::Gaps {
+    bytes_at.push(skip.len() as u64);
+    Targets::GeometricSkip {
         starts: rows.starts,
         bytes_at,
-        gaps,
+        skip,
     }
 }
 
@@ -383,7 +392,7 @@ impl Synapses {
 /// `target` is a neuron of the row.
 #[inline]
 unsafe fn add(row: *mut i32, target: u32, weight: i32) {
-    // SAFETY: as the caller promises. Sums cannot leave the range: the quantum was chosen for their largest possible value.
+    // SAFETY: as the caller promises. Sums cannot leave the range: the unit was chosen for their largest possible value.
     unsafe {
         let place = row.add(target as usize);
         *place = (*place).wrapping_add(weight);
@@ -397,6 +406,24 @@ mod tests {
     use crate::plan::spiking::PatternPlan;
 
     impl Targets {
+        /// Bytes of its arrays.
+        pub(in crate::spiking) fn bytes(&self) -> u64 {
+            let bytes = match self {
+                Self::Dense { .. } | Self::Procedural(_) => 0,
+                Self::Short(rows) => {
+                    8 * rows.starts.len() + 2 * rows.columns.len() + 4 * rows.cuts.len()
+                }
+                Self::Long { starts, columns } => 8 * starts.len() + 4 * columns.len(),
+                Self::Gaps {
+                    starts,
+                    bytes_at,
+                    gaps,
+                } => 8 * (starts.len() + bytes_at.len()) + gaps.len(),
+                Self::Bits { starts, words, .. } => 8 * (starts.len() + words.len()),
+            };
+            bytes as u64
+        }
+
         fn row(&self, source: usize) -> Vec<u32> {
             let mut row = Vec::new();
             self.visit(source, &(0..u32::MAX), |_, target| row.push(target));
@@ -431,7 +458,7 @@ mod tests {
     fn every_storage_holds_the_same_synapses_in_the_same_order() {
         for pattern in [
             PatternPlan::Probability { probability: 0.2 },
-            // Gaps beyond one byte.
+            // GeometricSkip beyond one byte.
             PatternPlan::Probability { probability: 0.002 },
             PatternPlan::AllToAll {},
         ] {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use amdgpu_hal::cpu::pool;
 
 use super::connectivity::{Connector, Shared};
-use super::objects::Object;
+use super::rng_streams::RngStream;
 use crate::error::{Error, Result};
-use crate::given::Origin;
+use crate::external_inputs::Origin;
 use crate::initial;
 use crate::npy;
 use crate::plan::Initializer;
@@ -17,7 +17,7 @@ use crate::plan::positions::PositionsPlan;
 use crate::plan::resolve::values_of;
 use crate::plan::spiking::ValuesPlan;
 
-/// Values that a thread makes in one turn.
+/// Values that a thread makes at a time.
 const VALUES_PER_TURN: u64 = 1 << 14;
 
 /// How many synapses reach a target and leave a source on average, for rules that depend on it.
@@ -40,7 +40,7 @@ pub(crate) fn zeros<T: Clone + Default>(count: usize, what: &str) -> Result<Vec<
 /// `count` values of an object. Position `i` has the same value whatever the number of threads.
 pub(crate) fn draw(
     initializer: &Initializer,
-    object: Object,
+    object: RngStream,
     seed: u64,
     fans: Fans,
     count: usize,
@@ -75,7 +75,7 @@ pub(crate) fn draw(
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SynapseValues<'a> {
     pub value: &'a Initializer,
-    pub object: Object,
+    pub object: RngStream,
     pub seed: u64,
     pub fans: Fans,
     pub base_directory: &'a Path,
@@ -178,7 +178,7 @@ fn copy(given: &[f64], out: &mut [f32]) {
 /// the group are. Ranges draw from one object at the positions of their neurons.
 pub(crate) fn over_group<'a>(
     plan: &ValuesPlan,
-    object: Object,
+    object: RngStream,
     seed: u64,
     size: usize,
     base_directory: &Path,

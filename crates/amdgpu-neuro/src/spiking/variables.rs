@@ -1,4 +1,4 @@
-//! Variables of neurons as the user sees them: looked at and replaced between runs, which is how a program feeds a network step by step.
+//! Reads and replaces the variables of neurons between runs; a program can feed a network step by step this way.
 
 use super::network::SpikingNetwork;
 use crate::error::{Error, Result};

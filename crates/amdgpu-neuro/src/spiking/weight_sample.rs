@@ -1,4 +1,4 @@
-//! A few synapses of a network, for watchers: what it costs does not grow with the network but by the length of a few rows.
+//! A sample of the synapses of a network, for watchers. Its cost grows with the length of a few rows, not with the network.
 
 use super::network::{Inner, SpikingNetwork};
 use super::projection::ProjectionKind;
@@ -29,15 +29,15 @@ impl SpikingNetwork {
             match &projection.kind {
                 ProjectionKind::Static { input, synapses } => {
                     let group = &inner.parts.groups[projection.target.group];
-                    let quantum = group.inputs[*input].quantum.value();
+                    let unit = group.inputs[*input].unit.value();
                     synapses
                         .targets
                         .visit(source, &(0..u32::MAX), |synapse, target| {
-                            let quanta = match &synapses.weights {
+                            let units = match &synapses.weights {
                                 Weights::Uniform(weight) => *weight,
                                 Weights::Each(weights) => weights[synapse],
                             };
-                            sample.set(row, target, (f64::from(quanta) * quantum) as f32);
+                            sample.set(row, target, (f64::from(units) * unit) as f32);
                         });
                 }
                 ProjectionKind::Stateful(synapses) => {

@@ -1,4 +1,4 @@
-//! Synapses as the user sees them: sources, targets, weights, delays.
+//! Reads and replaces synapses: sources, targets, weights, delays.
 
 use std::ops::Range;
 
@@ -78,18 +78,18 @@ impl SpikingNetwork {
         match &projection.kind {
             ProjectionKind::Static { input, synapses } => {
                 let group = &inner.parts.groups[projection.target.group];
-                let quantum = group.inputs[*input].quantum.value();
+                let unit = group.inputs[*input].unit.value();
                 for source in sources {
                     synapses
                         .targets
                         .visit(source, &(0..u32::MAX), |number, target| {
                             table.sources.push(source as u32);
                             table.targets.push(target);
-                            let quanta = match &synapses.weights {
+                            let units = match &synapses.weights {
                                 Weights::Uniform(weight) => *weight,
                                 Weights::Each(weights) => weights[number],
                             };
-                            table.weights.push((f64::from(quanta) * quantum) as f32);
+                            table.weights.push((f64::from(units) * unit) as f32);
                             let delay = match &synapses.delays {
                                 Delays::Uniform(delay) => *delay,
                                 Delays::Each(delays) => u32::from(delays[number]),
@@ -173,7 +173,7 @@ impl SpikingNetwork {
         let Inner { parts, stepper, .. } = &mut *inner;
         let weight = self.weight_variable(number);
         let Projection { target, kind, .. } = &parts.projections[number];
-        let (input, quanta) = match kind {
+        let (input, units) = match kind {
             ProjectionKind::Stateful(synapses) => {
                 // Amounts without a bound are looked at where they are added.
                 let bound = synapses.weight_bound as f32;
@@ -187,35 +187,35 @@ impl SpikingNetwork {
                 return synapses.variables[weight].write(0, values);
             }
             ProjectionKind::Static { input, .. } => {
-                let quantum = parts.groups[target.group].inputs[*input].quantum;
-                let quanta: Vec<f64> = values
+                let unit = parts.groups[target.group].inputs[*input].unit;
+                let units: Vec<f64> = values
                     .iter()
-                    .map(|value| (f64::from(*value) / quantum.value()).round_ties_even())
+                    .map(|value| (f64::from(*value) / unit.value()).round_ties_even())
                     .collect();
-                (*input, quanta)
+                (*input, units)
             }
         };
         let group = target.group;
         let limit = f64::from(i32::MAX) - parts.groups[group].inputs[input].reserved;
         let mut sums = vec![0.0_f64; parts.groups[group].size];
         for (other, projection) in parts.projections.iter().enumerate() {
-            add_quanta(
+            add_units(
                 projection,
                 (group, input),
-                (other == number).then_some(&quanta),
+                (other == number).then_some(&units),
                 &mut sums,
             );
         }
         if let Some(place) = sums.iter().position(|sum| *sum > limit) {
-            let quantum = parts.groups[group].inputs[input].quantum.value();
+            let unit = parts.groups[group].inputs[input].unit.value();
             return Err(Error::InvalidArgument(format!(
                 "the weights of {name} are too large: what neuron {place} of its target's model may get in one step adds up to {:.4e}, and the weights of the text left room for {:.4e}; give the largest weights in the network text",
-                sums[place] * quantum,
-                limit * quantum
+                sums[place] * unit,
+                limit * unit
             )));
         }
         if let ProjectionKind::Static { synapses, .. } = &mut parts.projections[number].kind {
-            synapses.weights = Weights::Each(quanta.iter().map(|value| *value as i32).collect());
+            synapses.weights = Weights::Each(units.iter().map(|value| *value as i32).collect());
         }
         stepper.weights_changed(parts, number)
     }
@@ -234,10 +234,9 @@ impl Inner {
         let ProjectionKind::Static { synapses, .. } = &self.parts.projections[number].kind else {
             return Ok(());
         };
-        let storage = match synapses.targets {
-            Targets::Procedural(_) => "procedural",
-            Targets::Gaps { .. } if self.stepper.is_by_launches() => "gap_coded",
-            _ => return Ok(()),
+        let Some(storage) = storage_of_one_weight(&synapses.targets, self.stepper.is_by_launches())
+        else {
+            return Ok(());
         };
         Err(Error::InvalidArgument(format!(
             "{name} is stored as {storage}: all its synapses have one weight; choose another storage"
@@ -249,20 +248,26 @@ impl Inner {
         match &projection.kind {
             ProjectionKind::Stateful(synapses) => synapses.count,
             ProjectionKind::Static { synapses, .. } => {
-                let mut count = 0;
-                for source in 0..projection.origin.size {
-                    synapses
-                        .targets
-                        .visit(source, &(0..u32::MAX), |_, _| count += 1);
-                }
-                count
+                synapses.targets.count(projection.origin.size)
             }
         }
     }
 }
 
+/// How synapses are stored that cannot have weights of their own.
+pub(super) fn storage_of_one_weight(
+    targets: &Targets,
+    is_by_launches: bool,
+) -> Option<&'static str> {
+    match targets {
+        Targets::Procedural(_) => Some("procedural"),
+        Targets::GeometricSkip { .. } if is_by_launches => Some("gap_coded"),
+        _ => None,
+    }
+}
+
 /// Adds what a projection brings to an input at most, for each neuron of its group; `replaced` stands for its weights.
-fn add_quanta(
+fn add_units(
     projection: &Projection,
     wanted: (usize, usize),
     replaced: Option<&Vec<f64>>,
@@ -277,10 +282,10 @@ fn add_quanta(
     if let (Targets::Procedural(connector), Weights::Uniform(weight)) =
         (&synapses.targets, &synapses.weights)
     {
-        // As when the quantum was chosen: to visit the synapses may take hours.
-        let quanta = f64::from(weight.unsigned_abs()) * in_degree_bound(connector);
+        // As when the unit was chosen: to visit the synapses may take hours.
+        let units = f64::from(weight.unsigned_abs()) * in_degree_bound(connector);
         for sum in &mut sums[projection.target.first..][..projection.target.size] {
-            *sum += quanta;
+            *sum += units;
         }
         return;
     }
@@ -288,12 +293,12 @@ fn add_quanta(
         synapses
             .targets
             .visit(source, &(0..u32::MAX), |number, target| {
-                let quanta = match (replaced, &synapses.weights) {
+                let units = match (replaced, &synapses.weights) {
                     (Some(values), _) => values[number].abs(),
                     (None, Weights::Uniform(weight)) => f64::from(weight.unsigned_abs()),
                     (None, Weights::Each(weights)) => f64::from(weights[number].unsigned_abs()),
                 };
-                sums[projection.target.first + target as usize] += quanta;
+                sums[projection.target.first + target as usize] += units;
             });
     }
 }

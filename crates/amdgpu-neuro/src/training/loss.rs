@@ -1,8 +1,8 @@
-//! What training makes small, and its gradient by the values or sums of the output layers.
+//! Losses, and their gradients with respect to the values or sums of the output layers.
 
 use crate::error::{Error, Result};
 
-/// What training makes small.
+/// The function that training minimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// Mean over samples of `-sum(target * ln(softmax))`, taken together with the softmax of the output layer so that no logarithm of a
@@ -106,7 +106,7 @@ fn largest(values: &[f32]) -> usize {
 
 /// Where an output layer's values stand in a row of targets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Columns {
+pub struct Columns {
     pub first: usize,
     pub size: usize,
     /// Of all output layers together.
@@ -115,7 +115,7 @@ pub(crate) struct Columns {
 
 /// What one output layer adds to the sums of a batch.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Score {
+pub struct Score {
     /// Sum over the samples, before it is divided by their number.
     pub loss: f64,
     /// Samples whose largest output is the right one.

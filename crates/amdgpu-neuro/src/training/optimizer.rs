@@ -1,4 +1,4 @@
-//! Gradient to change of weights. Each rule exists twice: here, and on the Math core (Julia) where one runs; both do the same float32
+//! Optimizers: how gradients change weights. Each rule exists twice: here, and on the Math core (Julia) where one runs; both do the same float32
 //! operations in the same order, so that a training may move from one to the other without a difference in a bit.
 
 use amdgpu_math::Math;
@@ -45,7 +45,7 @@ pub(crate) enum Arithmetic {
 
 /// Learning rate and count of a step; the first one is 1.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StepSize {
+pub struct StepSize {
     pub learning_rate: f64,
     pub step: u64,
 }

@@ -1,15 +1,12 @@
-//! What a network with steps is scored by: the mean of its outputs over the steps.
+//! Scores a network with steps: the loss is that of the mean of the outputs over the steps.
 
 use amdgpu_abi::{ACTIVATION_SOFTMAX, Activation};
 
-use super::loss::{self, Columns, Loss, Score};
-use super::slope;
+use super::loss::{Columns, Loss, Score};
+use super::operations::{Extent, Operations};
 use super::workspace::Samples;
 use crate::error::Result;
-use crate::forward::softmax_rows;
-use crate::network::Network;
-use crate::parameters::zeros;
-use crate::temporal::{mean_of_steps, spread_over_steps};
+use crate::layered_network::LayeredNetwork;
 
 const SOFTMAX: Activation = Activation {
     kind: ACTIVATION_SOFTMAX,
@@ -19,16 +16,16 @@ const SOFTMAX: Activation = Activation {
 };
 
 /// Buffers for the widest output layer.
-pub(crate) struct Readout {
-    means: Vec<f32>,
-    values: Vec<f32>,
-    delta: Vec<f32>,
+pub(crate) struct Readout<O: Operations> {
+    means: O::Buffer,
+    values: O::Buffer,
+    delta: O::Buffer,
 }
 
-impl Readout {
-    pub fn new(network: &Network, capacity: usize) -> Result<Self> {
+impl<O: Operations> Readout<O> {
+    pub fn new(network: &LayeredNetwork, operations: &O, capacity: usize) -> Result<Self> {
         let buffer = || {
-            zeros(capacity.saturating_mul(network.output_size()), || {
+            operations.zeros(capacity.saturating_mul(network.output_size()), &|| {
                 format!("the outputs of {capacity} samples")
             })
         };
@@ -42,28 +39,38 @@ impl Readout {
     /// Scores the mean over the steps of `rows`, which are sums where softmax is still to come, and writes the gradient by them.
     pub fn score(
         &mut self,
+        operations: &O,
         (goal, is_softmax): (Loss, bool),
         data: &Samples<'_>,
         samples: &[u32],
         columns: Columns,
-        (rows, rows_delta): (&[f32], &mut [f32]),
+        (rows, rows_delta): (&O::Buffer, &mut O::Buffer),
     ) -> Result<Score> {
-        let size = columns.size;
-        let len = samples.len() * size;
-        let means = &mut self.means[..len];
-        let (values, delta) = (&mut self.values[..len], &mut self.delta[..len]);
-        mean_of_steps(rows, data.steps, size, means);
+        let (count, size) = (samples.len(), columns.size);
+        let extent = Extent {
+            samples: count,
+            steps: data.steps,
+            size,
+        };
+        let targets = (&data.targets, samples, columns);
+        let Self {
+            means,
+            values,
+            delta,
+        } = self;
+        operations.mean_of_steps(rows, extent, means)?;
         let score = if goal == Loss::CrossEntropy {
-            loss::cross_entropy(&data.targets, samples, columns, means, values, delta)?
+            operations.cross_entropy(targets, means, values, delta)?
         } else if is_softmax {
-            softmax_rows(means, values, size);
-            let score = loss::squared_error(&data.targets, samples, columns, values, delta)?;
-            slope::apply(SOFTMAX, &[], values, size, delta)?;
+            operations.activate(SOFTMAX, means, count, size, values)?;
+            let score = operations.squared_error(targets, values, delta)?;
+            // The slope of softmax follows from its values.
+            operations.apply_slope(SOFTMAX, means, values, count, size, delta)?;
             score
         } else {
-            loss::squared_error(&data.targets, samples, columns, means, delta)?
+            operations.squared_error(targets, means, delta)?
         };
-        spread_over_steps(delta, data.steps, size, rows_delta);
+        operations.spread_over_steps(delta, extent, rows_delta)?;
         Ok(score)
     }
 }

@@ -1,19 +1,13 @@
 //! One batch forward and backward, in buffers that are kept from batch to batch.
 
-use std::sync::Arc;
-
-use amdgpu_abi::{ACTIVATION_IDENTITY, ACTIVATION_SOFTMAX};
-use amdgpu_matrix::{MatmulOptions, Matrix, TensorView, TensorViewMut};
-
-use super::loss::{self, Columns, Loss, Score, Targets};
+use super::loss::{Columns, Loss, Score, Targets};
+use super::operations::{ColumnRange, Extent, Operations, Shape, Tensors, TensorsRef};
 use super::readout::Readout;
 use super::slope;
-use crate::backend::{DenseBackend, DenseCall};
 use crate::error::{Error, Result};
-use crate::finite;
-use crate::forward::{IDENTITY, copy_columns, softmax_rows};
-use crate::network::Network;
-use crate::parameters::{Parameters, WeightRange, zeros};
+use crate::forward::IDENTITY;
+use crate::layered_network::LayeredNetwork;
+use crate::parameters::WeightRange;
 
 /// Inputs and what the outputs should be.
 #[derive(Clone, Copy, Debug)]
@@ -42,33 +36,40 @@ impl Totals {
     }
 }
 
-pub(crate) struct Workspace {
+pub(crate) struct Workspace<O: Operations> {
     capacity: usize,
     /// Rows of a sample.
     steps: usize,
-    values: Vec<Vec<f32>>,
+    values: Vec<O::Buffer>,
     /// Before the activation, where the slope or the loss needs it.
-    sums: Vec<Vec<f32>>,
+    sums: Vec<O::Buffer>,
     /// Inputs side by side, of layers with several sources.
-    stacked: Vec<Vec<f32>>,
+    stacked: Vec<O::Buffer>,
     /// The gradient by a layer's values, then by its sums.
-    deltas: Vec<Vec<f32>>,
+    deltas: Vec<O::Buffer>,
     /// Of networks with layers that have a state.
-    readout: Option<Readout>,
-    pub gradients: Parameters,
+    readout: Option<Readout<O>>,
+    pub gradients: Tensors<O::Buffer>,
 }
 
 /// What a batch is computed with.
-pub(crate) struct Engine<'a> {
-    pub network: &'a Network,
-    pub parameters: &'a Parameters,
-    pub dense: Arc<dyn DenseBackend>,
-    pub matrix: &'static Matrix,
+pub(crate) struct Engine<'a, O: Operations> {
+    pub network: &'a LayeredNetwork,
+    pub parameters: TensorsRef<'a, O::Buffer>,
+    pub operations: &'a O,
     pub loss: Loss,
 }
 
-impl Workspace {
-    pub fn new(network: &Network, capacity: usize, steps: usize, loss: Loss) -> Result<Self> {
+/// One output layer: its position, and the columns of its values in the targets.
+type Output = (usize, Columns);
+
+impl<O: Operations> Workspace<O> {
+    pub fn new(
+        network: &LayeredNetwork,
+        operations: &O,
+        (capacity, steps): (usize, usize),
+        loss: Loss,
+    ) -> Result<Self> {
         let layers = &network.plan.layers;
         let buffer = |index: usize, width: usize, is_needed: bool| {
             let len = if is_needed {
@@ -76,7 +77,7 @@ impl Workspace {
             } else {
                 0
             };
-            zeros(len, || {
+            operations.zeros(len, &|| {
                 format!(
                     "a batch of {capacity} samples in layer '{}'",
                     layers[index].name
@@ -102,20 +103,22 @@ impl Workspace {
             steps,
             readout: network
                 .is_temporal()
-                .then(|| Readout::new(network, capacity))
+                .then(|| Readout::new(network, operations, capacity))
                 .transpose()?,
             values: values.collect::<Result<_>>()?,
             sums: sums.collect::<Result<_>>()?,
             stacked: stacked.collect::<Result<_>>()?,
             deltas: deltas.collect::<Result<_>>()?,
-            gradients: network.read().zeros_like()?,
+            gradients: operations.with_parameters(network, |parameters| {
+                super::zeros_like(operations, parameters)
+            })?,
         })
     }
 
     /// Forward, and the gradient of the batch's mean loss by the sums of the output layers (in `deltas`).
     pub fn forward(
         &mut self,
-        engine: &Engine<'_>,
+        engine: &Engine<'_, O>,
         data: &Samples<'_>,
         samples: &[u32],
     ) -> Result<Totals> {
@@ -130,15 +133,13 @@ impl Workspace {
         self.score(engine, data, samples)
     }
 
-    fn enter(&mut self, engine: &Engine<'_>, data: &Samples<'_>, samples: &[u32]) -> Result<()> {
-        let network = engine.network;
+    fn enter(&mut self, engine: &Engine<'_, O>, data: &Samples<'_>, samples: &[u32]) -> Result<()> {
+        let (network, operations) = (engine.network, engine.operations);
         let (input, width) = (network.input, network.input_size());
         let (rows, of_sample) = (samples.len() * self.steps, self.steps * width);
-        let sums = &mut self.sums[input][..rows * width];
-        for (row, &sample) in sums.chunks_exact_mut(of_sample).zip(samples) {
-            row.copy_from_slice(&data.x[sample as usize * of_sample..][..of_sample]);
-        }
-        if let Some(place) = finite::first_not_finite(sums) {
+        let sums = &mut self.sums[input];
+        operations.gather_rows(data.x, of_sample, samples, sums)?;
+        if let Some((place, value)) = operations.first_not_finite(sums, rows * width)? {
             let (sample, step) = (samples[place / of_sample], place % of_sample / width);
             let step = if network.is_temporal() {
                 format!(" {step},")
@@ -147,101 +148,79 @@ impl Workspace {
             };
             return Err(Error::NotFinite {
                 what: "the input".to_owned(),
-                value: sums[place],
+                value,
                 place: format!("[{sample},{step} {}]", place % width),
             });
         }
         if let Some(bias) = &engine.parameters.biases[input] {
-            for row in sums.chunks_exact_mut(width) {
-                for (value, bias) in row.iter_mut().zip(bias) {
-                    *value += bias;
-                }
-            }
+            operations.add_bias(bias, rows, width, sums)?;
         }
         self.activate(engine, input, rows)
     }
 
-    /// `values = activation(sums)`, as a dense layer of one input and one output over all of them, so that the activation is the backend's.
-    fn activate(&mut self, engine: &Engine<'_>, layer: usize, batch: usize) -> Result<()> {
-        let size = engine.network.plan.layers[layer].size;
-        let len = batch * size;
-        let (sums, values) = (&mut self.sums[layer][..len], &mut self.values[layer][..len]);
-        if let Some(temporal) = engine.network.temporal[layer] {
-            temporal.forward(self.steps, size, sums, values);
-            return Ok(());
+    fn extent(&self, rows: usize, size: usize) -> Extent {
+        Extent {
+            samples: rows / self.steps,
+            steps: self.steps,
+            size,
         }
-        let activation = engine.network.activations[layer];
-        if activation.kind == ACTIVATION_IDENTITY {
-            values.copy_from_slice(sums);
-            return Ok(());
-        }
-        if activation.kind == ACTIVATION_SOFTMAX {
-            softmax_rows(sums, values, size);
-            return Ok(());
-        }
-        let call = DenseCall {
-            x: sums,
-            weight: &[1.0],
-            bias: None,
-            batch: len,
-            inputs: 1,
-            outputs: 1,
-            activation,
-        };
-        engine.dense.dense_forward(&call, values)
     }
 
-    fn forward_layer(&mut self, engine: &Engine<'_>, layer: usize, batch: usize) -> Result<()> {
-        let network = engine.network;
+    /// `values = activation(sums)`.
+    fn activate(&mut self, engine: &Engine<'_, O>, layer: usize, rows: usize) -> Result<()> {
+        let (network, operations) = (engine.network, engine.operations);
         let size = network.plan.layers[layer].size;
+        let extent = self.extent(rows, size);
+        let (sums, values) = (&mut self.sums[layer], &mut self.values[layer]);
+        match network.temporal[layer] {
+            Some(temporal) => operations.step_state(temporal, extent, sums, values),
+            None => operations.activate(network.activations[layer], sums, rows, size, values),
+        }
+    }
+
+    fn forward_layer(&mut self, engine: &Engine<'_, O>, layer: usize, rows: usize) -> Result<()> {
+        let (network, operations) = (engine.network, engine.operations);
         let inputs = &network.layout.inputs[layer];
-        let has_sums = !self.sums[layer].is_empty();
-        let mut out = std::mem::take(if has_sums {
-            &mut self.sums[layer]
-        } else {
-            &mut self.values[layer]
-        });
         if inputs.sources.len() > 1 {
             let mut first = 0;
             for &source in &inputs.sources {
                 let width = network.plan.layers[source].size;
-                copy_columns(
-                    &self.values[source][..batch * width],
-                    width,
-                    &mut self.stacked[layer],
-                    inputs.width,
+                let columns = ColumnRange {
+                    of: inputs.width,
                     first,
-                );
+                    width,
+                };
+                let to = &mut self.stacked[layer];
+                operations.copy_columns(&self.values[source], rows, columns, to)?;
                 first += width;
             }
         }
-        let x = if inputs.sources.len() > 1 {
-            &self.stacked[layer]
-        } else {
-            &self.values[inputs.sources[0]]
-        };
-        let call = DenseCall {
-            x: &x[..batch * inputs.width],
-            weight: &engine.parameters.weights[layer],
-            bias: engine.parameters.biases[layer].as_deref(),
-            batch,
+        let shape = Shape {
+            rows,
             inputs: inputs.width,
-            outputs: size,
-            activation: if has_sums {
-                IDENTITY
-            } else {
-                network.activations[layer]
-            },
+            outputs: network.plan.layers[layer].size,
         };
-        let result = engine.dense.dense_forward(&call, &mut out[..batch * size]);
-        if has_sums {
-            self.sums[layer] = out;
+        let has_sums = operations.len(&self.sums[layer]) > 0;
+        let weights = &engine.parameters.weights[layer];
+        let bias = engine.parameters.biases[layer].as_ref();
+        // A layer lies behind its sources, so its own buffer is none of theirs.
+        let (before, behind) = self.values.split_at_mut(layer);
+        let Some((own, after)) = behind.split_first_mut() else {
+            return Ok(());
+        };
+        let x = match inputs.sources[..] {
+            [source] if source < layer => &before[source],
+            [source] => &after[source - layer - 1],
+            _ => &self.stacked[layer],
+        };
+        let (out, activation) = if has_sums {
+            (&mut self.sums[layer], IDENTITY)
         } else {
-            self.values[layer] = out;
-        }
-        result?;
+            (own, network.activations[layer])
+        };
+        operations.dense(x, weights, bias, shape, activation, out)?;
         if has_sums && !is_logits(network, engine.loss, layer) {
-            self.activate(engine, layer, batch)?;
+            self.activate(engine, layer, rows)?;
         }
         Ok(())
     }
@@ -249,7 +228,7 @@ impl Workspace {
     /// The loss over the samples; `deltas` of the output layers get its gradient by their sums.
     fn score(
         &mut self,
-        engine: &Engine<'_>,
+        engine: &Engine<'_, O>,
         data: &Samples<'_>,
         samples: &[u32],
     ) -> Result<Totals> {
@@ -289,90 +268,91 @@ impl Workspace {
     /// One output layer of a network without steps.
     fn score_rows(
         &mut self,
-        engine: &Engine<'_>,
+        engine: &Engine<'_, O>,
         data: &Samples<'_>,
         samples: &[u32],
-        (layer, columns): (usize, Columns),
+        (layer, columns): Output,
     ) -> Result<Score> {
-        let len = samples.len() * columns.size;
-        let delta = &mut self.deltas[layer][..len];
+        let targets = (&data.targets, samples, columns);
+        let (values, delta) = (&mut self.values[layer], &mut self.deltas[layer]);
         if engine.loss == Loss::CrossEntropy {
-            let (sums, values) = (&self.sums[layer][..len], &mut self.values[layer][..len]);
-            return loss::cross_entropy(&data.targets, samples, columns, sums, values, delta);
+            let sums = &self.sums[layer];
+            return engine
+                .operations
+                .cross_entropy(targets, sums, values, delta);
         }
-        let values = &self.values[layer][..len];
-        let score = loss::squared_error(&data.targets, samples, columns, values, delta)?;
-        self.delta_by_sums(engine.network, layer, samples.len())?;
+        let score = engine.operations.squared_error(targets, values, delta)?;
+        self.delta_by_sums(engine, layer, samples.len())?;
         Ok(score)
     }
 
     /// One output layer of a network with steps: what is scored is the mean over them.
     fn score_means(
         &mut self,
-        engine: &Engine<'_>,
+        engine: &Engine<'_, O>,
         data: &Samples<'_>,
         samples: &[u32],
-        (layer, columns): (usize, Columns),
-        readout: &mut Readout,
+        (layer, columns): Output,
+        readout: &mut Readout<O>,
     ) -> Result<Score> {
-        let rows = samples.len() * self.steps;
-        let len = rows * columns.size;
         let is_softmax = engine.network.is_pooled_softmax(layer);
-        let given = if is_softmax {
-            &self.sums[layer][..len]
+        let rows = if is_softmax {
+            &self.sums[layer]
         } else {
-            &self.values[layer][..len]
+            &self.values[layer]
         };
-        let delta = &mut self.deltas[layer][..len];
+        let delta = &mut self.deltas[layer];
         let goal = (engine.loss, is_softmax);
-        let score = readout.score(goal, data, samples, columns, (given, delta))?;
+        let score = readout.score(
+            engine.operations,
+            goal,
+            data,
+            samples,
+            columns,
+            (rows, delta),
+        )?;
         if !is_softmax {
-            self.delta_by_sums(engine.network, layer, rows)?;
+            self.delta_by_sums(engine, layer, samples.len() * self.steps)?;
         }
         Ok(score)
     }
 
     /// A layer's gradient by its values becomes the one by its sums.
-    fn delta_by_sums(&mut self, network: &Network, layer: usize, rows: usize) -> Result<()> {
+    fn delta_by_sums(&mut self, engine: &Engine<'_, O>, layer: usize, rows: usize) -> Result<()> {
+        let (network, operations) = (engine.network, engine.operations);
         let size = network.plan.layers[layer].size;
-        let len = rows * size;
-        let sums = self.sums[layer].get(..len).unwrap_or_default();
-        let delta = &mut self.deltas[layer][..len];
+        let extent = self.extent(rows, size);
+        let (sums, delta) = (&self.sums[layer], &mut self.deltas[layer]);
         if let Some(temporal) = network.temporal[layer] {
-            temporal.backward(self.steps, size, sums, delta);
-            return Ok(());
+            return operations.step_state_back(temporal, extent, sums, delta);
         }
-        let values = &self.values[layer][..len];
-        slope::apply(network.activations[layer], sums, values, size, delta)
+        let (activation, values) = (network.activations[layer], &self.values[layer]);
+        operations.apply_slope(activation, sums, values, rows, size, delta)
     }
 
     /// From the deltas of the output layers to the gradients of every weight and bias.
-    pub fn backward(&mut self, engine: &Engine<'_>, samples: usize) -> Result<()> {
+    pub fn backward(&mut self, engine: &Engine<'_, O>, samples: usize) -> Result<()> {
         let network = engine.network;
-        let batch = samples * self.steps;
+        let rows = samples * self.steps;
         let mut is_reached = vec![false; network.plan.layers.len()];
         for &output in &network.outputs {
             is_reached[output] = true;
         }
         for &layer in network.order.iter().rev() {
-            let size = network.plan.layers[layer].size;
-            let len = batch * size;
             if !network.outputs.contains(&layer) {
                 if layer == network.input && engine.parameters.biases[layer].is_none() {
                     continue;
                 }
-                self.delta_by_sums(network, layer, batch)?;
+                self.delta_by_sums(engine, layer, rows)?;
             }
             if let Some(bias) = &mut self.gradients.biases[layer] {
-                column_sums(&self.deltas[layer][..len], bias);
+                let size = network.plan.layers[layer].size;
+                let delta = &self.deltas[layer];
+                engine.operations.column_sums(delta, rows, size, bias)?;
             }
-            for range in network
-                .layout
-                .ranges
-                .iter()
-                .filter(|range| range.target == layer)
-            {
-                self.backward_connection(engine, *range, batch, &mut is_reached)?;
+            let ranges = network.layout.ranges.iter();
+            for range in ranges.filter(|range| range.target == layer) {
+                self.backward_connection(engine, *range, rows, &mut is_reached)?;
             }
         }
         Ok(())
@@ -380,66 +360,36 @@ impl Workspace {
 
     fn backward_connection(
         &mut self,
-        engine: &Engine<'_>,
+        engine: &Engine<'_, O>,
         range: WeightRange,
-        batch: usize,
+        rows: usize,
         is_reached: &mut [bool],
     ) -> Result<()> {
-        let network = engine.network;
-        let inputs = network.plan.layers[range.source].size;
-        let outputs = range.outputs;
-        let [wide, tall, deep] = [outputs as i64, inputs as i64, batch as i64];
-        let core = |error: amdgpu_matrix::Error| Error::from_core(&error);
-        let delta = std::mem::take(&mut self.deltas[range.target]);
-        // weights' gradient [inputs, outputs] = values^T @ delta.
-        let mut product = || {
-            let delta_shape = [deep, wide];
-            let delta_view = TensorView::from_slice(&delta[..batch * outputs], &delta_shape)?;
-            let (shape, strides) = ([tall, deep], [1, tall]);
-            let values = &self.values[range.source][..batch * inputs];
-            let values = TensorView::from_strided(values, 0, &shape, &strides)?;
-            let shape = [tall, wide];
-            let out = self.gradients.weight_mut(range);
-            let mut out = TensorViewMut::from_slice(out, &shape)?;
-            engine
-                .matrix
-                .matmul(&values, &delta_view, &mut out, &MatmulOptions::default())?;
-            if range.source == network.input && engine.parameters.biases[network.input].is_none() {
-                return Ok(());
-            }
-            // The source's delta [batch, inputs] (+)= delta @ weight^T.
-            let (shape, strides) = ([wide, tall], [1, wide]);
-            let weight = engine.parameters.weight(range);
-            let weight = TensorView::from_strided(weight, 0, &shape, &strides)?;
-            let shape = [deep, tall];
-            let out = &mut self.deltas[range.source][..batch * inputs];
-            let options = MatmulOptions {
-                beta: f64::from(u8::from(is_reached[range.source])),
-                ..MatmulOptions::default()
-            };
-            is_reached[range.source] = true;
-            let mut out = TensorViewMut::from_slice(out, &shape)?;
-            engine
-                .matrix
-                .matmul(&delta_view, &weight, &mut out, &options)
+        let (network, operations) = (engine.network, engine.operations);
+        let WeightRange { source, target, .. } = range;
+        let shape = Shape {
+            rows,
+            inputs: network.plan.layers[source].size,
+            outputs: range.outputs,
         };
-        let result = product().map_err(core);
-        self.deltas[range.target] = delta;
-        result
+        let (values, delta) = (&self.values[source], &self.deltas[target]);
+        let gradient = &mut self.gradients.weights[target];
+        operations.weight_gradient(values, delta, shape, range.begin, gradient)?;
+        if source == network.input && engine.parameters.biases[network.input].is_none() {
+            return Ok(());
+        }
+        let adds = std::mem::replace(&mut is_reached[source], true);
+        let weights = (&engine.parameters.weights[target], range.begin);
+        // No layer is its own source.
+        let Ok([delta, out]) = self.deltas.get_disjoint_mut([target, source]) else {
+            return Ok(());
+        };
+        operations.source_delta(delta, weights, shape, adds, out)
     }
 }
 
 /// Whether the loss takes the layer's sums itself.
-fn is_logits(network: &Network, loss: Loss, layer: usize) -> bool {
+fn is_logits(network: &LayeredNetwork, loss: Loss, layer: usize) -> bool {
     (loss == Loss::CrossEntropy && network.outputs.contains(&layer))
         || network.is_pooled_softmax(layer)
-}
-
-fn column_sums(rows: &[f32], sums: &mut [f32]) {
-    sums.fill(0.0);
-    for row in rows.chunks_exact(sums.len()) {
-        for (sum, value) in sums.iter_mut().zip(row) {
-            *sum += value;
-        }
-    }
 }

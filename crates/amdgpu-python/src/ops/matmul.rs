@@ -16,9 +16,16 @@ use crate::math::activation_of;
 use crate::operand::Operand;
 use crate::ops::tensors::made;
 
+mod archived;
 mod direct;
+mod on_device;
 mod short;
 
+pub use archived::{
+    MatmulCall, ProblemFields, fields_of, matmul_choice, matmul_choices, matmul_decision,
+    matmul_is_verified, matmul_libraries, matmul_ways, problem_of,
+};
+pub use on_device::{matmul_on_device, register_vendor_folders};
 pub use short::matmul_way;
 
 static MATMUL: Boundary = Boundary::new(Language::Python, Language::Rust, "matmul");
@@ -355,8 +362,8 @@ fn stretch(py: Python<'_>, residual: &mut Operand<'_>, shape: &[i64]) -> PyResul
             strides[lead + axis] = *stride;
         }
     }
-    residual.shape = shape.to_vec();
-    residual.strides = strides;
+    residual.shape = shape.into();
+    residual.strides = strides.into();
     Ok(())
 }
 
@@ -551,7 +558,7 @@ fn checked_out<'py>(
             &message,
         ));
     }
-    if operand.shape != shape {
+    if operand.shape.as_slice() != shape {
         let message = format!("out has shape {:?}, the product {shape:?}", operand.shape);
         return Err(raise(
             py,

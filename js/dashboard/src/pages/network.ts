@@ -234,7 +234,7 @@ function networkView({ scope }: PageContext): { element: HTMLElement; update: (n
         emptyState({
           icon: "performance",
           title: "Nothing was learnt yet",
-          text: "Network.train adds a point for every epoch.",
+          text: "net.train adds a point for every epoch.",
         }),
       );
     else {

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     if options.plan:
         output.print_json("amdgpu.network_plan/1", {"plan": network.plan})
         return 0
-    if network.is_spiking:
+    if isinstance(network, amdgpu.SpikingNetwork):
         return net_run.run(options, network)
     return _forward(options, network)
 

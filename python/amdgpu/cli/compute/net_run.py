@@ -10,13 +10,13 @@ from amdgpu.cli import output
 if TYPE_CHECKING:
     import argparse
 
-    from amdgpu.network import Network
-    from amdgpu.spiking import RunResult
+    from amdgpu.spiking_network import SpikingNetwork
+    from amdgpu.spiking_result import RunResult
 
 SCHEMA = "amdgpu.net_run/1"
 
 
-def run(options: argparse.Namespace, network: Network) -> int:
+def run(options: argparse.Namespace, network: SpikingNetwork) -> int:
     """Summary, run, answer. Ctrl-C ends the run; what was done is shown and saved, and the exit code is 130."""
     memory = network.memory_estimate()
     if not options.json:
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, network: Network) -> int:
     return 130 if result is not None and result.is_interrupted else 0
 
 
-def _run(options: argparse.Namespace, network: Network) -> RunResult:
+def _run(options: argparse.Namespace, network: SpikingNetwork) -> RunResult:
     try:
         return network.run(options.duration, progress=not options.json and sys.stderr.isatty())
     except KeyboardInterrupt:
@@ -46,7 +46,7 @@ def _run(options: argparse.Namespace, network: Network) -> RunResult:
         return partial
 
 
-def _draw(network: Network, result: RunResult | None, path: str) -> str:
+def _draw(network: SpikingNetwork, result: RunResult | None, path: str) -> str:
     """Draw the most telling picture there is; says what it is."""
     if result is not None and result.spikes:
         result.plot_raster(path)
@@ -58,7 +58,7 @@ def _draw(network: Network, result: RunResult | None, path: str) -> str:
     return "network"
 
 
-def _content(network: Network, memory: dict[str, Any], result: RunResult | None) -> dict[str, Any]:
+def _content(network: SpikingNetwork, memory: dict[str, Any], result: RunResult | None) -> dict[str, Any]:
     spiking = network.plan["spiking"]
     content: dict[str, Any] = {
         "network": network.name,
@@ -84,7 +84,7 @@ def _content(network: Network, memory: dict[str, Any], result: RunResult | None)
     return content
 
 
-def _print_summary(network: Network, memory: dict[str, Any]) -> None:
+def _print_summary(network: SpikingNetwork, memory: dict[str, Any]) -> None:
     plan = network.plan
     spiking = plan["spiking"]
     populations = [

@@ -81,6 +81,37 @@ fn are_there(positions: &PositionsPlan) -> bool {
     }
 }
 
+/// Both ends begin anew after the same lengths, or neither does; `asks` is whether lengths matter.
+fn check_periods(
+    what: &str,
+    projection: &ProjectionPlan,
+    (from, to): (&PositionsPlan, &PositionsPlan),
+    asks: bool,
+) -> Result<()> {
+    let differ = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-9 * a.abs().max(b.abs());
+    let (ours, theirs) = (from.period(), to.period());
+    let is_same = match (&ours, &theirs) {
+        (None, None) => true,
+        // What a convolution relies on are places in the two grids, not lengths.
+        (Some(ours), Some(theirs)) => !asks || !ours.iter().zip(theirs).any(differ),
+        _ => false,
+    };
+    if !is_same {
+        let text = |period: &Option<Vec<f64>>| match period {
+            Some(period) => format!("{period:?}"),
+            None => "nothing".to_owned(),
+        };
+        return Err(Error::InvalidDescription(format!(
+            "{what}: the positions of {:?} begin anew after {}, those of {:?} after {}",
+            projection.from,
+            text(&ours),
+            projection.to,
+            text(&theirs)
+        )));
+    }
+    Ok(())
+}
+
 /// A projection whose pattern or values depend on where its neurons are.
 pub(super) fn check_space(plan: &SpikingPlan, projection: &ProjectionPlan) -> Result<()> {
     let what = format!("{} -> {}", projection.from, projection.to);
@@ -139,27 +170,7 @@ pub(super) fn check_space(plan: &SpikingPlan, projection: &ProjectionPlan) -> Re
             "{what}: a value uses {axes} axes, and the positions have {dimensions}"
         )));
     }
-    let differ = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-9 * a.abs().max(b.abs());
-    let (ours, theirs) = (from.period(), to.period());
-    let is_same = match (&ours, &theirs) {
-        (None, None) => true,
-        // What a convolution relies on are places in the two grids, not lengths.
-        (Some(ours), Some(theirs)) => !asks || !ours.iter().zip(theirs).any(differ),
-        _ => false,
-    };
-    if !is_same {
-        let text = |period: &Option<Vec<f64>>| match period {
-            Some(period) => format!("{period:?}"),
-            None => "nothing".to_owned(),
-        };
-        return Err(Error::InvalidDescription(format!(
-            "{what}: the positions of {:?} begin anew after {}, those of {:?} after {}",
-            projection.from,
-            text(&ours),
-            projection.to,
-            text(&theirs)
-        )));
-    }
+    check_periods(&what, projection, (from, to), asks)?;
     if is_convolution {
         check_convolution(plan, projection)
             .map_err(|reason| Error::InvalidDescription(format!("{what}: {reason}")))?;

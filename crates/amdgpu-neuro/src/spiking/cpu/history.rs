@@ -1,4 +1,4 @@
-//! The spikes of the last steps, for deliveries at the time of arrival.
+//! Keeps the spikes of the last steps, for delivery at arrival.
 
 /// Spikes of groups and sources, in a ring of steps.
 #[derive(Debug, Default)]

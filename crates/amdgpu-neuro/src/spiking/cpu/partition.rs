@@ -1,4 +1,4 @@
-//! What one thread at a time steps: a range of the neurons of each group, and of each source.
+//! A partition: a range of the neurons of each group and source, stepped by one thread at a time.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ use super::super::parts::Parts;
 use super::super::projection::ProjectionKind;
 use super::super::storage::{Ring, SHORT_BLOCK};
 use super::super::values;
+use super::arrival::{ArrivalPlan, ArrivalTable, Segment};
 use super::history::History;
-use super::late::{LatePlan, LateTable, Segment};
 use super::set_dynamic;
 use crate::error::Result;
 
@@ -20,7 +20,7 @@ use crate::error::Result;
 const AHEAD_INDEX: usize = 8;
 const AHEAD_ROW: usize = 3;
 
-/// Spikes of one group or source in the steps of a turn.
+/// Spikes of one group or source in the steps of an interval.
 #[derive(Debug, Default)]
 pub(super) struct SpikeLists {
     indices: Vec<u32>,
@@ -44,24 +44,24 @@ impl SpikeLists {
     }
 }
 
-/// Neurons of a group that are updated together, behind the delivery of what arrives late at them.
+/// Neurons of a group that are updated together, after the delivery, at arrival, of the spikes that reach them.
 struct Piece {
     neurons: Range<usize>,
-    tables: Vec<LateTable>,
+    tables: Vec<ArrivalTable>,
 }
 
-/// What a turn of all partitions works on.
-pub(super) struct Turn<'a> {
+/// What an interval of all partitions works on.
+pub(super) struct Interval<'a> {
     pub parts: &'a Parts,
     pub step: u64,
     pub steps: u64,
     /// Steps from the first one on whose rows in the rings may hold something.
     pub ring_steps: u64,
-    /// The step whose late arrivals are in its rows already.
+    /// The step whose spikes, delivered at arrival, are in its rows already.
     pub settled: Option<u64>,
     pub history: &'a History,
     pub updates: &'a [Vec<(usize, Dynamic)>],
-    pub is_late: &'a [bool],
+    pub is_by_arrival: &'a [bool],
 }
 
 pub(super) struct Partition {
@@ -70,7 +70,7 @@ pub(super) struct Partition {
     pub updates: Vec<DirectKernel>,
     /// Of each group.
     pieces: Vec<Vec<Piece>>,
-    /// For each group and input a row that stands for that of a ring, where only late synapses and drives bring something: it stays in the
+    /// For each group and input a row that stands for that of a ring, where only synapses delivered at arrival and drives bring something: it stays in the
     /// cache, and is zero between two updates. Empty for other inputs.
     scratch: Vec<Vec<Vec<i32>>>,
     segments: Vec<Segment>,
@@ -87,13 +87,13 @@ impl Partition {
         }
     }
 
-    /// Makes the tables of late synapses, from weights and delays as they are now.
-    pub fn make_tables(&mut self, parts: &Parts, late: &LatePlan) -> Result<()> {
+    /// Makes the tables of synapses that are delivered at arrival, from weights and delays as they are now.
+    pub fn make_tables(&mut self, parts: &Parts, by_arrival: &ArrivalPlan) -> Result<()> {
         self.pieces.clear();
         self.scratch.clear();
         for (number, group) in parts.groups.iter().enumerate() {
             let neurons = self.neurons[number].clone();
-            let is_reached = late.reaches(number);
+            let is_reached = by_arrival.reaches(number);
             let count = if is_reached {
                 neurons.len().div_ceil(SHORT_BLOCK)
             } else {
@@ -104,14 +104,14 @@ impl Partition {
                 let range = super::part_of(neurons.len(), place, count);
                 let range = neurons.start + range.start..neurons.start + range.end;
                 pieces.push(Piece {
-                    tables: late.tables(parts, number, &range)?,
+                    tables: by_arrival.tables(parts, number, &range)?,
                     neurons: range,
                 });
             }
             let longest = pieces.iter().map(|piece| piece.neurons.len()).max();
             let mut scratch = Vec::with_capacity(group.inputs.len());
             for input in 0..group.inputs.len() {
-                let is_alone = is_reached && is_late_alone(parts, late, number, input);
+                let is_alone = is_reached && is_by_arrival_alone(parts, by_arrival, number, input);
                 let len = if is_alone { longest.unwrap_or(0) } else { 0 };
                 scratch.push(values::zeros(len, "what arrives in a step")?);
             }
@@ -121,10 +121,16 @@ impl Partition {
         Ok(())
     }
 
-    /// Adds the spikes of a turn to the rows of this partition's neurons.
-    pub fn deliver(&self, turn: &Turn<'_>, first_step: u64, steps: u64, lists: &[Vec<SpikeLists>]) {
-        let parts = turn.parts;
-        for (projection, is_late) in parts.projections.iter().zip(turn.is_late) {
+    /// Adds the spikes of an interval to the rows of this partition's neurons.
+    pub fn deliver(
+        &self,
+        interval: &Interval<'_>,
+        first_step: u64,
+        steps: u64,
+        lists: &[Vec<SpikeLists>],
+    ) {
+        let parts = interval.parts;
+        for (projection, is_by_arrival) in parts.projections.iter().zip(interval.is_by_arrival) {
             let ProjectionKind::Static { input, synapses } = &projection.kind else {
                 continue;
             };
@@ -132,7 +138,7 @@ impl Partition {
             let own = &self.neurons[target.group];
             let begin = own.start.max(target.first);
             let end = own.end.min(target.first + target.size);
-            if *is_late || begin >= end {
+            if *is_by_arrival || begin >= end {
                 continue;
             }
             let wanted = (begin - target.first) as u32..(end - target.first) as u32;
@@ -171,11 +177,11 @@ impl Partition {
     }
 
     /// Steps this partition's neurons and lists the spikes.
-    pub fn update(&mut self, turn: &Turn<'_>, lists: &mut [SpikeLists]) {
-        let parts = turn.parts;
+    pub fn update(&mut self, interval: &Interval<'_>, lists: &mut [SpikeLists]) {
+        let parts = interval.parts;
         lists.iter_mut().for_each(SpikeLists::clear);
         let group_count = parts.groups.len();
-        for step in turn.step..turn.step + turn.steps {
+        for step in interval.step..interval.step + interval.steps {
             for (number, source) in parts.sources.iter().enumerate() {
                 let list = &mut lists[group_count + number];
                 source.spikes_of(step, &self.neurons[group_count + number], &mut list.indices);
@@ -183,7 +189,7 @@ impl Partition {
             }
             for (number, list) in lists[..group_count].iter_mut().enumerate() {
                 for piece in 0..self.pieces[number].len() {
-                    self.update_piece(turn, step, number, piece, list);
+                    self.update_piece(interval, step, number, piece, list);
                 }
                 list.ends.push(list.indices.len());
             }
@@ -192,18 +198,18 @@ impl Partition {
 
     fn update_piece(
         &mut self,
-        turn: &Turn<'_>,
+        interval: &Interval<'_>,
         step: u64,
         number: usize,
         piece: usize,
         list: &mut SpikeLists,
     ) {
-        let group = &turn.parts.groups[number];
+        let group = &interval.parts.groups[number];
         let Piece { neurons, tables } = &self.pieces[number][piece];
         if neurons.is_empty() {
             return;
         }
-        let needs_ring = step < turn.step + turn.ring_steps;
+        let needs_ring = step < interval.step + interval.ring_steps;
         let scratch = &mut self.scratch[number];
         // The row of an input: its first element is neuron 0 of the group.
         let mut row_of = |input: usize| {
@@ -213,25 +219,25 @@ impl Partition {
             }
             scratch.as_mut_ptr().wrapping_sub(neurons.start)
         };
-        for drive in &turn.parts.poisson_drives {
+        for drive in &interval.parts.poisson_drives {
             if drive.target.group == number {
                 // SAFETY: the row has every neuron of the range, and this partition alone uses its own.
                 unsafe { drive.add(step, neurons, row_of(drive.input)) };
             }
         }
-        if turn.settled != Some(step) {
+        if interval.settled != Some(step) {
             for table in tables {
                 let row = row_of(table.input).wrapping_add(neurons.start);
                 // SAFETY: as above.
-                unsafe { table.deliver_step(turn.history, step, row, &mut self.segments) };
+                unsafe { table.deliver_step(interval.history, step, row, &mut self.segments) };
             }
         }
         let kernel = &mut self.updates[number];
-        let dynamic = &turn.updates[number];
+        let dynamic = &interval.updates[number];
         set_dynamic(
             kernel,
             dynamic,
-            &turn.parts.groups,
+            &interval.parts.groups,
             step,
             None,
             &mut |_, input| row_of(input) as u64,
@@ -244,7 +250,7 @@ impl Partition {
         unsafe { list_fired(group.fired.host_ptr(), neurons, &mut list.indices) };
     }
 
-    /// Adds what arrives late in a step to its rows in the rings.
+    /// Adds what arrives in a step by delivery at arrival to its rows in the rings.
     pub fn settle(&mut self, parts: &Parts, history: &History, step: u64) {
         let Self {
             pieces, segments, ..
@@ -261,7 +267,7 @@ impl Partition {
         }
     }
 
-    /// Adds everything that is under way to late synapses, and arrives at `step` or later, to the rings; not what was settled.
+    /// Adds everything that is under way to synapses that are delivered at arrival, and arrives at `step` or later, to the rings; not what was settled.
     pub fn flush(&mut self, parts: &Parts, history: &History, step: u64, settled: Option<u64>) {
         let Self {
             pieces, segments, ..
@@ -295,13 +301,18 @@ fn ring_row(input: &Input, step: u64) -> *mut i32 {
     input.ring.host_ptr().wrapping_add(input.row(step))
 }
 
-/// Whether nothing but late synapses and drives brings anything to an input.
-fn is_late_alone(parts: &Parts, late: &LatePlan, group: usize, input: usize) -> bool {
-    let mut projections = parts.projections.iter().zip(&late.is_late);
-    projections.all(|(projection, is_late)| {
+/// Whether nothing but synapses delivered at arrival and drives brings anything to an input.
+fn is_by_arrival_alone(
+    parts: &Parts,
+    by_arrival: &ArrivalPlan,
+    group: usize,
+    input: usize,
+) -> bool {
+    let mut projections = parts.projections.iter().zip(&by_arrival.is_by_arrival);
+    projections.all(|(projection, is_by_arrival)| {
         projection.target.group != group
             || match &projection.kind {
-                ProjectionKind::Static { input: own, .. } => *own != input || *is_late,
+                ProjectionKind::Static { input: own, .. } => *own != input || *is_by_arrival,
                 ProjectionKind::Stateful(_) => false,
             }
     })

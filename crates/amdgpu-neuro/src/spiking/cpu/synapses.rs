@@ -1,7 +1,7 @@
 //! Kernels of synapses with state on the CPU: rows and columns of spiking neurons are split into parts, one for each partition.
 //!
 //! A row is split by target: its targets are then those of one partition, whose sums no other thread touches at the same time. Sums are
-//! atomic all the same, so any split gives the same bits; but words that two cores add to in turn cost several times as much. A column,
+//! atomic all the same, so any split gives the same bits; but words that two cores add to alternately cost several times as much. A column,
 //! whose synapses are anywhere in memory, is split into parts of equal length.
 
 use std::mem;
@@ -252,7 +252,7 @@ fn put_arguments(
     set_dynamic(kernel, dynamic, groups, step, reward, &mut row_of);
 }
 
-/// The spikes of a range of a group or source in the first step of a turn, counted inside the range.
+/// The spikes of a range of a group or source in the first step of an interval, counted inside the range.
 pub(super) fn collect(
     lists: &[Vec<SpikeLists>],
     origin: usize,

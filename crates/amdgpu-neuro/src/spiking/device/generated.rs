@@ -1,4 +1,4 @@
-//! Generated kernels as they are launched in a step: with arguments of their own for one network, through a table for several.
+//! Launches generated kernels: with their own arguments for one network, through a table of arguments for a batch.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use amdgpu_aura::{Argument, Context, GraphRecorder, Lane, LaunchShape, Toolchain
 use amdgpu_hal::Stream;
 use amdgpu_memory::Allocator;
 
-use super::super::kernel_text::{RingParameter, with_table};
-use super::super::kernels::{BoundKernel, Dynamic, compile, step_word, text_of};
+use super::super::kernel_signature::{RingParameter, with_table};
+use super::super::kernels::{BoundKernel, Dynamic, compile, step_word};
 use super::super::memory::DeviceArray;
 use super::super::parts::Parts;
 use super::own::{Fields, Prepared, integer, launch};
@@ -129,7 +129,7 @@ impl Tabled {
                 Dynamic::NextRow { .. } => Some((*index, 1)),
                 Dynamic::Step | Dynamic::Reward => None,
             })
-            .map(|(index, late)| RingParameter { index, late })
+            .map(|(index, rows_ahead)| RingParameter { index, rows_ahead })
             .collect();
         let tails = bound.iter().zip(members).map(|(bound, parts)| {
             let mut tail = Fields::default();
@@ -145,7 +145,7 @@ impl Tabled {
             tail
         });
         let tails: Vec<Fields> = tails.collect();
-        let text = with_table(&text_of(maker.plan, kernel, true)?, &kernel.name, &rings)?;
+        let text = with_table(&maker.plan.spiking, kernel, &rings)?;
         let compiled = compile(
             &text,
             &kernel.name,

@@ -36,7 +36,7 @@ __device__ inline unsigned int random_word(unsigned long long seed, unsigned int
 }
 
 // Kernels learn the step from `clock`, so that launches of every step are the same: entry 0 is the step until its spikes are listed, entry 1
-// the step of the spikes listed last, entry 2 the first step of the turn. The list of a step has its number in one of two counters, by turns,
+// the step of the spikes listed last, entry 2 the first step of the interval. The list of a step has its number in one of two counters, by intervals,
 // so that one is cleared while nobody reads it.
 
 // A source that spikes at random: `chances` has one entry for all, or one each.
@@ -92,7 +92,7 @@ struct Drive {
     const unsigned int* table;
     unsigned long long seed;
     unsigned int object, entries, size, first, slots, stride;
-    int quanta;
+    int units;
     unsigned int unused;
 };
 
@@ -110,7 +110,7 @@ extern "C" __global__ void agpu_poisson_drives(const Drive* drives, const unsign
         else high = middle;
     }
     // Several drives may act on one neuron.
-    if (low) atomicAdd(&drive.ring[(step % drive.slots) * drive.stride + drive.first + i], (int)low * drive.quanta);
+    if (low) atomicAdd(&drive.ring[(step % drive.slots) * drive.stride + drive.first + i], (int)low * drive.units);
 }
 
 // Neurons of a group or source.
@@ -124,7 +124,7 @@ struct Origin {
     unsigned int size, unused;
 };
 
-// The spikes of a step as a list for deliveries, and behind one another in the log of the turn. `cleared` are counters of later kernels.
+// The spikes of a step as a list for deliveries, and behind one another in the log of the interval. `cleared` are counters of later kernels.
 extern "C" __global__ void agpu_list_spikes(const Origin* origins, unsigned long long* clock, unsigned int* const* cleared, unsigned int cleared_count)
 {
     Origin origin = origins[blockIdx.y];
@@ -161,7 +161,7 @@ struct Delivery {
     // Plain rows: their first synapses. Gap-coded ones: their first bytes.
     const unsigned long long* row_starts;
     const unsigned int* columns;
-    const unsigned char* gaps;
+    const unsigned char* skip;
     const unsigned int* marks;
     const unsigned int* thresholds;
     const int* weights;
@@ -175,9 +175,9 @@ struct Delivery {
     unsigned int unused;
 };
 
-__device__ inline int* arrival_row(const Delivery& one, unsigned long long step, unsigned int late)
+__device__ inline int* arrival_row(const Delivery& one, unsigned long long step, unsigned int delay_steps)
 {
-    unsigned int slot = (unsigned int)((step + 1 + late) % one.slots);
+    unsigned int slot = (unsigned int)((step + 1 + delay_steps) % one.slots);
     return one.ring + (unsigned long long)slot * one.stride + one.target_first;
 }
 
@@ -222,7 +222,7 @@ extern "C" __global__ void agpu_deliver_gaps(const Delivery* deliveries, unsigne
             unsigned int target = marks[(part - begin) / MARK_BYTES];
             unsigned long long stop = part + MARK_BYTES < end ? part + MARK_BYTES : end;
             for (unsigned long long place = part; place < stop; ++place) {
-                unsigned int gap = one.gaps[place];
+                unsigned int gap = one.skip[place];
                 target += gap;
                 if (gap != 255) atomicAdd(&row[target], one.weight);
             }
@@ -231,7 +231,7 @@ extern "C" __global__ void agpu_deliver_gaps(const Delivery* deliveries, unsigne
     if (ticks) tick(clock);
 }
 
-// Where the search for a distance begins: about 32 less the binary logarithm, as crates/amdgpu-neuro/src/spiking/gaps.rs.
+// Where the search for a distance begins: about 32 less the binary logarithm, as crates/amdgpu-neuro/src/spiking/skip.rs.
 __device__ inline float octaves_below(unsigned int word)
 {
     unsigned int bits = __float_as_uint((float)(word | 1u));
@@ -286,7 +286,7 @@ extern "C" __global__ void agpu_deliver_drawn(const Delivery* deliveries, unsign
     if (ticks) tick(clock);
 }
 
-// Spikes of one end of a projection with state, as late as its delay: `line` keeps the flags of `slots` steps.
+// Spikes of one end of a projection with state, after its delay: `line` keeps the flags of `slots` steps.
 struct End {
     const unsigned char* fired;
     unsigned char* line;

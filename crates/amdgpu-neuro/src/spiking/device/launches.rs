@@ -84,19 +84,7 @@ pub(super) fn launches_before(
                 }
             }
         }
-        for drive in &parts.poisson_drives {
-            let input = &parts.groups[drive.target.group].inputs[drive.input];
-            let table = DeviceArray::from_slice(allocator, drive.table())?;
-            let fields = drives.row(drive.target.size);
-            fields.wide(input.ring.address(0)).wide(table.address(0));
-            fields.wide(drive.seed()).number(drive.object().number());
-            fields.number(drive.table().len() as u32);
-            fields.number(drive.target.size as u32);
-            fields.number(drive.target.first as u32);
-            fields.number(input.slots).number(input.stride as u32);
-            fields.signed(drive.quanta).number(0);
-            kept.words.push(table);
-        }
+        add_drives(parts, allocator, &mut drives, kept)?;
     }
     let listed_grid = [listed.rows, 1];
     let mut launches = Vec::new();
@@ -112,6 +100,29 @@ pub(super) fn launches_before(
         }
     }
     Ok(launches)
+}
+
+/// A row for each Poisson drive of a member.
+fn add_drives(
+    parts: &Parts,
+    allocator: &Allocator,
+    drives: &mut Table,
+    kept: &mut Kept,
+) -> Result<()> {
+    for drive in &parts.poisson_drives {
+        let input = &parts.groups[drive.target.group].inputs[drive.input];
+        let table = DeviceArray::from_slice(allocator, drive.table())?;
+        let fields = drives.row(drive.target.size);
+        fields.wide(input.ring.address(0)).wide(table.address(0));
+        fields.wide(drive.seed()).number(drive.object().number());
+        fields.number(drive.table().len() as u32);
+        fields.number(drive.target.size as u32);
+        fields.number(drive.target.first as u32);
+        fields.number(input.slots).number(input.stride as u32);
+        fields.signed(drive.units).number(0);
+        kept.words.push(table);
+    }
+    Ok(())
 }
 
 /// Rows of a table, each with work-items of its own.

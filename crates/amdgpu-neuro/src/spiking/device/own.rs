@@ -1,4 +1,5 @@
-//! The engine's own kernels: compiled once, launched with arguments that never change, because they learn the step from the device's memory.
+//! The engine's own kernels. They are compiled once and launched with arguments that never change, because they read the step from the
+//! device's memory.
 
 use std::sync::Arc;
 

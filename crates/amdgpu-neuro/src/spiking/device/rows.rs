@@ -4,7 +4,7 @@
 use amdgpu_memory::Allocator;
 
 use super::super::connectivity::Connector;
-use super::super::gaps::Gaps;
+use super::super::geometric_skip::GeometricSkip;
 use super::super::memory::DeviceArray;
 use super::super::parts::Parts;
 use super::super::projection::{Projection, ProjectionKind};
@@ -30,9 +30,9 @@ enum Stored {
         delays: Option<DeviceArray<u32>>,
     },
     /// `marks`: the target before each part of [`MARK_BYTES`].
-    Gaps {
+    GeometricSkip {
         starts: DeviceArray<u64>,
-        gaps: DeviceArray<u8>,
+        skip: DeviceArray<u8>,
         marks: DeviceArray<u32>,
     },
     Drawn {
@@ -74,10 +74,10 @@ impl Stored {
                     delays,
                 })
             }
-            Targets::Gaps { bytes_at, gaps, .. } => Ok(Self::Gaps {
+            Targets::GeometricSkip { bytes_at, skip, .. } => Ok(Self::GeometricSkip {
                 starts: DeviceArray::from_slice(allocator, bytes_at)?,
-                gaps: DeviceArray::from_slice(allocator, gaps)?,
-                marks: DeviceArray::from_slice(allocator, &marks_of(bytes_at, gaps))?,
+                skip: DeviceArray::from_slice(allocator, skip)?,
+                marks: DeviceArray::from_slice(allocator, &marks_of(bytes_at, skip))?,
             }),
             Targets::Procedural(connector) => Self::drawn(allocator, connector),
             _ => Err(Error::InvalidArgument(
@@ -89,7 +89,7 @@ impl Stored {
     fn drawn(allocator: &Allocator, connector: &Connector) -> Result<Self> {
         let (
             PatternPlan::Probability { probability },
-            Some(Gaps::Table {
+            Some(GeometricSkip::Table {
                 thresholds,
                 per_octave,
             }),
@@ -113,7 +113,7 @@ impl Stored {
     const fn kernel(&self) -> usize {
         match self {
             Self::Plain { .. } => 0,
-            Self::Gaps { .. } => 1,
+            Self::GeometricSkip { .. } => 1,
             Self::Drawn { .. } => 2,
         }
     }
@@ -125,7 +125,7 @@ pub(super) fn kernel_names(parts: &Parts) -> Vec<&'static str> {
     for projection in &parts.projections {
         if let ProjectionKind::Static { synapses, .. } = &projection.kind {
             match synapses.targets {
-                Targets::Gaps { .. } => is_used[1] = true,
+                Targets::GeometricSkip { .. } => is_used[1] = true,
                 Targets::Procedural(_) => is_used[2] = true,
                 _ => is_used[0] = true,
             }
@@ -142,13 +142,13 @@ pub(super) fn kernel_names(parts: &Parts) -> Vec<&'static str> {
 }
 
 /// The target before each part of a row. The marks of row r begin at its first byte's number by [`MARK_BYTES`], plus r.
-fn marks_of(bytes_at: &[u64], gaps: &[u8]) -> Vec<u32> {
+fn marks_of(bytes_at: &[u64], skip: &[u8]) -> Vec<u32> {
     let rows = bytes_at.len() - 1;
-    let mut marks = vec![0; gaps.len() / MARK_BYTES + rows + 1];
+    let mut marks = vec![0; skip.len() / MARK_BYTES + rows + 1];
     for row in 0..rows {
         let first = bytes_at[row] as usize;
         let mut target = 0_u32;
-        let parts = gaps[first..bytes_at[row + 1] as usize].chunks(MARK_BYTES);
+        let parts = skip[first..bytes_at[row + 1] as usize].chunks(MARK_BYTES);
         for (number, part) in parts.enumerate() {
             marks[first / MARK_BYTES + row + number] = target;
             target += part.iter().map(|gap| u32::from(*gap)).sum::<u32>();
@@ -235,20 +235,10 @@ impl Deliveries {
     }
 }
 
-/// The structure `Delivery` of the kernels.
-fn describe(
-    fields: &mut Fields,
-    list: [u64; 2],
-    parts: &Parts,
-    projection: &Projection,
-    input: usize,
-    synapses: &Synapses,
-    stored: &Stored,
-) {
-    let input = &parts.groups[projection.target.group].inputs[input];
+/// Addresses of starts, columns, distances, marks, thresholds, weights and delays; 0 for what a storage does not have.
+fn addresses_of(stored: &Stored) -> [u64; 7] {
     let optional = |array: Option<u64>| array.unwrap_or(0);
-    // Starts, columns, gaps, marks, thresholds, weights, delays.
-    let addresses = match stored {
+    match stored {
         Stored::Plain {
             starts,
             columns,
@@ -263,21 +253,35 @@ fn describe(
             optional(weights.as_ref().map(|all| all.address(0))),
             optional(delays.as_ref().map(|all| all.address(0))),
         ],
-        Stored::Gaps {
+        Stored::GeometricSkip {
             starts,
-            gaps,
+            skip,
             marks,
         } => [
             starts.address(0),
             0,
-            gaps.address(0),
+            skip.address(0),
             marks.address(0),
             0,
             0,
             0,
         ],
         Stored::Drawn { thresholds, .. } => [0, 0, 0, 0, thresholds.address(0), 0, 0],
-    };
+    }
+}
+
+/// The structure `Delivery` of the kernels.
+fn describe(
+    fields: &mut Fields,
+    list: [u64; 2],
+    parts: &Parts,
+    projection: &Projection,
+    input: usize,
+    synapses: &Synapses,
+    stored: &Stored,
+) {
+    let input = &parts.groups[projection.target.group].inputs[input];
+    let addresses = addresses_of(stored);
     let (threshold_count, piece, object, seed, skips_self, per_octave) = match stored {
         Stored::Drawn {
             thresholds,
@@ -334,19 +338,19 @@ mod tests {
     fn marks_hold_the_target_before_each_part_and_rows_do_not_share_them() {
         let lengths = [0_usize, 1, 127, 128, 129, 1000, 0, 3];
         let mut bytes_at = vec![0_u64];
-        let mut gaps = Vec::new();
+        let mut skip = Vec::new();
         for (row, length) in lengths.iter().enumerate() {
-            gaps.extend((0..*length).map(|place| ((place * 7 + row) % 256) as u8));
-            bytes_at.push(gaps.len() as u64);
+            skip.extend((0..*length).map(|place| ((place * 7 + row) % 256) as u8));
+            bytes_at.push(skip.len() as u64);
         }
-        let marks = marks_of(&bytes_at, &gaps);
+        let marks = marks_of(&bytes_at, &skip);
         let mut used = std::collections::HashSet::new();
         for (row, length) in lengths.iter().enumerate() {
             let first = bytes_at[row] as usize;
             for part in 0..length.div_ceil(MARK_BYTES) {
                 let place = first / MARK_BYTES + row + part;
                 assert!(used.insert(place), "row {row}, part {part}");
-                let before = &gaps[first..first + part * MARK_BYTES];
+                let before = &skip[first..first + part * MARK_BYTES];
                 let target: u32 = before.iter().map(|gap| u32::from(*gap)).sum();
                 assert_eq!(marks[place], target);
             }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::Ends;
-use crate::plan::listed::Listed;
+use crate::plan::inline_or_file::InlineOrFile;
 use crate::plan::positions::{MAX_DIMENSIONS, PositionsPlan, places};
 use crate::plan::spiking::ConvolutionPlan;
 
@@ -145,7 +145,7 @@ impl Convolution {
             }
             axes.push(own);
         }
-        let Listed::Values(kernel) = kernel else {
+        let InlineOrFile::Inline(kernel) = kernel else {
             return Err("the kernel was not read".to_owned());
         };
         if kernel.len() != shape.iter().product::<usize>() {
@@ -248,7 +248,7 @@ mod tests {
         let entries = shape.iter().product();
         let kernel = (0..entries).map(|entry| (entry % 3) as f64).collect();
         let plan = ConvolutionPlan {
-            kernel: Listed::new(kernel),
+            kernel: InlineOrFile::new(kernel),
             shape: shape.to_vec(),
             stride: vec![stride; sources.len()],
             padding: padding.map(|padding| vec![padding; sources.len()]),

@@ -254,7 +254,7 @@ impl Neighbours {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::listed::Listed;
+    use crate::plan::inline_or_file::InlineOrFile;
     use crate::plan::positions::PositionsPlan;
 
     fn points(dimensions: usize, count: usize, period: Option<f64>) -> PositionsPlan {
@@ -262,7 +262,7 @@ mod tests {
         Stream::new(5, 0, 0).fill_uniform(0, -3.0, 7.0, &mut values);
         PositionsPlan::Points {
             dimensions: Some(dimensions),
-            coordinates: Listed::new(values.into_iter().map(f64::from).collect()),
+            coordinates: InlineOrFile::new(values.into_iter().map(f64::from).collect()),
             scale: 1.0,
             period: period.map(|period| vec![period; dimensions]),
         }
@@ -273,7 +273,7 @@ mod tests {
         for period in [None, Some(4.0), Some(1e-300)] {
             let far = PositionsPlan::Points {
                 dimensions: Some(1),
-                coordinates: Listed::new(vec![1e300, -1e300, 0.0, 3.9, 1e-300, 2e17]),
+                coordinates: InlineOrFile::new(vec![1e300, -1e300, 0.0, 3.9, 1e-300, 2e17]),
                 scale: 1e10,
                 period: period.map(|period| vec![period]),
             };

@@ -1,0 +1,334 @@
+//! `_native.LayeredNetwork`: a layered network with its weights and biases.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use amdgpu_abi::{ErrorCode, Language, MetricId};
+use amdgpu_neuro as neuro;
+use amdgpu_neuro::config::Built;
+use amdgpu_neuro::{BuildOptions, DenseBackendKind};
+use amdgpu_telemetry::{Boundary, Core};
+use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::errors::{IntoPyResult, raise};
+use crate::floats::{to_f32, values};
+use crate::network_plan::NetworkPlan;
+
+static FORWARD: Boundary =
+    Boundary::new(Language::Python, Language::Rust, "LayeredNetwork.forward");
+
+#[pyclass(frozen, module = "amdgpu._native", weakref)]
+pub struct LayeredNetwork {
+    pub(crate) network: neuro::LayeredNetwork,
+    plan: neuro::NetworkPlan,
+}
+
+#[pymethods]
+impl LayeredNetwork {
+    #[new]
+    #[pyo3(signature = (plan, *, base_directory=None, arrays=None))]
+    fn new(
+        py: Python<'_>,
+        plan: &NetworkPlan,
+        base_directory: Option<PathBuf>,
+        arrays: Option<HashMap<String, PyReadonlyArrayDyn<'_, f64>>>,
+    ) -> PyResult<Self> {
+        let options = BuildOptions {
+            base_directory: base_directory.unwrap_or_default(),
+            arrays: crate::spiking_network::arrays_of(arrays),
+        };
+        let network = py.detach(|| neuro::LayeredNetwork::build(&plan.plan, &options));
+        Ok(Self {
+            network: network.into_py_result(py)?,
+            plan: plan.plan.clone(),
+        })
+    }
+
+    /// The network of a configuration, its plan, and the network text that the configuration stands for.
+    #[staticmethod]
+    fn from_config(py: Python<'_>, config_json: &str) -> PyResult<(Self, NetworkPlan, String)> {
+        let built = py.detach(|| neuro::config::build(config_json, &BuildOptions::default()));
+        let Built {
+            network,
+            plan,
+            text,
+        } = built.into_py_result(py)?;
+        let own = plan.clone();
+        Ok((Self { network, plan: own }, NetworkPlan { plan }, text))
+    }
+
+    #[getter]
+    fn plan(&self) -> NetworkPlan {
+        NetworkPlan {
+            plan: self.plan.clone(),
+        }
+    }
+
+    #[getter]
+    fn input_size(&self) -> usize {
+        self.network.input_size()
+    }
+
+    #[getter]
+    fn output_size(&self) -> usize {
+        self.network.output_size()
+    }
+
+    /// Whether a layer has a state, so that samples have steps.
+    #[getter]
+    fn is_temporal(&self) -> bool {
+        self.network.is_temporal()
+    }
+
+    fn connection_names(&self) -> Vec<String> {
+        self.network.connection_names().collect()
+    }
+
+    fn weights<'py>(
+        &self,
+        py: Python<'py>,
+        connection: &str,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let (values, shape) = self.network.weights(connection).into_py_result(py)?;
+        to_array(py, values, &shape)
+    }
+
+    fn set_weights(&self, connection: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = values.py();
+        let wanted = self.network.weight_shape(connection).into_py_result(py)?;
+        let given = to_f32("weights", values)?;
+        if given.shape() != wanted {
+            let message = format!(
+                "the weights of {connection} have shape {wanted:?}, {:?} was given",
+                given.shape()
+            );
+            return Err(raise(
+                py,
+                ErrorCode::ShapeMismatch,
+                Language::Rust,
+                &message,
+            ));
+        }
+        // SAFETY: the array is only read, while the interpreter is held.
+        let slice = unsafe { crate::floats::values(&given) };
+        self.network
+            .set_weights(connection, slice)
+            .into_py_result(py)
+    }
+
+    fn layer_names(&self) -> Vec<String> {
+        let layers = &self.network.plan().layers;
+        layers.iter().map(|layer| layer.name.clone()).collect()
+    }
+
+    /// The biases of a layer; None for a layer without.
+    fn biases<'py>(
+        &self,
+        py: Python<'py>,
+        layer: &str,
+    ) -> PyResult<Option<Bound<'py, PyArrayDyn<f32>>>> {
+        let values = self.network.biases(layer).into_py_result(py)?;
+        values
+            .map(|values| {
+                let len = values.len();
+                to_array(py, values, &[len])
+            })
+            .transpose()
+    }
+
+    fn set_biases(&self, layer: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = values.py();
+        let given = to_f32("biases", values)?;
+        // SAFETY: the array is only read, while the interpreter is held.
+        let slice = unsafe { crate::floats::values(&given) };
+        self.network.set_biases(layer, slice).into_py_result(py)
+    }
+
+    /// What the rule bcm of a connection compares with; None before its first step.
+    fn thresholds<'py>(
+        &self,
+        py: Python<'py>,
+        connection: &str,
+    ) -> PyResult<Option<Bound<'py, PyArrayDyn<f32>>>> {
+        let values = self.network.thresholds(connection).into_py_result(py)?;
+        values
+            .map(|values| {
+                let len = values.len();
+                to_array(py, values, &[len])
+            })
+            .transpose()
+    }
+
+    fn set_thresholds(
+        &self,
+        py: Python<'_>,
+        connection: &str,
+        values: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let given = values
+            .map(|values| to_f32("thresholds", values))
+            .transpose()?;
+        let slice = given
+            .as_ref()
+            // SAFETY: the array is only read, while the interpreter is held.
+            .map(|given| unsafe { crate::floats::values(given) });
+        self.network
+            .set_thresholds(connection, slice)
+            .into_py_result(py)
+    }
+
+    /// Another number whenever weights or biases may have changed since.
+    #[getter]
+    fn version(&self) -> u64 {
+        self.network.version()
+    }
+
+    /// The version, and for each layer its weights `(width, size)` and its bias; None for what it does not have.
+    fn layer_numbers<'py>(&self, py: Python<'py>) -> PyResult<(u64, Vec<LayerArrays<'py>>)> {
+        let (version, layers) = py.detach(|| self.network.layer_numbers());
+        let arrays = layers.into_iter().map(|layer| {
+            let shape = [layer.width, layer.weights.len() / layer.width.max(1)];
+            let weights = (layer.width > 0)
+                .then(|| to_array(py, layer.weights, &shape))
+                .transpose()?;
+            let bias = layer.bias.map(|bias| {
+                let shape = [bias.len()];
+                to_array(py, bias, &shape)
+            });
+            Ok((weights, bias.transpose()?))
+        });
+        let arrays = arrays.collect::<PyResult<_>>()?;
+        Ok((version, arrays))
+    }
+
+    /// What an input of a shape means: samples, steps of each, and the axes of the result before its outputs.
+    fn input_samples(
+        &self,
+        py: Python<'_>,
+        shape: Vec<usize>,
+    ) -> PyResult<(usize, usize, Vec<usize>)> {
+        let found = self.samples_of(py, &shape)?;
+        self.network.check_steps(found.1).into_py_result(py)?;
+        Ok(found)
+    }
+
+    /// An input as float32, of which no value is NaN or infinite.
+    fn checked_input<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let py = x.py();
+        let input = to_f32("x", x)?;
+        self.input_samples(py, input.shape().to_vec())?;
+        // SAFETY: the array is only read; it is kept alive by `input`.
+        let slice = unsafe { values(&input) };
+        py.detach(|| self.network.check_input(slice))
+            .into_py_result(py)?;
+        Ok(input)
+    }
+
+    /// Counts a forward pass that was computed on a device and ended now.
+    fn count_step(&self, device: &str, samples: usize, duration_ns: u64) {
+        let labels = [device, Core::Neuromorphic.name(), Language::Python.name()];
+        amdgpu_telemetry::counter(MetricId::OperationsTotal, &labels).increment();
+        self.network
+            .count_step(Language::Python, samples, duration_ns);
+    }
+
+    #[getter]
+    fn parameter_count(&self) -> usize {
+        self.network.parameter_count()
+    }
+
+    fn forward<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        backend: &str,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        self.run(x, backend, |input, batch, steps, backend| {
+            self.network.forward_steps(input, batch, steps, backend)
+        })
+    }
+
+    fn hebbian_step<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        backend: &str,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        self.run(x, backend, |input, batch, steps, backend| {
+            self.network.hebbian_step(input, batch * steps, backend)
+        })
+    }
+}
+
+type LayerArrays<'py> = (
+    Option<Bound<'py, PyArrayDyn<f32>>>,
+    Option<Bound<'py, PyArrayDyn<f32>>>,
+);
+
+impl LayeredNetwork {
+    fn run<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        backend: &str,
+        step: impl FnOnce(&[f32], usize, usize, &dyn neuro::DenseBackend) -> neuro::Result<Vec<f32>>
+        + Send,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        let py = x.py();
+        let _crossing = FORWARD.enter();
+        let kind = DenseBackendKind::from_name(backend).ok_or_else(|| {
+            let known = DenseBackendKind::ALL.map(DenseBackendKind::name).join(", ");
+            raise(
+                py,
+                ErrorCode::InvalidArgument,
+                Language::Rust,
+                &format!("backend is {backend:?}; known are {known}"),
+            )
+        })?;
+        let input = to_f32("x", x)?;
+        let (batch, steps, mut shape) = self.samples_of(py, input.shape())?;
+        shape.push(self.output_size());
+        // SAFETY: the array is only read; it is kept alive by `input`.
+        let slice = unsafe { values(&input) };
+        let output = py
+            .detach(|| step(slice, batch, steps, kind.open()?.as_ref()))
+            .into_py_result(py)?;
+        to_array(py, output, &shape)
+    }
+
+    /// Samples, steps of each, and the axes of the result before its outputs.
+    fn samples_of(&self, py: Python<'_>, shape: &[usize]) -> PyResult<(usize, usize, Vec<usize>)> {
+        let inputs = self.input_size();
+        let is_temporal = self.network.is_temporal();
+        Ok(match *shape {
+            [columns] if !is_temporal && columns == inputs => (1, 1, vec![]),
+            [rows, columns] if !is_temporal && columns == inputs => (rows, 1, vec![rows]),
+            [steps, columns] if is_temporal && columns == inputs => (1, steps, vec![]),
+            [rows, steps, columns] if is_temporal && columns == inputs => (rows, steps, vec![rows]),
+            _ => {
+                let steps = if is_temporal { "steps, " } else { "" };
+                let one = if is_temporal {
+                    format!("(steps, {inputs})")
+                } else {
+                    format!("({inputs},)")
+                };
+                let message = format!(
+                    "the network takes {one} or (batch, {steps}{inputs}); x has shape {shape:?}"
+                );
+                return Err(raise(
+                    py,
+                    ErrorCode::ShapeMismatch,
+                    Language::Rust,
+                    &message,
+                ));
+            }
+        })
+    }
+}
+
+pub(crate) fn to_array<'py>(
+    py: Python<'py>,
+    values: Vec<f32>,
+    shape: &[usize],
+) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+    let flat = numpy::PyArray1::from_vec(py, values);
+    flat.reshape(shape)
+}
