@@ -71,7 +71,7 @@ def sample(device: AMDGPUDevice | int | str | None, core_type: str | None) -> di
     from amdgpu.device import default_device
 
     if core_type is not None and not (isinstance(core_type, str) and core_type in CORE_TYPES):
-        raise UnknownCoreTypeError(f"core_type is {core_type!r}; known are {', '.join(CORE_TYPES)}")
+        raise UnknownCoreTypeError(f"core_type must be one of {', '.join(CORE_TYPES)}, got {core_type!r}")
     native = default_device(device).native
     bus = snapshot()
 

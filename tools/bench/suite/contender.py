@@ -1,6 +1,7 @@
-"""A party of a benchmark: a worker process that measures itself, commanded by JSON lines.
+"""A contender of a benchmark: a worker process that measures itself, commanded by JSON lines.
 
-Each party has a process of its own, so that neither another party's threads nor pipes are in its figures; they take turns in every round.
+Each contender has a process of its own, so that neither another contender's threads nor pipes are in its figures.
+Contenders alternate in every round.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ SPINNING = {"KMP_BLOCKTIME": "20", "GOMP_SPINCOUNT": "100000"}
 
 
 @dataclass
-class Party:
+class Contender:
     """A worker process and the seconds per call that it has measured for the case at hand."""
 
     name: str
@@ -26,7 +27,7 @@ class Party:
     samples: list[float] = field(default_factory=list)
 
     @classmethod
-    def start(cls, name: str, title: str, command: list[str], threads: int) -> Party:
+    def start(cls, name: str, title: str, command: list[str], threads: int) -> Contender:
         """Starts the worker and waits until it is ready."""
         environment = {
             **os.environ,
@@ -40,9 +41,9 @@ class Party:
         process = subprocess.Popen(
             command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None
         )
-        party = cls(name, process, title)
-        party.about = party.answer()["about"]
-        return party
+        contender = cls(name, process, title)
+        contender.about = contender.answer()["about"]
+        return contender
 
     def answer(self) -> dict[str, Any]:
         """The next line of the worker."""

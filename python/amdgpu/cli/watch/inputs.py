@@ -39,7 +39,7 @@ def of_process(pid: int, seconds: float) -> Subject:
     from amdgpu.telemetry import attach
 
     if not (math.isfinite(seconds) and 0 < seconds <= 3600):
-        raise UsageError(f"--seconds is {seconds}; more than 0 and at most 3600 are possible")
+        raise UsageError(f"--seconds must be above 0 and at most 3600, got {seconds}")
     with attach.attach(pid) as process:
         before, details = process.totals(), process.kernels()
         after = _last_totals(process, time.monotonic() + seconds) or before

@@ -1,5 +1,5 @@
-/** Work that waits for its turn: at most so many at a time, in the order in which they came. */
-export class Turns {
+/** A semaphore: at most so many pieces of work at a time, the others wait in the order in which they came. */
+export class Permits {
   readonly #limit: number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
@@ -10,7 +10,7 @@ export class Turns {
 
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#limit) {
-      // Who ends hands the turn on, so that `#running` stays as it is.
+      // Whoever ends hands its permit on, so that `#running` stays as it is.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else {
       this.#running += 1;
