@@ -51,6 +51,7 @@ __all__ = [
     "device_name",
     "dtype_names",
     "elementwise",
+    "elementwise_on_device",
     "elementwise_way",
     "embedding",
     "end_cpu_work",
@@ -58,12 +59,9 @@ __all__ = [
     "flight_start",
     "flight_status",
     "flight_stop",
-    "forget_plans",
     "from_dlpack",
     "is_recording_graph",
     "julia_source_path",
-    "keep_plan",
-    "leave_plan",
     "libraries",
     "link_code_object",
     "list_devices",
@@ -72,6 +70,7 @@ __all__ = [
     "math_adopt_table",
     "math_availability",
     "math_is_started",
+    "math_matmul_address",
     "math_momentum_update",
     "math_softmax",
     "matmul",
@@ -85,7 +84,6 @@ __all__ = [
     "record_fallback",
     "reduce",
     "reduce_way",
-    "run_plan",
     "scan",
     "sensor_processes",
     "sensor_readings",
@@ -140,6 +138,9 @@ def stop_cpu_work(limit_seconds: float) -> bool: ...
 def end_cpu_work(grace_seconds: float, limit_seconds: float) -> bool: ...
 def elementwise(
     operation: str, inputs: tuple[Any, ...], out: Any | None = None, *, alpha: float = 0.0, threads: int | None = None
+) -> Any: ...
+def elementwise_on_device(
+    operation: str, inputs: tuple[Any, ...], out: Any | None = None, *, alpha: float = 0.0, device: Any
 ) -> Any: ...
 def transpose(
     x: Any, axes: Sequence[int] | None = None, out: Any | None = None, *, threads: int | None = None
@@ -224,7 +225,11 @@ def matmul(
     activation: str | None = None,
 ) -> npt.NDArray[Any]: ...
 def elementwise_way(
-    function: _Function, operation: str, alpha: float, table: _Table, native: _Function
+    function: _Function,
+    operation: str,
+    alpha: float,
+    host: tuple[_Table, _Function],
+    device: tuple[_Table, _Function],
 ) -> _Function: ...
 def reduce_way(function: _Function, operation: str, table: _Table, native: _Function) -> _Function: ...
 def normalize_way(
@@ -245,14 +250,11 @@ def telemetry_perfetto_trace_of(snapshot_json: str, readings_json: str) -> bytes
 def telemetry_set_enabled(enabled: bool) -> None: ...
 def telemetry_is_enabled() -> bool: ...
 def record_fallback(operation: str, reason: str) -> None: ...
-def run_plan(options: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any: ...
-def keep_plan(options: tuple[Any, ...], arrays: tuple[Any, ...], compute: Callable[[], Any]) -> Any: ...
-def forget_plans() -> None: ...
-def leave_plan() -> None: ...
 def sensor_readings() -> str: ...
 def sensor_processes() -> str: ...
 def math_availability() -> dict[str, Any]: ...
 def math_is_started() -> bool: ...
+def math_matmul_address() -> int: ...
 def math_adopt_table(pointer: int, version: str, source: str | os.PathLike[str]) -> None: ...
 def math_activation(x: Any, kind: str, alpha: float | None = None, beta: float | None = None) -> _Floats: ...
 def math_softmax(x: Any) -> npt.NDArray[np.float32]: ...
@@ -263,15 +265,11 @@ def math_momentum_update(
 
 @final
 class Decision:
-    """A choice of the dispatcher that is made again and again."""
-
     def __new__(cls, operation: str, core_type: str, device_kind: str, language: str) -> Decision: ...
     def record(self) -> None: ...
 
 @final
 class Subscription:
-    """A reader of telemetry records as they happen."""
-
     def __new__(cls, capacity: int = 4096) -> Subscription: ...
     def poll(self, timeout_seconds: float | None = None) -> str: ...
     @property
@@ -279,8 +277,6 @@ class Subscription:
 
 @final
 class SensorSampler:
-    """Keeps the sensors being read while it is open."""
-
     def __new__(cls) -> SensorSampler: ...
     @property
     def series_count(self) -> int: ...
@@ -295,8 +291,6 @@ class SensorSampler:
 
 @final
 class SensorFrame:
-    """Devices and metrics of a frame, looked up once."""
-
     def __new__(
         cls, devices: Sequence[str], metrics: Sequence[tuple[str, Sequence[tuple[str, str]]]]
     ) -> SensorFrame: ...
@@ -385,8 +379,6 @@ class Stream:
 
 @final
 class VendorSession:
-    """A GPU vendor's library on one device."""
-
     def __new__(cls, device: Device, library: str, folders: Sequence[str | os.PathLike[str]]) -> VendorSession: ...
     @property
     def library(self) -> str: ...

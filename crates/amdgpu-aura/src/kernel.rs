@@ -4,6 +4,8 @@ mod direct;
 mod launches;
 mod packed;
 mod queued;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;

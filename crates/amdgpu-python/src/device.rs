@@ -7,10 +7,8 @@ mod memory;
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_aura as aura;
-use amdgpu_aura::{
-    CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, OpenDevice, Toolchain,
-};
+use amdgpu_array as core;
+use amdgpu_aura::{CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, Toolchain};
 use amdgpu_compiler::{CompileOptions, OptimizationLevel};
 use amdgpu_hal::MemoryKind;
 use amdgpu_hal::registry::{self, DeviceSelector};
@@ -45,27 +43,6 @@ impl Device {
     pub fn context(&self) -> &Arc<Context> {
         &self.context
     }
-}
-
-/// The device as this process has it open, or opened now.
-pub fn open_device(selector: impl Into<DeviceSelector>) -> aura::Result<Arc<OpenDevice>> {
-    open_device_with(selector, AllocatorOptions::default())
-}
-
-fn open_device_with(
-    selector: impl Into<DeviceSelector>,
-    memory: AllocatorOptions,
-) -> aura::Result<Arc<OpenDevice>> {
-    let name = registry::resolve(selector)?;
-    let listed = registry::list_devices()?;
-    // Devices that are reached by name only are numbered behind the listed ones.
-    let index = listed.iter().position(|info| info.name == name);
-    let index = index.unwrap_or(listed.len()) as u16;
-    let memory = AllocatorOptions {
-        device_index: Some(index),
-        ..memory
-    };
-    OpenDevice::get(name, index, memory)
 }
 
 pub fn parse_level(py: Python<'_>, name: &str) -> PyResult<OptimizationLevel> {
@@ -116,7 +93,7 @@ impl Device {
         amdgpu_telemetry::attach::start();
         let memory = AllocatorOptions::parse(memory).into_py_result(py)?;
         let opened = py
-            .detach(|| open_device_with(selector, memory))
+            .detach(|| core::open_device_with(selector, memory))
             .into_py_result(py)?;
         let options = ContextOptions {
             cores,
@@ -238,7 +215,9 @@ impl Device {
                 raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
             })?;
         let device = self.context.open_device().into_py_result(py)?;
-        Array::allocate(py, device, shape, dtype, kind)
+        py.detach(|| core::Array::empty(device, shape, dtype, kind))
+            .map(Array::from)
+            .into_py_result(py)
     }
 
     #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=None, disabled_passes=None, checked=false, remote=None))]
@@ -454,13 +433,13 @@ pub fn list_devices(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 #[pyfunction]
 pub fn set_current_device(device: &Bound<'_, PyAny>) -> PyResult<()> {
     let selector = parse_selector(device)?;
-    aura::set_current_device(selector).into_py_result(device.py())
+    amdgpu_aura::set_current_device(selector).into_py_result(device.py())
 }
 
 /// The calling thread's current device: the full name of the one it chose, else 0, the first of the list.
 #[pyfunction]
 pub fn current_device(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    match aura::current_device() {
+    match amdgpu_aura::current_device() {
         DeviceSelector::Index(index) => index.into_bound_py_any(py),
         DeviceSelector::Name(name) => name.into_bound_py_any(py),
     }

@@ -1,6 +1,8 @@
-//! `amdgpu._native`: bindings only.
+//! `libamdgpu.so`: the core, its C interface (the crate amdgpu-capi) and `amdgpu._native`, which is here and is bindings only.
 //!
 //! Contract
+//! - One library for C and for Python, so that a process has one copy of the core's state: docs/adr/0010-one-library-for-c-and-python.md.
+//!   Programs without Python load it too: no code outside of the module's own functions touches Python.
 //! - Each function takes Python values, calls one core, and gives Python values back. Decisions live in the crates below or in the
 //!   Python modules above.
 //! - Work that can take long runs detached from the interpreter (the GIL is released).
@@ -15,6 +17,7 @@ mod arguments;
 mod array;
 mod codegen;
 mod compile;
+mod derivation;
 mod device;
 mod dlpack;
 mod errors;
@@ -24,7 +27,7 @@ mod given;
 mod graph;
 mod interrupt;
 mod kernel;
-mod lender;
+mod late_binding;
 mod libraries;
 mod math;
 mod network;
@@ -32,16 +35,16 @@ mod numbers;
 mod operand;
 mod ops;
 mod output;
-mod plan;
 mod prepared;
 mod short_way;
 mod spiking;
 mod stream;
 mod telemetry;
 mod training;
-mod transfer;
 mod vendor;
 
+// Its functions are exported by this library, though nothing here calls them.
+use amdgpu_capi as _;
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -50,6 +53,8 @@ mod _native {
     use super::array::Array;
     #[pymodule_export]
     use super::compile::{check_target, compile_job, compile_source, link_code_object};
+    #[pymodule_export]
+    use super::derivation::Derivation;
     #[pymodule_export]
     use super::device::{
         Device, current_device, device_name, dtype_names, list_devices, set_current_device,
@@ -67,14 +72,14 @@ mod _native {
     #[pymodule_export]
     use super::math::{
         math_activation, math_adaptive_learning_rate, math_adopt_table, math_availability,
-        math_is_started, math_momentum_update, math_softmax,
+        math_is_started, math_matmul_address, math_momentum_update, math_softmax,
     };
     #[pymodule_export]
     use super::network::Network;
     #[pymodule_export]
     use super::ops::convolve::convolve;
     #[pymodule_export]
-    use super::ops::elementwise::{elementwise, elementwise_way};
+    use super::ops::elementwise::{elementwise, elementwise_on_device, elementwise_way};
     #[pymodule_export]
     use super::ops::embedding::embedding;
     #[pymodule_export]
@@ -91,8 +96,6 @@ mod _native {
     use super::ops::top_k::top_k;
     #[pymodule_export]
     use super::ops::transpose::transpose;
-    #[pymodule_export]
-    use super::plan::{Derivation, forget_plans, keep_plan, leave_plan, run_plan};
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]
@@ -130,8 +133,9 @@ mod _native {
 
     #[pymodule_init]
     fn init() {
-        super::libraries::register_own_directory();
+        amdgpu_capi::register_own_directory();
         super::telemetry::warn_about_fallbacks();
+        super::codegen::register();
         super::output::connect();
         super::interrupt::connect();
     }

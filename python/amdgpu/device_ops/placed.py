@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
 from amdgpu.array import array
-from amdgpu.device_ops import elementwise as elements
 from amdgpu.device_ops import embedding as rows
 from amdgpu.device_ops import normalize as normalizations
 from amdgpu.device_ops import pool as pools
@@ -45,8 +44,6 @@ def _placed(operation: str, on_device: Callable[..., Any], on_host: Callable[...
             return tuple(array(one, device=device.name) for one in result)
         return array(result, device=device.name)
 
-    # What is read or copied meanwhile is seen where it happens, and leaves no plan.
-    compute.keeps_plans = True  # type: ignore[attr-defined]
     return compute
 
 
@@ -59,7 +56,6 @@ def _to_host(argument: Any) -> Any:
 
 
 convolve = _placed("convolve", images.convolve, convolve_on_host)
-elementwise = _placed("elementwise", elements.elementwise, _native.elementwise)
 embedding = _placed("embedding", rows.embedding, _native.embedding)
 normalize = _placed("normalize", normalizations.normalize, _native.normalize)
 normalize_gradient = _placed("normalize_gradient", normalizations.normalize_gradient, _native.normalize_gradient)

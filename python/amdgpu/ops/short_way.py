@@ -21,7 +21,9 @@ def elementwise(function: _Function) -> _Function:
     """For `function(*inputs, *, out=None)` and its like; further keywords have their defaults on the native way."""
     alpha = (getattr(function, "__kwdefaults__", None) or {}).get("alpha", 0.0)
     name = function.__name__
-    short = _native.elementwise_way(function, name, alpha, dispatch.matrix_functions(), _native.elementwise)
+    host = dispatch.matrix_functions(), _native.elementwise
+    device = dispatch.device_functions(), _native.elementwise_on_device
+    short = _native.elementwise_way(function, name, alpha, host, device)
     return cast(_Function, functools.update_wrapper(short, function))
 
 

@@ -170,7 +170,10 @@ impl Way for Short {
         {
             return Ok(None);
         }
-        let Some(_crossing) = self.choice.enter(intern!(py, "normalize"), &NORMALIZE) else {
+        let Some(_crossing) = self
+            .choice
+            .enter(intern!(py, "normalize").as_any(), &NORMALIZE)
+        else {
             return Ok(None);
         };
         let row = [plain.row];

@@ -140,7 +140,7 @@ impl Way for Short {
         let Some((x, axis, out, options)) = self.plain(py, arguments) else {
             return Ok(None);
         };
-        let Some(_crossing) = self.choice.enter(intern!(py, "reduce"), &REDUCE) else {
+        let Some(_crossing) = self.choice.enter(intern!(py, "reduce").as_any(), &REDUCE) else {
             return Ok(None);
         };
         let options = ReduceOptions {
