@@ -47,6 +47,7 @@ __all__ = [
     "compile_job",
     "compile_source",
     "convolve",
+    "convolve_on_device",
     "current_device",
     "device_name",
     "dtype_names",
@@ -54,6 +55,7 @@ __all__ = [
     "elementwise_on_device",
     "elementwise_way",
     "embedding",
+    "embedding_on_device",
     "end_cpu_work",
     "flight_save",
     "flight_start",
@@ -79,12 +81,17 @@ __all__ = [
     "network_plan",
     "normalize",
     "normalize_gradient",
+    "normalize_gradient_on_device",
+    "normalize_on_device",
     "normalize_way",
     "pool",
+    "pool_on_device",
     "record_fallback",
     "reduce",
+    "reduce_on_device",
     "reduce_way",
     "scan",
+    "scan_on_device",
     "sensor_processes",
     "sensor_readings",
     "set_current_device",
@@ -101,9 +108,11 @@ __all__ = [
     "telemetry_set_enabled",
     "telemetry_snapshot",
     "top_k",
+    "top_k_on_device",
     "training_order",
     "training_split",
     "transpose",
+    "transpose_on_device",
 ]
 
 _Function: TypeAlias = Callable[..., Any]
@@ -145,9 +154,13 @@ def elementwise_on_device(
 def transpose(
     x: Any, axes: Sequence[int] | None = None, out: Any | None = None, *, threads: int | None = None
 ) -> Any: ...
+def transpose_on_device(x: Any, axes: Sequence[int] | None = None, out: Any | None = None, *, device: Any) -> Any: ...
 def embedding(table: Any, indices: Any, out: Any | None = None, *, threads: int | None = None) -> Any: ...
+def embedding_on_device(table: Any, indices: Any, out: Any | None = None, *, device: Any) -> Any: ...
 def scan(operation: str, x: Any, axis: int, out: Any | None = None, *, threads: int | None = None) -> Any: ...
+def scan_on_device(operation: str, x: Any, axis: int, out: Any | None = None, *, device: Any) -> Any: ...
 def top_k(x: Any, k: int, axis: int, *, largest: bool = True, threads: int | None = None) -> tuple[Any, Any]: ...
+def top_k_on_device(x: Any, k: int, axis: int, *, largest: bool = True, device: Any) -> tuple[Array, Array]: ...
 def convolve(
     direction: str,
     inputs: tuple[Any, ...],
@@ -160,6 +173,20 @@ def convolve(
     layout: str,
     shape: Sequence[int] | None = None,
     threads: int | None = None,
+) -> Any: ...
+def convolve_on_device(
+    direction: str,
+    inputs: tuple[Any, ...],
+    out: Any | None = None,
+    *,
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    layout: str,
+    shape: Sequence[int] | None = None,
+    precision: str = "fp32",
+    device: Any,
 ) -> Any: ...
 def pool(
     operation: str,
@@ -175,6 +202,20 @@ def pool(
     counts_padding: bool = True,
     threads: int | None = None,
 ) -> Any: ...
+def pool_on_device(
+    operation: str,
+    x: Any,
+    gradient: Any | None = None,
+    out: Any | None = None,
+    *,
+    window: tuple[int, int],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    layout: str,
+    counts_padding: bool = True,
+    device: Any,
+) -> Any: ...
 def reduce(
     operation: str,
     x: Any,
@@ -185,6 +226,17 @@ def reduce(
     correction: float = 0.0,
     dtype: str | None = None,
     threads: int | None = None,
+) -> Any: ...
+def reduce_on_device(
+    operation: str,
+    x: Any,
+    axes: Sequence[int] | None = None,
+    out: Any | None = None,
+    *,
+    keepdims: bool = False,
+    correction: float = 0.0,
+    dtype: str | None = None,
+    device: Any,
 ) -> Any: ...
 def normalize(
     operation: str,
@@ -197,6 +249,17 @@ def normalize(
     epsilon: float = 0.0,
     threads: int | None = None,
 ) -> Any: ...
+def normalize_on_device(
+    operation: str,
+    x: Any,
+    parameters: tuple[Any, ...],
+    axes: Sequence[int],
+    out: Any | None = None,
+    *,
+    row_shape: Sequence[int] | None = None,
+    epsilon: float = 0.0,
+    device: Any,
+) -> Any: ...
 def normalize_gradient(
     operation: str,
     x: Any,
@@ -208,6 +271,18 @@ def normalize_gradient(
     row_shape: Sequence[int] | None = None,
     epsilon: float = 0.0,
     threads: int | None = None,
+) -> Any: ...
+def normalize_gradient_on_device(
+    operation: str,
+    x: Any,
+    gradient: Any,
+    scale: Any | None,
+    axes: Sequence[int],
+    out: Any | None = None,
+    *,
+    row_shape: Sequence[int] | None = None,
+    epsilon: float = 0.0,
+    device: Any,
 ) -> Any: ...
 def matmul(
     a: Any,
@@ -231,9 +306,15 @@ def elementwise_way(
     host: tuple[_Table, _Function],
     device: tuple[_Table, _Function],
 ) -> _Function: ...
-def reduce_way(function: _Function, operation: str, table: _Table, native: _Function) -> _Function: ...
+def reduce_way(
+    function: _Function, operation: str, host: tuple[_Table, _Function], device: tuple[_Table, _Function]
+) -> _Function: ...
 def normalize_way(
-    function: _Function, operation: str, epsilon: float, table: _Table, native: _Function
+    function: _Function,
+    operation: str,
+    epsilon: float,
+    host: tuple[_Table, _Function],
+    device: tuple[_Table, _Function],
 ) -> _Function: ...
 def matmul_way(
     function: _Function, table: dict[int | str, tuple[_Function, Decision]], native: _Function

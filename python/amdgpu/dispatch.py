@@ -63,18 +63,6 @@ _table: list[Implementation] = [
         for kind in ("cuda", "hip", "null")
     ),
     Implementation("elementwise", "matrix", "cpu", "zig", "zig", "amdgpu._native:elementwise"),
-    *(
-        Implementation(
-            "elementwise",
-            "matrix",
-            kind,
-            "rust",
-            "generated",
-            "amdgpu._native:elementwise_on_device",
-            takes_device=True,
-        )
-        for kind in ("cuda", "hip", "null")
-    ),
     Implementation("embedding", "matrix", "cpu", "zig", "zig", "amdgpu._native:embedding"),
     Implementation("scan", "matrix", "cpu", "zig", "zig", "amdgpu._native:scan"),
     Implementation("top_k", "matrix", "cpu", "zig", "zig", "amdgpu._native:top_k"),
@@ -86,10 +74,11 @@ _table: list[Implementation] = [
     Implementation("normalize_gradient", "matrix", "cpu", "zig", "zig", "amdgpu._native:normalize_gradient"),
     *(
         Implementation(
-            operation, "matrix", kind, "rust", "generated", f"amdgpu.device_ops.placed:{operation}", takes_device=True
+            operation, "matrix", kind, "rust", "generated", f"amdgpu._native:{operation}_on_device", takes_device=True
         )
         for operation in (
             "convolve",
+            "elementwise",
             "embedding",
             "normalize",
             "normalize_gradient",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import amdgpu
@@ -9,6 +10,7 @@ import network_cases as cases
 import numpy as np
 import pytest
 from amdgpu import _native, device_network, errors
+from device_ops_cases import fallbacks
 
 
 @pytest.fixture(scope="module")
@@ -18,13 +20,16 @@ def cpu() -> Any:
 
 
 @pytest.fixture(autouse=True)
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """There are no archives for this device, which would be said; other fallbacks would compare the CPU with itself."""
 
     def record(operation: str, reason: str) -> None:
         assert operation == "matrix_multiply", f"{operation}: {reason}"
 
     monkeypatch.setattr(_native, "record_fallback", record)
+    before = fallbacks("matrix_multiply")
+    yield
+    assert fallbacks("matrix_multiply") == before
 
 
 @pytest.mark.parametrize("name", list(cases.TEXTS))

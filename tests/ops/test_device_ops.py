@@ -1,8 +1,9 @@
-"""The generated kernels of `amdgpu.device_ops`, run on the CPU device and compared with the Zig library's results."""
+"""The generated kernels of operations on devices, run on the CPU device and compared with the Zig library's results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import amdgpu
@@ -10,7 +11,6 @@ import device_ops_cases as cases
 import numpy as np
 import pytest
 from amdgpu import _native, errors
-from amdgpu.gpu_kernels import images
 
 NAMES = ("elementwise", "reduce", "normalize", "scan", "top_k", "transpose", "embedding", "convolve", "pool")
 
@@ -32,10 +32,13 @@ def compare(cpu: Any, wanted: Iterator[cases.Case]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fallback would compare the CPU with itself."""
-    refuse: Callable[..., None] = lambda operation, reason: pytest.fail(f"{operation}: {reason}")  # noqa: E731
-    monkeypatch.setattr(_native, "record_fallback", refuse)
+def expected_fallbacks() -> Iterator[list[str]]:
+    """Operations that a test lets the CPU compute in the device's place: elsewhere that would compare the CPU with itself."""
+    before, expected = cases.fallbacks(), list[str]()
+    yield expected
+    assert cases.fallbacks(*expected) == {
+        name: value for name, value in before.items() if name.split(":", 1)[0] not in expected
+    }
 
 
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
@@ -170,41 +173,17 @@ def test_operations_run_where_their_arrays_lie() -> None:
     assert isinstance(amdgpu.ops.add(amdgpu.array([1.0], device="cpu:0"), 1), amdgpu.Array)
 
 
-def test_what_a_device_does_not_compute_falls_back_aloud(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    monkeypatch.setattr(_native, "record_fallback", lambda operation, reason: said.append(f"{operation}: {reason}"))
+def test_what_a_device_does_not_compute_falls_back_aloud(expected_fallbacks: list[str]) -> None:
+    expected_fallbacks.append("top_k")
     x = amdgpu.empty((2000,), device="null:gfx1100")
-    values, places = amdgpu.ops.top_k(x, 1500)
+    before = cases.fallbacks()
+    with pytest.warns(RuntimeWarning, match="top_k of more than 1024 values"):
+        values, places = amdgpu.ops.top_k(x, 1500)
     assert (values.device, values.shape, places.shape) == ("null:gfx1100", (1500,), (1500,))
-    assert len(said) == 1
-    assert "top_k of more than 1024 values" in said[0]
-
-
-@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
-def test_archived_convolutions_get_images_and_filters_as_they_take_them(
-    cpu: Any, layout: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The archived kernel, which the CPU cannot run, is played by the library."""
-
-    def play(device: Any, given: Any, filters: Any, *, bias: Any, groups: int, precision: str, **steps: int) -> Any:
-        assert precision == "fp32"
-        x, weight = given.numpy(), filters.numpy().transpose(3, 2, 0, 1)
-        pairs = {name: (step, step) for name, step in steps.items()}
-        inputs = (x, np.ascontiguousarray(weight)) + (() if bias is None else (bias.numpy(),))
-        return amdgpu.array(
-            _native.convolve("forward", inputs, None, **pairs, groups=groups, layout="NHWC"), device="cpu:0"
-        )
-
-    monkeypatch.setattr(images, "archived", play)
-    monkeypatch.setattr(images, "archive_for", lambda architecture: architecture)
-    for groups, bias in ((1, None), (2, cases.values((12,), "float32", 3))):
-        x, weight = cases.values((2, 16, 9, 10), "float32"), cases.values((12, 16 // groups, 3, 2), "float32", 1)
-        if layout == "NHWC":
-            x = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
-        options: dict[str, Any] = {"stride": (2, 2), "padding": (1, 1), "dilation": (1, 1), "groups": groups}
-        inputs = (x, weight) if bias is None else (x, weight, bias)
-        expected = _native.convolve("forward", inputs, None, **options, layout=layout)
-        moved = tuple(amdgpu.array(one, device="cpu:0") for one in inputs)
-        result = cases.on_device("convolve")("forward", moved, device=cpu, **options, layout=layout)
-        assert result.shape == expected.shape
-        assert np.allclose(result.numpy(), expected, atol=1e-5)
+    reason = "top_k: the CPU computes what null:gfx1100 does not: top_k of more than 1024 values"
+    assert cases.fallbacks() == {**before, reason: 1}
+    # It is said once, and counted each time.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        amdgpu.ops.top_k(x, 1500)
+    assert cases.fallbacks()[reason] == 2

@@ -7,8 +7,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 from amdgpu import _native, ops
-from amdgpu.device_ops import normalize as device_normalize
-from amdgpu.device_ops import reduce as device_reduce
 
 NARROW = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16), np.dtype(np.float32)]
 INTEGERS = [np.dtype(name) for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")]
@@ -69,7 +67,7 @@ def rms_norm(x, eps):
 def test_moments_are_those_of_wide_types(device, dtype, length, is_generated):
     def reduced(name, x):
         if is_generated:
-            return device_reduce.reduce(name, amdgpu.array(x, device="cpu:0"), (1,), device=device)
+            return _native.reduce_on_device(name, amdgpu.array(x, device="cpu:0"), (1,), device=device)
         return getattr(ops, name)(x, 1)
 
     for x in samples(dtype, length):
@@ -101,7 +99,7 @@ def test_norms_are_those_of_wide_types(device, dtype, length, eps, is_generated)
         for name, definition in definitions.items():
             if is_generated:
                 given = amdgpu.array(x, device="cpu:0")
-                result = device_normalize.normalize(name, given, (), (1,), epsilon=eps, device=device)
+                result = _native.normalize_on_device(name, given, (), (1,), epsilon=eps, device=device)
             else:
                 result = getattr(ops, name)(x, length, eps=eps)
             expected = definition(wide, eps)
@@ -145,7 +143,7 @@ def test_moments_of_integers_are_those_of_float64(device, dtype, is_generated):
         values = x.astype(np.float64).astype(np.longdouble)
         for name, expected in (("mean", values.mean(1)), ("std", values.std(1)), ("var", values.var(1))):
             if is_generated:
-                result = device_reduce.reduce(name, amdgpu.array(x, device="cpu:0"), (1,), device=device)
+                result = _native.reduce_on_device(name, amdgpu.array(x, device="cpu:0"), (1,), device=device)
             else:
                 result = getattr(ops, name)(x, 1)
             assert result.dtype == np.float64
@@ -177,7 +175,7 @@ def test_gradients_of_norms_are_those_of_wide_types(device, dtype, is_generated)
             )
             if is_generated:
                 given = (amdgpu.array(x, device="cpu:0"), amdgpu.array(gradient, device="cpu:0"))
-                results = [device_normalize.normalize_gradient(name, *given, None, (1,), epsilon=0.0, device=device)]
+                results = [_native.normalize_gradient_on_device(name, *given, None, (1,), epsilon=0.0, device=device)]
             else:
                 results = getattr(ops, f"{name}_gradient")(x, gradient, length, eps=0.0)
             check(results[0], by_x, dtype, factor * 8 * (1 + np.abs(wide_gradient)))

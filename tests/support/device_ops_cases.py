@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import amdgpu
 import ml_dtypes
 import numpy as np
 from amdgpu import _native
-from amdgpu.device_ops import placed
 from tolerances import ELEMENTWISE, SUMMED
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -63,7 +63,15 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, 1.5, -2.5, 30.0, 
 
 def on_device(operation: str) -> Any:
     """The function that computes an operation by kernels of the device that it is given."""
-    return getattr(_native, f"{operation}_on_device", None) or getattr(placed, operation)
+    return getattr(_native, f"{operation}_on_device")
+
+
+def fallbacks(*expected: str) -> dict[str, int]:
+    """How often the CPU computed what a device did not, by operation and reason, but for operations that are expected to."""
+    counters = amdgpu.telemetry.snapshot()["counters"]
+    counted = [counter for counter in counters if counter["metric"] == "amdgpu_fallbacks_total"]
+    found = {": ".join(counter["labels"].values()): int(counter["value"]) for counter in counted}
+    return {name: value for name, value in found.items() if not name.startswith(tuple(f"{one}:" for one in expected))}
 
 
 @dataclass

@@ -413,3 +413,207 @@ fn width(x: &Operand, most: i64, kept: &(Dims, Dims), reduced_strides: &[i64]) -
         are_whole && is_aligned(x, most) && last(strides) == 1 && last(extents) % most == 0;
     if is_packed { most } else { 1 }
 }
+
+#[cfg(test)]
+mod tests {
+    use amdgpu_array::row_major;
+    use amdgpu_matrix::Reduce;
+
+    use super::*;
+    use crate::generated::reduce;
+    use crate::operand::Scalar;
+
+    /// A step: lanes, width, group, whether it folds columns, whether it reads groups at once, values of a chunk, chunks.
+    type Step = (i64, i64, i64, bool, bool, i64, i64);
+
+    /// A dense tensor whose memory, at address 0, is not looked at.
+    fn dense(shape: &[i64], dtype: Dtype) -> Operand {
+        Operand::of_number(Scalar::Int(0), dtype)
+            .with_layout(Dims::from_slice(shape), row_major(shape))
+    }
+
+    fn steps(x: &Operand, reduced: &[usize], operation: Reduce) -> Vec<Step> {
+        let (computed, result) = operation.dtypes(x.dtype);
+        let kept: Vec<usize> = (0..x.rank())
+            .filter(|axis| !reduced.contains(axis))
+            .collect();
+        let problem = Problem {
+            fold: reduce::fold(operation, x.dtype, computed),
+            x,
+            computed,
+            result,
+            kept: &kept,
+            reduced,
+            divisor: 1.0,
+        };
+        let step = |form: Form, chunk, chunks| {
+            let columns = form.is_column;
+            (
+                form.lanes,
+                form.width,
+                form.group,
+                columns,
+                form.is_aligned,
+                chunk,
+                chunks,
+            )
+        };
+        let first = First::choose(&problem).unwrap();
+        let mut made = vec![step(first.form, first.chunk, first.chunks)];
+        let mut chunks = first.chunks;
+        while chunks > 1 {
+            let again = Again::choose(first.outputs, chunks);
+            made.push(step(again.form, again.chunk, again.chunks));
+            chunks = again.chunks;
+        }
+        made
+    }
+
+    #[test]
+    fn lanes_and_chunks_follow_from_shape_and_dtype() {
+        let (rows, columns) = (false, true);
+        let wanted: &[(&[i64], &[usize], Dtype, Reduce, &[Step])] = &[
+            (
+                &[5, 37],
+                &[1],
+                Dtype::F32,
+                Reduce::Sum,
+                &[(16, 1, 4, rows, false, 1024, 1)],
+            ),
+            (
+                &[5, 37],
+                &[0],
+                Dtype::F32,
+                Reduce::Sum,
+                &[(16, 1, 1, columns, false, 512, 1)],
+            ),
+            (
+                &[4096, 4096],
+                &[1],
+                Dtype::F32,
+                Reduce::Sum,
+                &[(256, 1, 4, rows, true, 16384, 1)],
+            ),
+            (
+                &[4096, 4096],
+                &[0],
+                Dtype::F32,
+                Reduce::Sum,
+                &[
+                    (8, 4, 1, columns, false, 256, 16),
+                    (4, 1, 1, columns, false, 256, 1),
+                ],
+            ),
+            (
+                &[4096, 4096],
+                &[0],
+                Dtype::F16,
+                Reduce::Sum,
+                &[
+                    (8, 8, 1, columns, false, 128, 32),
+                    (8, 1, 1, columns, false, 512, 1),
+                ],
+            ),
+            (
+                &[4096, 4096],
+                &[0],
+                Dtype::F32,
+                Reduce::Variance,
+                &[
+                    (8, 4, 1, columns, false, 512, 8),
+                    (2, 1, 1, columns, false, 128, 1),
+                ],
+            ),
+            (
+                &[4096, 4096],
+                &[0],
+                Dtype::F16,
+                Reduce::Variance,
+                &[
+                    (8, 8, 1, columns, false, 512, 8),
+                    (2, 1, 1, columns, false, 128, 1),
+                ],
+            ),
+            (
+                &[100_000_000],
+                &[0],
+                Dtype::F32,
+                Reduce::Maximum,
+                &[
+                    (256, 1, 4, rows, true, 65536, 1526),
+                    (256, 1, 1, rows, false, 16384, 1),
+                ],
+            ),
+            (
+                &[3, 1000, 1000],
+                &[1],
+                Dtype::BF16,
+                Reduce::Argmax,
+                &[
+                    (8, 8, 1, columns, false, 128, 8),
+                    (2, 1, 1, columns, false, 128, 1),
+                ],
+            ),
+            (
+                &[20_000_000, 2],
+                &[0],
+                Dtype::F64,
+                Reduce::Sum,
+                &[
+                    (256, 2, 1, columns, false, 8192, 2442),
+                    (64, 1, 1, columns, false, 4096, 1),
+                ],
+            ),
+            (
+                &[64, 3, 224, 224],
+                &[0, 2, 3],
+                Dtype::F32,
+                Reduce::Mean,
+                &[
+                    (256, 1, 1, rows, false, 16384, 196),
+                    (64, 1, 1, columns, false, 4096, 1),
+                ],
+            ),
+            (
+                &[7, 9],
+                &[0, 1],
+                Dtype::I8,
+                Reduce::Any,
+                &[(8, 1, 8, rows, true, 512, 1)],
+            ),
+        ];
+        for (shape, reduced, dtype, operation, expected) in wanted {
+            let found = steps(&dense(shape, *dtype), reduced, *operation);
+            assert_eq!(
+                found, *expected,
+                "{operation:?} of {shape:?} over {reduced:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_folded_where_there_is_no_result() {
+        let x = dense(&[0, 3], Dtype::F32);
+        let problem = |kept: &'static [usize], reduced: &'static [usize]| Problem {
+            fold: reduce::fold(Reduce::Sum, Dtype::F32, Dtype::F32),
+            x: &x,
+            computed: Dtype::F32,
+            result: Dtype::F32,
+            kept,
+            reduced,
+            divisor: 1.0,
+        };
+        assert!(First::choose(&problem(&[0], &[1])).is_none());
+        let of_nothing = First::choose(&problem(&[1], &[0])).unwrap();
+        assert_eq!((of_nothing.outputs, of_nothing.chunks), (3, 1));
+    }
+
+    #[test]
+    fn states_have_the_bytes_of_their_fields() {
+        let bytes = |operation, x, computed| reduce::fold(operation, x, computed).state_bytes();
+        assert_eq!(bytes(Reduce::Sum, Dtype::F32, Dtype::F32), 8);
+        assert_eq!(bytes(Reduce::Argmax, Dtype::F32, Dtype::F32), 16);
+        assert_eq!(bytes(Reduce::Variance, Dtype::F32, Dtype::F32), 24);
+        assert_eq!(bytes(Reduce::Any, Dtype::BOOL, Dtype::I32), 4);
+    }
+}

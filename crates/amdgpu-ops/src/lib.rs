@@ -35,9 +35,17 @@ pub mod transpose;
 pub mod tuning;
 pub mod vendor;
 
+pub use convolve::convolve;
 pub use device::DeviceOps;
 pub use elementwise::{Elementwise, elementwise};
+pub use embedding::embedding;
 pub use error::{Error, Result};
 pub use key::KernelKey;
 pub use launch::{Arg, launch};
+pub use normalize::{normalize, normalize_gradient};
 pub use operand::{Operand, Scalar, Target, broadcast, check_device};
+pub use pool::pool;
+pub use reduce::reduce;
+pub use scan::scan;
+pub use top_k::top_k;
+pub use transpose::transpose;

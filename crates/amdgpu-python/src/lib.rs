@@ -77,25 +77,28 @@ mod _native {
     #[pymodule_export]
     use super::network::Network;
     #[pymodule_export]
-    use super::ops::convolve::convolve;
+    use super::ops::convolve::{convolve, convolve_on_device};
     #[pymodule_export]
     use super::ops::elementwise::{elementwise, elementwise_on_device, elementwise_way};
     #[pymodule_export]
-    use super::ops::embedding::embedding;
+    use super::ops::embedding::{embedding, embedding_on_device};
     #[pymodule_export]
     use super::ops::matmul::{matmul, matmul_way};
     #[pymodule_export]
-    use super::ops::normalize::{normalize, normalize_gradient, normalize_way};
+    use super::ops::normalize::{
+        normalize, normalize_gradient, normalize_gradient_on_device, normalize_on_device,
+        normalize_way,
+    };
     #[pymodule_export]
-    use super::ops::pool::pool;
+    use super::ops::pool::{pool, pool_on_device};
     #[pymodule_export]
-    use super::ops::reduce::{reduce, reduce_way};
+    use super::ops::reduce::{reduce, reduce_on_device, reduce_way};
     #[pymodule_export]
-    use super::ops::scan::scan;
+    use super::ops::scan::{scan, scan_on_device};
     #[pymodule_export]
-    use super::ops::top_k::top_k;
+    use super::ops::top_k::{top_k, top_k_on_device};
     #[pymodule_export]
-    use super::ops::transpose::transpose;
+    use super::ops::transpose::{transpose, transpose_on_device};
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]

@@ -15,7 +15,6 @@ from amdgpu.device_network.structure import Layer, Numbers, Structure, placed
 from amdgpu.device_ops import elementwise
 from amdgpu.device_ops.elementwise_source import Body
 from amdgpu.device_ops.operand import Operand, of_array
-from amdgpu.device_ops.placed import normalize, reduce
 from amdgpu.device_ops.product import ACTIVATIONS
 from amdgpu.device_ops.transpose import dense
 from amdgpu.errors import CodeGenerationError, CompileError, NoImplementationError, UnsupportedFeatureError
@@ -42,9 +41,8 @@ def forward(network: _native.Network, x: Any, *, device: AMDGPUDevice) -> Any:
     if is_there and x.dtype == "float32":
         samples, steps, lead = network.input_samples(x.shape)
         rows = dense(device, of_array(x)).reshape(samples * steps, network.input_size)
-        if rows.size and not bool(
-            reduce("all", _native.elementwise_on_device("isfinite", (rows,), device=device), device=device).numpy()
-        ):
+        are_finite = _native.elementwise_on_device("isfinite", (rows,), device=device)
+        if rows.size and not bool(_native.reduce_on_device("all", are_finite, device=device).numpy()):
             network.checked_input(x.numpy())
     else:
         values = network.checked_input(x.numpy() if isinstance(x, _native.Array) and not x.is_on_host else x)
@@ -106,7 +104,7 @@ def activated(device: AMDGPUDevice, layer: Layer, sums: _native.Array, steps: in
     if layer.has_state:
         return with_state(device, layer, sums, steps)
     if layer.activation == "softmax":
-        soft: _native.Array = normalize("softmax", sums, (), (1,), device=device)
+        soft: _native.Array = _native.normalize_on_device("softmax", sums, (), (1,), device=device)
         return soft
     if layer.activation == "neuromorphic":
         made = device.native.empty(sums.shape, "float32")
@@ -125,8 +123,9 @@ def outputs_of(
     for place in structure.outputs:
         part = values[place]
         if structure.is_temporal:
-            part = reduce("mean", part.reshape(samples, steps, structure.layers[place].size), (1,), device=device)
+            steps_of_units = part.reshape(samples, steps, structure.layers[place].size)
+            part = _native.reduce_on_device("mean", steps_of_units, (1,), device=device)
         if structure.is_pooled(place):
-            part = normalize("softmax", part, (), (1,), device=device)
+            part = _native.normalize_on_device("softmax", part, (), (1,), device=device)
         parts.append(part)
     return side_by_side(device, parts)

@@ -1,4 +1,4 @@
-//! One operation on every element of arrays without gaps: 16 bytes of each array per thread and step, blocks stride over the rest. Narrow
+//! One operation on every element of contiguous arrays: 16 bytes of each array per thread and step, blocks stride over the rest. Narrow
 //! floats are computed in float32 and rounded once. Where the arrays are not aligned, and at their end, elements go one by one.
 
 const device = @import("device.zig");

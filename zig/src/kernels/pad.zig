@@ -1,4 +1,4 @@
-//! Copies matrices without gaps into larger ones whose rows start at multiples of 16 bytes, filled up with zeros, so that matmuls read whole
+//! Copies contiguous matrices into larger ones whose rows start at multiples of 16 bytes, filled up with zeros, so that matmuls read whole
 //! vectors. Both operands of a matmul go in one launch: the grid's third dimension says which; its second are the matrices of a batch.
 
 const device = @import("device.zig");

@@ -1,4 +1,4 @@
-//! Reduces matrices without gaps along their rows or their columns. The order of the sums is fixed by the shape, so results repeat to the bit.
+//! Reduces contiguous matrices along their rows or their columns. The order of the sums is fixed by the shape, so results repeat to the bit.
 //!
 //! `row`: a block for each row; threads take every `threads`-th element and combine what they have in shared memory, in halves. `column`: a
 //! thread for each column, which it walks down. Narrow floats are summed in float32.

@@ -1,5 +1,5 @@
 //! Split-K: adds up the partial results of matmuls whose k was cut among blocks, in order, so that results repeat to the bit. With one
-//! part it moves results out of padded rows. A thread has one result; results lie without gaps.
+//! part it moves results out of padded rows. A thread has one result; results are contiguous.
 
 const device = @import("device.zig");
 const Following = @import("epilogue.zig").Following;

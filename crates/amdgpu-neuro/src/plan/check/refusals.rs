@@ -272,6 +272,10 @@ fn patterns_connect_neurons_that_there_are() {
         &pairs(json!([1, 2]), json!([800, 1])),
         "number 0 has the target 800; there are 800",
     );
+}
+
+#[test]
+fn projections_have_ends_an_input_and_values_that_can_be_computed() {
     let nothing = [("projections/0/input", Value::Null)];
     assert!(
         outcome(&nothing)
