@@ -438,15 +438,11 @@ def math_momentum_update(
 
 @final
 class Decision:
-    """A choice of the dispatcher that is made again and again."""
-
     def __new__(cls, operation: str, core_type: str, device_kind: str, language: str) -> Decision: ...
     def record(self) -> None: ...
 
 @final
 class Subscription:
-    """A reader of telemetry records as they happen."""
-
     def __new__(cls, capacity: int = 4096) -> Subscription: ...
     def poll(self, timeout_seconds: float | None = None) -> str: ...
     @property
@@ -454,8 +450,6 @@ class Subscription:
 
 @final
 class SensorSampler:
-    """Keeps the sensors being read while it is open."""
-
     def __new__(cls) -> SensorSampler: ...
     @property
     def series_count(self) -> int: ...
@@ -470,8 +464,6 @@ class SensorSampler:
 
 @final
 class SensorFrame:
-    """Devices and metrics of a frame, looked up once."""
-
     def __new__(
         cls, devices: Sequence[str], metrics: Sequence[tuple[str, Sequence[tuple[str, str]]]]
     ) -> SensorFrame: ...
@@ -560,8 +552,6 @@ class Stream:
 
 @final
 class VendorSession:
-    """A GPU vendor's library on one device."""
-
     def __new__(cls, device: Device, library: str, folders: Sequence[str | os.PathLike[str]]) -> VendorSession: ...
     @property
     def library(self) -> str: ...

@@ -24,6 +24,7 @@ impl Side<'_> {
 }
 
 /// How the bytes go: with the direction, on which device.
+#[must_use]
 pub fn copy_direction<'a>(
     destination: &'a Side<'_>,
     source: &'a Side<'_>,

@@ -137,7 +137,7 @@ impl Storage {
             .map_or(DeviceKind::Cpu, |device| device.info().kind)
     }
 
-    /// Whether the host reads the memory at its address.
+    /// Whether the memory is the host's: it is no device's, or that of a device whose memory the host reads at its address.
     #[must_use]
     pub fn is_host_visible(&self) -> bool {
         self.hal_device()

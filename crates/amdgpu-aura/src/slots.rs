@@ -21,13 +21,13 @@ impl Slots {
             return found;
         }
         // Made without the lock: `make` may ask for values of other types.
-        let made = Arc::new(make());
+        let value = Arc::new(make());
         let mut slots = self.lock();
         if let Some(found) = find_in(&slots) {
             return found;
         }
-        slots.push((TypeId::of::<T>(), made.clone()));
-        made
+        slots.push((TypeId::of::<T>(), value.clone()));
+        value
     }
 
     /// Drops all values. Those that somebody else holds live on until they let go.

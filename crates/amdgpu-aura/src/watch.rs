@@ -95,7 +95,7 @@ static TABLES: ForkLocal<Mutex<Vec<Weak<KernelTable>>>> = ForkLocal::new(Mutex::
 pub(crate) fn new_table(limit_bytes: usize) -> Arc<KernelTable> {
     provide(Topic::Kernels, all_kernels);
     provide(Topic::Kernel, one_kernel);
-    provide(Topic::Lanes, lanes::newest);
+    provide(Topic::Lanes, newest_lanes);
     let table = Arc::new(KernelTable::new(limit_bytes));
     let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
     tables.retain(|other| other.strong_count() > 0);
@@ -116,6 +116,11 @@ fn loaded() -> BTreeMap<String, Arc<Kernel>> {
         }
     }
     found
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the type of every provider")]
+fn newest_lanes(_: &Question) -> Result<Value, String> {
+    Ok(lanes::newest(&loaded()))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the type of every provider")]

@@ -1,18 +1,13 @@
 //! The compiler as its callers see it: options are checked, and the stages run on a thread with a stack of its own.
 
 use once_cell::race::OnceBox;
-use serde::{Deserialize, Serialize};
 
-use crate::diagnostics::Diagnostic;
+use crate::compiled_unit::CompiledUnit;
 use crate::error::Error;
-use crate::globals::GlobalVariable;
 use crate::library::Library;
-use crate::messages::MessageTable;
 use crate::options::CompileOptions;
-use crate::signature::KernelSignature;
 use crate::target::{Target, TargetKind};
-use crate::telemetry::CompilerTelemetry;
-use crate::{checks, effort, passes, pipeline};
+use crate::{effort, passes, pipeline};
 
 /// Largest source: far above any kernel file, small enough that positions fit into 32 bits after macro expansion.
 pub const MAX_SOURCE_BYTES: usize = 16 * 1024 * 1024;
@@ -21,39 +16,6 @@ const MAX_NAME_EXPRESSION_BYTES: usize = 1000;
 /// Stack of the thread a compile runs on. The parser bounds nesting (`MAX_NESTING`, `MAX_EXPRESSION_HEIGHT`); the deepest
 /// source it lets through needs about a quarter of this in a debug build.
 const STACK_BYTES: usize = 256 * 1024 * 1024;
-
-/// What a compile gives.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct CompiledUnit {
-    pub llvm_ir: String,
-    pub kernels: Vec<KernelSignature>,
-    /// `__device__` and `__constant__` variables, by which the host reaches into the module.
-    pub globals: Vec<GlobalVariable>,
-    /// With `checked`: what the hooks' numbers stand for.
-    pub check_sites: Vec<checks::Site>,
-    /// What kernels may tell the host; empty when none of them does.
-    pub messages: MessageTable,
-    /// Templates of kernels, as one would ask for them: `scale<T, N>`.
-    pub template_kernels: Vec<String>,
-    /// Warnings and notes.
-    pub notes: Vec<Diagnostic>,
-    pub telemetry: CompilerTelemetry,
-    /// With `dump_ir`: name of the stage and text of the IR after it.
-    pub dumps: Vec<(String, String)>,
-}
-
-impl CompiledUnit {
-    /// The dumps that are the same for every target.
-    pub fn portable_dumps(&self) -> &[(String, String)] {
-        let depends_on_target = |name: &str| {
-            name.ends_with(passes::PARTIAL_UNROLLING)
-                || name.ends_with(passes::WORK_ITEM_VECTORIZATION)
-        };
-        let mut dumps = self.dumps.iter();
-        let end = dumps.position(|(name, _)| depends_on_target(name));
-        &self.dumps[..end.unwrap_or(self.dumps.len())]
-    }
-}
 
 /// The compiler. Cheap to make, may be used from many threads at once; has no state but the device library.
 #[derive(Clone, Copy, Debug, Default)]

@@ -24,6 +24,7 @@
 mod ast;
 pub mod checks;
 mod codegen;
+mod compiled_unit;
 mod compiler;
 mod cooperative;
 mod diagnostics;
@@ -62,7 +63,8 @@ mod waves;
 mod work;
 
 pub use codegen::{CodeGenerator, CodegenRequest, Emit};
-pub use compiler::{CompiledUnit, Compiler, MAX_SOURCE_BYTES};
+pub use compiled_unit::CompiledUnit;
+pub use compiler::{Compiler, MAX_SOURCE_BYTES};
 pub use diagnostics::{Diagnostic, MAX_ERRORS, Severity};
 pub use error::Error;
 pub use globals::GlobalVariable;

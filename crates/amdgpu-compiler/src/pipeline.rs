@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::compiler::CompiledUnit;
+use crate::compiled_unit::CompiledUnit;
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::error::Error;
 use crate::globals::{GlobalVariable, global_variables};

@@ -45,7 +45,7 @@ impl AllocatorOptions {
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        let invalid = |expected| invalid(name, value, expected);
+        let invalid = |expected| invalid(name, &value, expected);
         match name {
             "max_split_size_mb" => {
                 let parsed = value.parse().map_err(|_| invalid(SPLIT_EXPECTED))?;
@@ -117,13 +117,13 @@ impl AllocatorOptions {
         if let Some(size) = self.max_split_size_mb
             && (size <= LARGE_SEGMENT_BYTES >> 20 || size > u64::MAX >> 20)
         {
-            return Err(invalid("max_split_size_mb", size, SPLIT_EXPECTED));
+            return Err(invalid("max_split_size_mb", &size, SPLIT_EXPECTED));
         }
         if let Some(threshold) = self.garbage_collection_threshold
             && !(threshold > 0.0 && threshold < 1.0)
         {
             let name = "garbage_collection_threshold";
-            return Err(invalid(name, threshold, THRESHOLD_EXPECTED));
+            return Err(invalid(name, &threshold, THRESHOLD_EXPECTED));
         }
         Ok(())
     }
@@ -133,7 +133,7 @@ impl AllocatorOptions {
     }
 }
 
-fn invalid(name: &str, value: impl ToString, expected: &'static str) -> Error {
+fn invalid(name: &str, value: &dyn ToString, expected: &'static str) -> Error {
     Error::InvalidOption {
         name: name.to_string(),
         value: value.to_string(),

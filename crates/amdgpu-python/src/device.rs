@@ -436,13 +436,13 @@ pub fn list_devices(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 #[pyfunction]
 pub fn set_current_device(device: &Bound<'_, PyAny>) -> PyResult<()> {
     let selector = parse_selector(device)?;
-    aura::set_current_device(selector).into_py_result(device.py())
+    amdgpu_aura::set_current_device(selector).into_py_result(device.py())
 }
 
 /// The calling thread's current device: the full name of the one it chose, else 0, the first of the list.
 #[pyfunction]
 pub fn current_device(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    match aura::current_device() {
+    match amdgpu_aura::current_device() {
         DeviceSelector::Index(index) => index.into_bound_py_any(py),
         DeviceSelector::Name(name) => name.into_bound_py_any(py),
     }

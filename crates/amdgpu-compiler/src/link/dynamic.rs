@@ -1,6 +1,6 @@
 //! The dynamic symbol table and the dynamic section.
 
-use super::LinkError;
+use super::error::LinkError;
 use super::layout::Layout;
 use super::object::{Object, RELOCATION_BYTES, SYMBOL_BYTES};
 use super::symbols::{DynamicSymbols, symbol_record};

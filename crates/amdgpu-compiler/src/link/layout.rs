@@ -1,6 +1,6 @@
 //! Which sections the code object has, in which order, at which addresses.
 
-use super::LinkError;
+use super::error::LinkError;
 use super::object::{
     FLAG_ALLOCATE, FLAG_EXECUTE, FLAG_WRITE, HEADER_BYTES, Object, PAGE_BYTES, Place,
     RELOCATION_BYTES, SECTION_DYNAMIC, SECTION_DYNAMIC_SYMBOLS, SECTION_GNU_HASH, SECTION_HASH,

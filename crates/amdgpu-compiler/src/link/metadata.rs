@@ -5,7 +5,7 @@ use ::object::elf::FileHeader64;
 use ::object::read::elf::NoteIterator;
 use serde::{Deserialize, Serialize};
 
-use super::LinkError;
+use super::error::LinkError;
 use super::messagepack::Value;
 use super::object::{Object, SECTION_NOTE};
 

@@ -6,7 +6,7 @@ use ::object::read::StringTable;
 use ::object::read::elf::{FileHeader as _, Rela as _, SectionHeader as _, Sym as _};
 use ::object::{LittleEndian, pod};
 
-use super::LinkError;
+use super::error::LinkError;
 
 /// Kernels are kilobytes; a file past this is not one, and file offsets stay far below the reach of 32-bit relocations.
 pub const MAX_OBJECT_BYTES: usize = 256 << 20;

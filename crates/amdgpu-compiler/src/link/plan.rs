@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::LinkError;
+use super::error::LinkError;
 use super::object::{
     FLAG_WRITE, Object, Place, Relocation, SECTION_NO_BITS, SECTION_RELOCATIONS,
     SECTION_RELOCATIONS_ADDEND,

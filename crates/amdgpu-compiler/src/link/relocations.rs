@@ -1,6 +1,6 @@
 //! Applies relocations: the bytes that they change, and what is left to the loader.
 
-use super::LinkError;
+use super::error::LinkError;
 use super::layout::Layout;
 use super::object::{Object, Place};
 use super::plan::{ABSOLUTE_64, DynamicRecord, Field, Kind, Plan, RELATIVE_64};

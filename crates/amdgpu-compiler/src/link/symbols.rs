@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::LinkError;
+use super::error::LinkError;
 use super::object::{INDEX_ABSOLUTE, Object, Place, SYMBOL_BYTES, Symbol};
 
 /// Symbols per bucket of the hash table, and bits per symbol of its filter: what lld chose after measuring loaders.

@@ -14,9 +14,9 @@ pub(super) struct Builder<'a> {
     entries: &'a [Entry],
     start: BlockId,
     out: Function,
-    /// New values of old ones that are not live_across.
+    /// New values of old ones that do not live across regions.
     map: Vec<Option<Value>>,
-    /// Memory of live_across within the function; LLVM turns it into registers.
+    /// Memory within the function of values that live across regions; LLVM turns it into registers.
     slots: Vec<Option<Value>>,
     blocks: Vec<Option<BlockId>>,
     contexts: Vec<Value>,
@@ -200,7 +200,7 @@ impl<'a> Builder<'a> {
         value
     }
 
-    /// Memory for live_across, what is computed anew, and what the region is given.
+    /// Memory for values that live across regions, what is computed anew, and what the region is given.
     fn prologue(&mut self, blocks: &[BlockId]) {
         let source = self.cut.function;
         let first = BlockId(0);
@@ -402,7 +402,7 @@ impl<'a> Builder<'a> {
         Terminator::Return(Some(self.out.add_value(op, Type::I32, 0)))
     }
 
-    /// Writes the live_across that this region computes to where the next one finds them.
+    /// Writes what lives across regions and is computed by this one to where the next one finds them.
     fn hand_over(&mut self, block: BlockId, start: BlockId) {
         for &value in &self.live_across.live[start.0 as usize] {
             let index = value.0 as usize;

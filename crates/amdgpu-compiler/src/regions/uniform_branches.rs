@@ -70,7 +70,7 @@ pub(super) fn add(
     uniform_branches
 }
 
-/// Targets of uniform_branches that cannot stay: some work-items come there while others go elsewhere, or by two decisions in a row.
+/// Targets of uniform branches that cannot stay: some work-items come there while others go elsewhere, or by two decisions in a row.
 pub(super) fn unfit(
     cut: &Cut<'_>,
     uniformity: &Uniformity,
