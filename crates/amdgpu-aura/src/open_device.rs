@@ -75,24 +75,6 @@ impl OpenDevice {
         Ok(opened)
     }
 
-    /// The device as it is open in this process, or opened now, with its place in the list and the usual memory.
-    ///
-    /// # Errors
-    ///
-    /// No such device.
-    pub fn open(selector: impl Into<DeviceSelector>) -> Result<Arc<Self>> {
-        let name = registry::resolve(selector)?;
-        let listed = registry::list_devices()?;
-        // Devices that are reached by name only are numbered behind the listed ones.
-        let index = listed.iter().position(|info| info.name == name);
-        let index = index.unwrap_or(listed.len()) as u16;
-        let memory = AllocatorOptions {
-            device_index: Some(index),
-            ..AllocatorOptions::default()
-        };
-        Self::get(name, index, memory)
-    }
-
     /// A device that [`Self::get`] does not find, for tests that want one to themselves.
     ///
     /// # Errors
@@ -310,6 +292,34 @@ mod tests {
         assert!(error.to_string().contains(name), "{error}");
         drop(first);
         assert!(OpenDevice::get(name, 1, other).is_ok());
+    }
+
+    /// What was queued is over when it was settled, however little it was; and whatever was not queued is not waited for.
+    #[test]
+    fn settling_waits_for_what_was_queued() {
+        let hal = registry::open_device("cpu:0").unwrap();
+        let device = OpenDevice::alone(hal, 0, AllocatorOptions::default()).unwrap();
+        let failing = || {
+            let failure = amdgpu_hal::Error::Panicked {
+                message: "on purpose".to_owned(),
+            };
+            let stream = device.device().default_stream();
+            stream.call(Box::new(move || Err(failure))).unwrap();
+        };
+        failing();
+        device.settle().unwrap();
+        // The error is still there for whoever waits.
+        assert!(device.device().default_stream().synchronize().is_err());
+        failing();
+        device.note_queued();
+        assert!(
+            device
+                .settle()
+                .unwrap_err()
+                .to_string()
+                .contains("on purpose")
+        );
+        device.settle().unwrap();
     }
 
     #[test]

@@ -3,51 +3,17 @@
 use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;
-use amdgpu_aura::{Context, ContextOptions, CoreType, LaunchRecords, OpenDevice, deliver};
+use amdgpu_array::open_device;
+use amdgpu_array::recording::check_not_recording;
+use amdgpu_aura::{Context, ContextOptions, CoreType, LaunchRecords, deliver};
 use amdgpu_compiler::OptimizationLevel;
 use amdgpu_hal::{DeviceInfo, DeviceKind, MemoryKind, registry};
 use amdgpu_memory::Stat;
 
 use crate::borrowed::{Described, Options, Out, Text, Versioned, fixed_text};
-use crate::graph::check_not_recording;
-use crate::handles::{self, Handle, Object};
+use crate::handles::{self, Handle};
+use crate::objects::DeviceObject;
 use crate::status::{Answer, Failure, Status, answer};
-
-/// An opening of a device. It is closed when its handle and everything made from it are gone.
-pub struct DeviceObject {
-    pub context: Arc<Context>,
-    pub level: OptimizationLevel,
-}
-
-impl Object for DeviceObject {
-    const KIND: u8 = 1;
-}
-
-impl DeviceObject {
-    pub fn name(&self) -> &str {
-        &self.context.info().name
-    }
-
-    /// Refuses an object of another device than the one it is used with.
-    pub fn check_same(&self, wanted: &Self, what: &str) -> Answer {
-        if self.name() == wanted.name() {
-            return Ok(());
-        }
-        let message = format!(
-            "{what} is of {}, and is used on {}",
-            self.name(),
-            wanted.name()
-        );
-        Err(Failure::new(ErrorCode::WrongDevice, message))
-    }
-}
-
-impl Drop for DeviceObject {
-    fn drop(&mut self) {
-        // An error that sticks to the device has nobody left to hear it.
-        let _ = self.context.close();
-    }
-}
 
 /// `agpu_device_options`.
 #[repr(C)]
@@ -203,8 +169,8 @@ pub extern "C" fn agpu_device_open(
         let options = options.read()?;
         crate::prepare();
         let opened = match name.optional("name")? {
-            Some(name) => OpenDevice::open(name)?,
-            None => OpenDevice::open(0_i64)?,
+            Some(name) => open_device(name)?,
+            None => open_device(0_i64)?,
         };
         let level = match options.optimization_level.optional("optimization_level")? {
             None => OptimizationLevel::High,

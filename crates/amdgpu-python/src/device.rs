@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_aura::{
-    CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, OpenDevice, Toolchain,
-};
+use amdgpu_array as core;
+use amdgpu_aura::{CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, Toolchain};
 use amdgpu_compiler::{CompileOptions, OptimizationLevel};
 use amdgpu_hal::registry::{self, DeviceSelector};
 use amdgpu_hal::{DeviceInfo, DeviceKind, MemoryKind};
@@ -82,7 +81,7 @@ impl Device {
         let selector = parse_selector(device)?;
         amdgpu_telemetry::attach::start();
         let opened = py
-            .detach(|| OpenDevice::open(selector))
+            .detach(|| core::open_device(selector))
             .into_py_result(py)?;
         let options = ContextOptions {
             cores,
@@ -213,7 +212,9 @@ impl Device {
                 raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
             })?;
         let device = self.context.open_device().into_py_result(py)?;
-        Array::allocate(py, device, shape, dtype, kind)
+        py.detach(|| core::Array::empty(device, shape, dtype, kind))
+            .map(Array::from)
+            .into_py_result(py)
     }
 
     #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=None, disabled_passes=None, checked=false, remote=None))]

@@ -17,6 +17,7 @@ mod arguments;
 mod array;
 mod codegen;
 mod compile;
+mod derivation;
 mod device;
 mod dlpack;
 mod errors;
@@ -27,7 +28,6 @@ mod graph;
 mod interrupt;
 mod kernel;
 mod late_binding;
-mod lender;
 mod libraries;
 mod math;
 mod network;
@@ -35,14 +35,12 @@ mod numbers;
 mod operand;
 mod ops;
 mod output;
-mod plan;
 mod prepared;
 mod short_way;
 mod spiking;
 mod stream;
 mod telemetry;
 mod training;
-mod transfer;
 mod vendor;
 
 // Its functions are exported by this library, though nothing here calls them.
@@ -55,6 +53,8 @@ mod _native {
     use super::array::Array;
     #[pymodule_export]
     use super::compile::{check_target, compile_job, compile_source, link_code_object};
+    #[pymodule_export]
+    use super::derivation::Derivation;
     #[pymodule_export]
     use super::device::{Device, dtype_names, list_devices};
     #[pymodule_export]
@@ -70,32 +70,33 @@ mod _native {
     #[pymodule_export]
     use super::math::{
         math_activation, math_adaptive_learning_rate, math_adopt_table, math_availability,
-        math_is_started, math_momentum_update, math_softmax,
+        math_is_started, math_matmul_address, math_momentum_update, math_softmax,
     };
     #[pymodule_export]
     use super::network::Network;
     #[pymodule_export]
-    use super::ops::convolve::convolve;
+    use super::ops::convolve::{convolve, convolve_on_device};
     #[pymodule_export]
-    use super::ops::elementwise::{elementwise, elementwise_way};
+    use super::ops::elementwise::{elementwise, elementwise_on_device, elementwise_way};
     #[pymodule_export]
-    use super::ops::embedding::embedding;
+    use super::ops::embedding::{embedding, embedding_on_device};
     #[pymodule_export]
     use super::ops::matmul::{matmul, matmul_way};
     #[pymodule_export]
-    use super::ops::normalize::{normalize, normalize_gradient, normalize_way};
+    use super::ops::normalize::{
+        normalize, normalize_gradient, normalize_gradient_on_device, normalize_on_device,
+        normalize_way,
+    };
     #[pymodule_export]
-    use super::ops::pool::pool;
+    use super::ops::pool::{pool, pool_on_device};
     #[pymodule_export]
-    use super::ops::reduce::{reduce, reduce_way};
+    use super::ops::reduce::{reduce, reduce_on_device, reduce_way};
     #[pymodule_export]
-    use super::ops::scan::scan;
+    use super::ops::scan::{scan, scan_on_device};
     #[pymodule_export]
-    use super::ops::top_k::top_k;
+    use super::ops::top_k::{top_k, top_k_on_device};
     #[pymodule_export]
-    use super::ops::transpose::transpose;
-    #[pymodule_export]
-    use super::plan::{Derivation, forget_plans, keep_plan, leave_plan, run_plan};
+    use super::ops::transpose::{transpose, transpose_on_device};
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]
@@ -134,8 +135,8 @@ mod _native {
     #[pymodule_init]
     fn init() {
         amdgpu_capi::register_own_directory();
-        amdgpu_capi::toolchain::register(&super::codegen::PythonCodeGenerator);
         super::telemetry::warn_about_fallbacks();
+        super::codegen::register();
         super::output::connect();
         super::interrupt::connect();
     }

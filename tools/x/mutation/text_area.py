@@ -41,6 +41,8 @@ SDK_FILES = {
 }
 # A fault in Python meets no more files of tests than this.
 PYTHON_FILES = 10
+# Areas whose tests do not run here: they need a GPU, or the simulators that others wrote.
+ELSEWHERE = ("gpu", "neuro_validation")
 
 
 def list_faults(area: TextArea) -> list[Fault]:
@@ -72,14 +74,15 @@ def pytest_command() -> tuple[str, ...]:
 
 
 def near_python_tests(file: str) -> list[str]:
-    """Files of tests that share words with the path of a module, most first; then those that speak of it in their text."""
+    """Files of tests whose path shares words with that of a module, most first; then those that speak of it in their text."""
     words = _words(file.removeprefix("python/amdgpu/").removesuffix(".py"))
     ranked = []
-    for path in sorted((ROOT / "tests").glob("test_*.py")):
-        shared = len(words & _words(path.stem))
+    for path in sorted((ROOT / "tests").glob("*/test_*.py")):
+        name = path.relative_to(ROOT / "tests").as_posix()
+        shared = len(words & _words(name.removesuffix(".py")))
         said = path.read_text().count(PurePosixPath(file).stem)
-        if not path.stem.startswith("test_gpu") and (shared or said):
-            ranked.append((-shared, -said, f"tests/{path.name}"))
+        if path.parent.name not in ELSEWHERE and (shared or said):
+            ranked.append((-shared, -said, f"tests/{name}"))
     return [name for _, _, name in sorted(ranked)]
 
 
