@@ -119,7 +119,7 @@ static void operations(agpu_device device) {
     result = NULL;
     REFUSED(agpu_ops_matmul(x, y, NULL, &result), AGPU_ERROR_SHAPE_MISMATCH, "");
     REFUSED(agpu_ops_elementwise("add", inputs, 1, NULL, &result), AGPU_ERROR_ARGUMENT_COUNT, "add takes 2 arrays");
-    REFUSED(agpu_ops_elementwise("frobnicate", inputs, 1, NULL, &result), AGPU_ERROR_INVALID_ARGUMENT, "frobnicate");
+    REFUSED(agpu_ops_elementwise("frobnicate", inputs, 1, NULL, &result), AGPU_ERROR_INVALID_ARGUMENT, "known are identity, ");
     REFUSED(agpu_ops_reduce("sum", NULL, NULL, &result), AGPU_ERROR_INVALID_HANDLE, "x is NULL");
     CHECK(result == NULL);
     DO(agpu_release(x));

@@ -119,11 +119,9 @@ impl Call {
     }
 }
 
-fn unknown(what: &str, name: &str) -> Failure {
-    Failure::new(
-        ErrorCode::InvalidArgument,
-        format!("{what} is {name:?}, which is not known (docs/c_api.md)"),
-    )
+fn unknown(what: &str, given: &str, known: impl Iterator<Item = &'static str>) -> Failure {
+    let known = known.collect::<Vec<_>>().join(", ");
+    Failure::invalid(format!("{what} is {given:?}; known are {known}"))
 }
 
 /// `operation(inputs...)`, broadcast.
@@ -138,7 +136,13 @@ pub extern "C" fn agpu_ops_elementwise(
     answer(|| {
         let place = result.required("result")?;
         let name = operation.required("operation")?;
-        let operation = Elementwise::from_name(name).ok_or_else(|| unknown("operation", name))?;
+        let operation = Elementwise::from_name(name).ok_or_else(|| {
+            unknown(
+                "operation",
+                name,
+                Elementwise::ALL.iter().map(|one| one.name()),
+            )
+        })?;
         let wanted = operation.inputs();
         if wanted.len() != count {
             let message = format!(
@@ -177,7 +181,8 @@ pub extern "C" fn agpu_ops_reduce(
     answer(|| {
         let place = result.required("result")?;
         let name = operation.required("operation")?;
-        let operation = Reduce::from_name(name).ok_or_else(|| unknown("operation", name))?;
+        let operation = Reduce::from_name(name)
+            .ok_or_else(|| unknown("operation", name, Reduce::ALL.into_iter().map(Reduce::name)))?;
         let given = options.read()?;
         let axes = given.axes.slice(given.axis_count as usize, "axes")?;
         let options = ReduceOptions {
@@ -232,12 +237,22 @@ pub extern "C" fn agpu_ops_matmul(
             (description.alpha, description.beta) = (options.alpha, options.beta);
         }
         if let Some(name) = options.activation.optional("activation")? {
-            description.activation =
-                Activation::from_name(name).ok_or_else(|| unknown("activation", name))?;
+            description.activation = Activation::from_name(name).ok_or_else(|| {
+                unknown(
+                    "activation",
+                    name,
+                    Activation::ALL.into_iter().map(Activation::name),
+                )
+            })?;
         }
         if let Some(name) = options.precision.optional("precision")? {
-            description.precision =
-                Some(Precision::from_name(name).ok_or_else(|| unknown("precision", name))?);
+            description.precision = Some(Precision::from_name(name).ok_or_else(|| {
+                unknown(
+                    "precision",
+                    name,
+                    Precision::ALL.into_iter().map(Precision::name),
+                )
+            })?);
         }
         let made = matmul(&call.ops, &description)?;
         place.write(call.insert(made));
