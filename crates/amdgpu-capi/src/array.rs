@@ -325,7 +325,7 @@ pub extern "C" fn agpu_array_to_dlpack(
     })
 }
 
-/// Take over a tensor of another library; on failure it stays the caller's.
+/// Take over a tensor of another library.
 #[unsafe(no_mangle)]
 pub extern "C" fn agpu_array_from_dlpack(
     managed: *mut c_void,

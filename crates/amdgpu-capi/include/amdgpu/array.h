@@ -71,8 +71,8 @@ agpu_status agpu_array_synchronize(agpu_array array);
  * memory alive until its deleter is called. What was given to streams has been waited for. */
 agpu_status agpu_array_to_dlpack(agpu_array array, bool is_versioned, void **managed);
 
-/* An array over the memory of another library, whose deleter is called when the last view is released. When the call fails before the tensor
- * is taken over (NULL, another major version) it stays the caller's. */
+/* An array over the memory of another library, whose deleter is called when the last view is released. A tensor of another major version stays
+ * the caller's; one whose dtype or device no array can have is given back with its deleter. */
 agpu_status agpu_array_from_dlpack(void *managed, bool is_versioned, agpu_array *array);
 
 #ifdef __cplusplus
