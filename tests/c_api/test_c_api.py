@@ -13,7 +13,7 @@ from pathlib import Path
 import c_api_harness as harness
 import pytest
 
-PROGRAMS = ("runtime.c", "kernel.c", "network.c", "bad_input.c", "whole.cpp")
+PROGRAMS = ("runtime.c", "kernel.c", "array.c", "network.c", "bad_input.c", "whole.cpp")
 EXAMPLES = harness.ROOT / "examples" / "c_api"
 EXPECTED = "2 * 10 + 1 = 21"
 HEADERS = sorted((harness.HEADERS / "amdgpu").glob("*.h"))
@@ -164,7 +164,7 @@ def test_example_in_julia(tmp_path: Path) -> None:
 def test_program_under_address_and_undefined_behaviour_sanitizers(name: str, tmp_path: Path) -> None:
     flags = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
     program = harness.build(name, tmp_path, *flags)
-    assert harness.run(program, more={"ASAN_OPTIONS": "detect_leaks=0"}).strip() == "ok"
+    assert harness.run(program, more={"ASAN_OPTIONS": "detect_leaks=1"}).strip() == "ok"
 
 
 @pytest.mark.slow
@@ -177,5 +177,6 @@ def test_program_under_valgrind(name: str, tmp_path: Path) -> None:
     interpreter.write_text(f"#!{sys.executable}\n{HASWELL}")
     interpreter.chmod(0o755)
     more = {"AMDGPU_PYTHON": str(interpreter), "AMDGPU_CACHE_DIR": str(tmp_path / "cache")}
-    prefix = ["valgrind", "--error-exitcode=9", "--quiet", "--trace-children=no"]
+    known = harness.SOURCES / "valgrind.supp"
+    prefix = ["valgrind", "--error-exitcode=9", "--quiet", "--trace-children=no", f"--suppressions={known}"]
     assert harness.run(program, prefix=prefix, more=more).strip() == "ok"

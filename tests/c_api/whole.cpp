@@ -168,6 +168,26 @@ void networks(const amdgpu::Device &device) {
     CHECK((spiking.state("cells.v") == std::vector<float>(5, 0.5F)));
 }
 
+void arrays(const amdgpu::Device &device) {
+    const amdgpu::Array x(device, "float32", {2, 3});
+    x.write(std::span<const float>(std::vector<float>{1, 2, 3, 4, 5, 6}));
+    const amdgpu::Array turned = x.view({3, 2}, {1, 3});
+    CHECK((turned.shape() == std::vector<std::int64_t>{3, 2}) && !turned.info().is_contiguous);
+    CHECK((x.reshape({-1}).shape() == std::vector<std::int64_t>{6}));
+    const amdgpu::Array sum = amdgpu::ops::elementwise("add", {x, x});
+    sum.synchronize();
+    CHECK((sum.read<float>() == std::vector<float>{2, 4, 6, 8, 10, 12}));
+    CHECK((amdgpu::ops::reduce("sum", x, {.axes = {1}}).read<float>() == std::vector<float>{6, 15}));
+    CHECK((amdgpu::ops::matmul(x, x, {.activation = "relu", .transpose_b = true}).read<float>() == std::vector<float>{14, 32, 32, 77}));
+    const amdgpu::Array back = amdgpu::Array::from_dlpack(turned.to_dlpack());
+    CHECK(back.info().address == x.info().address && back.info().strides[1] == 3);
+    const amdgpu::Array copy(device, "float32", {2, 3});
+    copy.fill(7.0F);
+    copy.copy_from(x);
+    CHECK(copy.read<float>() == x.read<float>());
+    expect(AGPU_ERROR_SHAPE_MISMATCH, "", [&] { (void)x.reshape({4}); });
+}
+
 }  // namespace
 
 int main() {
@@ -178,6 +198,7 @@ int main() {
         streams_and_kernels(device);
         threads(device);
         networks(device);
+        arrays(device);
     }
     amdgpu::telemetry::set_enabled(true);
     CHECK(amdgpu::telemetry::snapshot().front() == '{');

@@ -14,7 +14,9 @@ RULE = "crate-arrows"
 ARROWS: Mapping[str, AbstractSet[str]] = {
     "amdgpu-extension": {"amdgpu-python"},
     "amdgpu-python": {"amdgpu-capi", "amdgpu-aura", "amdgpu-matrix", "amdgpu-neuro", "amdgpu-math"},
-    "amdgpu-capi": {"amdgpu-aura", "amdgpu-matrix", "amdgpu-neuro"},
+    "amdgpu-capi": {"amdgpu-ops", "amdgpu-neuro"},
+    "amdgpu-ops": {"amdgpu-array", "amdgpu-matrix"},
+    "amdgpu-array": {"amdgpu-aura"},
     "amdgpu-neuro": {"amdgpu-matrix", "amdgpu-math", "amdgpu-aura"},
     "amdgpu-aura": {"amdgpu-compiler", "amdgpu-memory", "amdgpu-telemetry", "amdgpu-hal"},
     "amdgpu-matrix": {"amdgpu-memory", "amdgpu-telemetry", "amdgpu-hal"},

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use amdgpu_abi::ErrorCode;
 use amdgpu_aura::Argument;
 
 use crate::borrowed::Items;
-use crate::device::DeviceObject;
 use crate::handles::{self, Handle};
-use crate::memory::{MemoryObject, wrong_device};
+use crate::objects::{DeviceObject, MemoryObject};
 use crate::status::{Answer, Failure};
 
 const MEMORY: u32 = 1;
@@ -65,7 +65,11 @@ impl Converted {
                 let handle = Handle::from_bits(item.value);
                 let memory = handles::get::<MemoryObject>(handle, &format!("argument {index}"))?;
                 if memory.device.name() != device.name() {
-                    return Err(wrong_device(&memory, device, index));
+                    let (from, to) = (memory.device.name(), device.name());
+                    let message = format!(
+                        "argument {index} is memory of {from}, and the kernel runs on {to}"
+                    );
+                    return Err(Failure::new(ErrorCode::WrongDevice, message));
                 }
                 memory.check_range(&format!("argument {index}"), item.bytes, 0)?;
                 let address = memory.block.ptr().offset(item.bytes).address();

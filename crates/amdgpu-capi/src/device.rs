@@ -3,51 +3,16 @@
 use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;
+use amdgpu_array::recording::check_not_recording;
 use amdgpu_aura::{Context, ContextOptions, CoreType, LaunchRecords, OpenDevice, flush_printf};
 use amdgpu_compiler::OptimizationLevel;
 use amdgpu_hal::{DeviceInfo, DeviceKind, MemoryKind, registry};
 use amdgpu_memory::Stat;
 
 use crate::borrowed::{Described, Options, Out, Text, Versioned, fixed_text};
-use crate::graph::check_not_recording;
-use crate::handles::{self, Handle, Object};
+use crate::handles::{self, Handle};
+use crate::objects::DeviceObject;
 use crate::status::{Answer, Failure, Status, answer};
-
-/// An opening of a device. It is closed when its handle and everything made from it are gone.
-pub struct DeviceObject {
-    pub context: Arc<Context>,
-    pub level: OptimizationLevel,
-}
-
-impl Object for DeviceObject {
-    const KIND: u8 = 1;
-}
-
-impl DeviceObject {
-    pub fn name(&self) -> &str {
-        &self.context.info().name
-    }
-
-    /// Refuses an object of another device than the one it is used with.
-    pub fn check_same(&self, wanted: &Self, what: &str) -> Answer {
-        if self.name() == wanted.name() {
-            return Ok(());
-        }
-        let message = format!(
-            "{what} is of {}, and is used on {}",
-            self.name(),
-            wanted.name()
-        );
-        Err(Failure::new(ErrorCode::WrongDevice, message))
-    }
-}
-
-impl Drop for DeviceObject {
-    fn drop(&mut self) {
-        // An error that sticks to the device has nobody left to hear it.
-        let _ = self.context.close();
-    }
-}
 
 /// `agpu_device_options`.
 #[repr(C)]

@@ -1,37 +1,29 @@
 //! kernel.h: graphs. What a thread submits between `agpu_graph_begin` and `agpu_graph_end` is recorded and runs at each replay.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::ErrorCode;
-use amdgpu_aura::{Graph, GraphRecorder, Lane, PackedArguments};
+use amdgpu_array::{Owner, Uses, recording};
+use amdgpu_aura::{Graph, PackedArguments};
 use amdgpu_hal::{CopyDirection, DevicePointer, LaunchConfig};
 
 use crate::borrowed::Out;
-use crate::device::DeviceObject;
 use crate::handles::{self, Handle, Object};
-use crate::kernel::KernelObject;
-use crate::memory::MemoryObject;
+use crate::objects::{DeviceObject, KernelObject, MemoryObject, StreamObject};
 use crate::status::{Answer, Failure, Status, answer};
-use crate::stream::StreamObject;
-
-static NEXT_RECORDING: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
-    static CURRENT: RefCell<Option<Recording>> = const { RefCell::new(None) };
-}
-
-/// What this thread records.
-struct Recording {
-    number: u64,
-    device: Arc<DeviceObject>,
-    recorder: GraphRecorder,
-    memory: Vec<Arc<MemoryObject>>,
+    /// Memory of the commands that this thread recorded since it began.
+    static MEMORY: RefCell<Vec<Arc<MemoryObject>>> = const { RefCell::new(Vec::new()) };
 }
 
 pub struct GraphObject {
+    /// Of the recording.
     number: u64,
+    device: Arc<DeviceObject>,
+    /// Streams that it was replayed in, for readers of arrays that it works on.
+    uses: Arc<Uses>,
     state: Mutex<Option<Ready>>,
 }
 
@@ -42,8 +34,9 @@ impl Object for GraphObject {
 #[derive(Clone)]
 struct Ready {
     graph: Arc<Graph>,
-    device: Arc<DeviceObject>,
     memory: Arc<[Arc<MemoryObject>]>,
+    #[allow(dead_code, reason = "held, not read")]
+    owners: Arc<Mutex<Vec<Owner>>>,
 }
 
 impl GraphObject {
@@ -56,41 +49,26 @@ impl GraphObject {
             .clone()
             .ok_or_else(|| refuse("the graph is not recorded: call agpu_graph_end first"))
     }
+
+    /// What was recorded, on the thread that began it.
+    fn end(&self) -> Answer<recording::Recording> {
+        recording::end(self.number).ok_or_else(|| {
+            refuse("this thread does not record the graph: the thread that began a recording ends it, once")
+        })
+    }
 }
 
 fn refuse(message: &str) -> Failure {
     Failure::new(ErrorCode::NotCapturable, message)
 }
 
-/// Whether this thread records a graph: then nothing it submits runs.
-pub fn is_recording() -> bool {
-    CURRENT.with_borrow(Option::is_some)
-}
-
-/// Refuses what a graph cannot hold.
-pub fn check_not_recording(what: &str) -> Answer {
-    if !is_recording() {
-        return Ok(());
-    }
-    Err(refuse(&format!(
-        "{what} is not possible while this thread records a graph: nothing runs before the replay"
-    )))
-}
-
-fn record(
-    device: &DeviceObject,
-    memory: Vec<Arc<MemoryObject>>,
-    command: impl FnOnce(&mut GraphRecorder) -> amdgpu_aura::Result<()>,
-) -> Answer {
-    CURRENT.with_borrow_mut(|current| {
-        // Callers asked a moment ago, on this thread.
-        let recording = current
-            .as_mut()
-            .ok_or_else(|| refuse("no graph is being recorded"))?;
-        device.check_same(&recording.device, "the command")?;
-        recording.memory.extend(memory);
-        Ok(command(&mut recording.recorder)?)
-    })
+/// Notes what a command uses; the owners go into the recording, whoever began it.
+fn owners_of(memory: Vec<Arc<MemoryObject>>) -> Vec<Owner> {
+    MEMORY.with_borrow_mut(|all| all.extend(memory.iter().cloned()));
+    memory
+        .into_iter()
+        .map(|memory| Box::new(memory) as Owner)
+        .collect()
 }
 
 pub fn record_launch(
@@ -100,56 +78,41 @@ pub fn record_launch(
     memory: Vec<Arc<MemoryObject>>,
     stream: Option<&Arc<StreamObject>>,
 ) -> Answer {
-    let lane = Lane::of(stream.map(|stream| &stream.queue));
-    record(&kernel.device, memory, |recorder| {
-        recorder.launch(&kernel.kernel, config, packed, lane)
-    })
+    let queue = stream.map(|stream| &stream.queue);
+    Ok(recording::record_launch(
+        &kernel.kernel,
+        config,
+        packed,
+        owners_of(memory),
+        queue,
+    )?)
 }
 
 pub fn record_copy(
     to: &Arc<MemoryObject>,
     from: &Arc<MemoryObject>,
-    (target, origin): (DevicePointer, DevicePointer),
+    addresses: (DevicePointer, DevicePointer),
     bytes: u64,
-    direction: CopyDirection,
 ) -> Answer {
     let device = to.device.context.open_device()?;
-    record(
-        &to.device,
-        vec![Arc::clone(to), Arc::clone(from)],
-        |recorder| recorder.copy(device, target, origin, bytes, direction),
-    )
+    let owners = owners_of(vec![Arc::clone(to), Arc::clone(from)]);
+    let direction = CopyDirection::DeviceToDevice;
+    Ok(recording::record_copy(
+        device, addresses, bytes, direction, owners,
+    )?)
 }
 
 pub fn record_fill(memory: &Arc<MemoryObject>, offset: u64, value: u8, bytes: u64) -> Answer {
     let device = memory.device.context.open_device()?;
-    record(&memory.device, vec![Arc::clone(memory)], |recorder| {
-        recorder.fill(device, memory.block.ptr().offset(offset), value, bytes)
-    })
-}
-
-/// Mark a point of a stream in the graph that this thread records; `None` when it records none.
-pub fn record_mark(stream: &StreamObject) -> Option<(u64, usize)> {
-    CURRENT.with_borrow_mut(|current| {
-        let recording = current.as_mut()?;
-        let mark = recording.recorder.mark(Lane::Stream(stream.queue.id()));
-        Some((recording.number, mark))
-    })
-}
-
-/// Hold a stream back until a mark of the graph that this thread records.
-pub fn record_wait(stream: &StreamObject, number: u64, mark: usize) -> Answer {
-    CURRENT.with_borrow_mut(|current| match current {
-        Some(recording) if recording.number == number => {
-            recording
-                .recorder
-                .wait(Lane::Stream(stream.queue.id()), mark);
-            Ok(())
-        }
-        _ => Err(refuse(
-            "the event belongs to another graph, which alone can wait for it",
-        )),
-    })
+    let address = memory.block.ptr().offset(offset);
+    owners_of(vec![Arc::clone(memory)]);
+    Ok(recording::record_fill(
+        device,
+        address,
+        value,
+        bytes,
+        Box::new(Arc::clone(memory)),
+    )?)
 }
 
 /// Begin to record what this thread submits for a device.
@@ -158,17 +121,14 @@ pub extern "C" fn agpu_graph_begin(device: Handle, graph: Out<Handle>) -> Status
     answer(|| {
         let place = graph.required("graph")?;
         let device = handles::get::<DeviceObject>(device, "device")?;
-        check_not_recording("recording a second graph")?;
         device.context.device()?;
-        let number = NEXT_RECORDING.fetch_add(1, Ordering::Relaxed);
-        CURRENT.set(Some(Recording {
-            number,
-            device,
-            recorder: GraphRecorder::default(),
-            memory: Vec::new(),
-        }));
+        let uses = Arc::<Uses>::default();
+        let number = recording::begin(Arc::clone(&uses))?;
+        MEMORY.take();
         let graph = GraphObject {
             number,
+            device,
+            uses,
             state: Mutex::default(),
         };
         place.write(handles::insert(Arc::new(graph)));
@@ -181,11 +141,11 @@ pub extern "C" fn agpu_graph_begin(device: Handle, graph: Out<Handle>) -> Status
 pub extern "C" fn agpu_graph_end(graph: Handle) -> Status {
     answer(|| {
         let graph = handles::get::<GraphObject>(graph, "graph")?;
-        let recording = take_recording(graph.number)?;
+        let recording = graph.end()?;
         *graph.lock() = Some(Ready {
             graph: Arc::new(recording.recorder.finish()?),
-            device: recording.device,
-            memory: recording.memory.into(),
+            memory: MEMORY.take().into(),
+            owners: Arc::new(Mutex::new(recording.owners)),
         });
         Ok(())
     })
@@ -196,17 +156,9 @@ pub extern "C" fn agpu_graph_end(graph: Handle) -> Status {
 pub extern "C" fn agpu_graph_abandon(graph: Handle) -> Status {
     answer(|| {
         let graph = handles::get::<GraphObject>(graph, "graph")?;
-        take_recording(graph.number).map(drop)
-    })
-}
-
-fn take_recording(number: u64) -> Answer<Recording> {
-    CURRENT.with_borrow_mut(|current| {
-        if current.as_ref().is_some_and(|recording| recording.number == number) {
-            current.take().ok_or_else(|| refuse("no graph is being recorded"))
-        } else {
-            Err(refuse("this thread does not record the graph: the thread that began a recording ends it, once"))
-        }
+        graph.end()?;
+        MEMORY.take();
+        Ok(())
     })
 }
 
@@ -226,9 +178,14 @@ pub extern "C" fn agpu_graph_node_count(graph: Handle, count: Out<u64>) -> Statu
 pub extern "C" fn agpu_graph_replay(graph: Handle, stream: Handle) -> Status {
     answer(|| {
         let graph = handles::get::<GraphObject>(graph, "graph")?;
-        check_not_recording("replaying a graph")?;
+        recording::check_not_recording("replaying a graph")?;
         let ready = graph.ready()?;
-        let stream = StreamObject::of(stream, &ready.device)?;
+        let stream = StreamObject::of(stream, &graph.device)?;
+        if let Some(stream) = &stream {
+            graph
+                .uses
+                .note(&stream.queue, graph.device.context.device()?);
+        }
         for memory in ready.memory.iter() {
             memory.use_in(stream.as_ref())?;
         }

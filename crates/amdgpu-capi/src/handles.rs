@@ -228,7 +228,12 @@ fn find(table: &Table, slots: &[Slot], handle: Handle, name: &str) -> Answer<usi
     if kind == 0 || KIND_NAMES[kind].is_empty() {
         return Err(stranger());
     }
-    if handle.process() != table.process & ((1 << PROCESS_BITS) - 1) {
+    let process = handle.process();
+    if process != table.process & ((1 << PROCESS_BITS) - 1) {
+        // Parents have smaller numbers.
+        if process >= table.process {
+            return Err(stranger());
+        }
         return Err(Failure::new(
             ErrorCode::Forked,
             format!(

@@ -1,5 +1,6 @@
 //! Which Python runs LLVM for a program without Python.
 
+use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -48,13 +49,43 @@ fn built_with(folder: &Path) -> Option<PathBuf> {
 
 /// `PREFIX/bin/python3` of a library in `PREFIX/lib/python3.N/site-packages/amdgpu/_lib`.
 fn installed_with(folder: &Path) -> Option<PathBuf> {
-    let prefixes = folder.ancestors().skip(1);
-    let mut found = prefixes.map(|prefix| prefix.join("bin/python3"));
-    // Past five levels it is the system's, which PATH finds.
-    found.by_ref().take(6).find(|path| is_executable(path))
+    Some(prefix_of(folder)?.join("bin/python3")).filter(|path| is_executable(path))
+}
+
+/// What is installed under a prefix with the folder of packages that `folder` is in.
+fn prefix_of(folder: &Path) -> Option<&Path> {
+    let is_packages = |name: &OsStr| name == "site-packages" || name == "dist-packages";
+    let packages = folder
+        .ancestors()
+        .find(|path| path.file_name().is_some_and(is_packages))?;
+    packages.ancestors().nth(3)
 }
 
 fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path)
         .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_three_folders_above_the_packages() {
+        for (folder, prefix) in [
+            (
+                "/opt/env/lib/python3.11/site-packages/amdgpu/_lib",
+                Some("/opt/env"),
+            ),
+            ("/usr/lib/python3/dist-packages/amdgpu/_lib", Some("/usr")),
+            ("/home/me/tree/python/amdgpu/_lib", None),
+            ("/usr/local/lib", None),
+        ] {
+            assert_eq!(
+                prefix_of(Path::new(folder)),
+                prefix.map(Path::new),
+                "{folder}"
+            );
+        }
+    }
 }

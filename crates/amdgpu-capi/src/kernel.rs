@@ -2,28 +2,19 @@
 
 use std::sync::Arc;
 
+use amdgpu_array::recording::is_recording;
 use amdgpu_aura::{CompileRequest, CoreType, Kernel, LaunchShape, PackedArguments};
 use amdgpu_compiler::CompileOptions;
 use amdgpu_hal::LaunchConfig;
 
 use crate::arguments::{CArgument, Converted};
 use crate::borrowed::{Described, Items, Options, Out, Text, Versioned, fixed_text};
-use crate::device::{DeviceObject, parse_level};
+use crate::device::parse_level;
 use crate::graph;
 use crate::handles::{self, Handle, Object};
-use crate::memory::MemoryObject;
+use crate::objects::{DeviceObject, KernelObject, MemoryObject, StreamObject};
 use crate::status::{Answer, Failure, Status, answer};
-use crate::stream::StreamObject;
 use crate::toolchain;
-
-pub struct KernelObject {
-    pub kernel: Arc<Kernel>,
-    pub device: Arc<DeviceObject>,
-}
-
-impl Object for KernelObject {
-    const KIND: u8 = 5;
-}
 
 /// `agpu_define`.
 #[repr(C)]
@@ -194,7 +185,7 @@ pub extern "C" fn agpu_kernel_launch(
         let config = shape.config(&kernel.kernel)?;
         let converted = Converted::of(arguments, count, &kernel.device)?;
         let stream = StreamObject::of(stream, &kernel.device)?;
-        if graph::is_recording() {
+        if is_recording() {
             let packed = kernel.kernel.pack_arguments(&converted.arguments)?;
             return graph::record_launch(
                 &kernel,
@@ -261,7 +252,7 @@ pub extern "C" fn agpu_launch_run(launch: Handle, stream: Handle) -> Status {
         let launch = handles::get::<LaunchObject>(launch, "launch")?;
         let kernel = &launch.kernel;
         let stream = StreamObject::of(stream, &kernel.device)?;
-        if graph::is_recording() {
+        if is_recording() {
             let memory = launch.memory.clone();
             return graph::record_launch(
                 kernel,

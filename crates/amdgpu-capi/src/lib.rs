@@ -10,6 +10,7 @@
 //! - The headers say what each function does for C; comments here do not repeat it.
 
 mod arguments;
+mod array;
 mod borrowed;
 mod device;
 mod folder;
@@ -19,13 +20,15 @@ mod interpreter;
 mod kernel;
 mod memory;
 mod network;
+mod objects;
+mod ops;
 mod runtime;
 mod spiking;
 mod status;
 mod stream;
 mod telemetry;
 mod text;
-pub mod toolchain;
+mod toolchain;
 
 use std::sync::Once;
 

@@ -3,27 +3,15 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use amdgpu_abi::ErrorCode;
-use amdgpu_hal::{CopyDirection, MemoryKind};
-use amdgpu_memory::Block;
+use amdgpu_array::recording::{check_not_recording, is_recording};
+use amdgpu_hal::CopyDirection;
 
 use crate::borrowed::{Items, ItemsOut, Options, Out, Versioned};
-use crate::device::{DeviceObject, is_host_visible, memory_kind};
-use crate::graph::{self, check_not_recording};
-use crate::handles::{self, Handle, Object};
-use crate::status::{Answer, Failure, Status, answer};
-use crate::stream::StreamObject;
-
-pub struct MemoryObject {
-    // First: the device goes after its memory.
-    pub block: Block,
-    pub device: Arc<DeviceObject>,
-    kind: MemoryKind,
-}
-
-impl Object for MemoryObject {
-    const KIND: u8 = 4;
-}
+use crate::device::{is_host_visible, memory_kind};
+use crate::graph;
+use crate::handles::{self, Handle};
+use crate::objects::{DeviceObject, MemoryObject, StreamObject};
+use crate::status::{Failure, Status, answer};
 
 /// `agpu_memory_options`.
 #[repr(C)]
@@ -39,40 +27,6 @@ pub struct MemoryOptions {
 unsafe impl Versioned for MemoryOptions {
     const NAME: &'static str = "agpu_memory_options";
     const FIRST_BYTES: usize = size_of::<Self>();
-}
-
-impl MemoryObject {
-    /// Refuses a range beyond the end.
-    pub fn check_range(&self, what: &str, offset: u64, bytes: u64) -> Answer {
-        let len = self.block.len_bytes();
-        if offset.checked_add(bytes).is_some_and(|end| end <= len) {
-            return Ok(());
-        }
-        Err(Failure::invalid(format!(
-            "{what}: {bytes} bytes from byte {offset} on do not fit into memory of {len} bytes"
-        )))
-    }
-
-    /// Holds the memory back from others until `stream` has passed what it was given so far.
-    pub fn use_in(&self, stream: Option<&Arc<StreamObject>>) -> Answer {
-        if let Some(stream) = stream
-            && stream.queue.id() != self.block.stream().id()
-        {
-            self.block.record_stream(&stream.queue)?;
-        }
-        Ok(())
-    }
-
-    fn stream_for(&self, stream: Handle) -> Answer<Option<Arc<StreamObject>>> {
-        let stream = StreamObject::of(stream, &self.device)?;
-        if let Some(stream) = &stream {
-            self.device
-                .context
-                .open_device()?
-                .hold_back(stream.queue.as_ref())?;
-        }
-        Ok(stream)
-    }
 }
 
 /// Memory of a device.
@@ -204,9 +158,8 @@ pub extern "C" fn agpu_memory_copy(
             return Err(Failure::invalid("the two ranges of the copy overlap"));
         }
         let stream = to.stream_for(stream)?;
-        if graph::is_recording() {
-            let direction = CopyDirection::DeviceToDevice;
-            return graph::record_copy(&to, &from, (target, origin), bytes, direction);
+        if is_recording() {
+            return graph::record_copy(&to, &from, (target, origin), bytes);
         }
         let queue = match &stream {
             Some(stream) => &stream.queue,
@@ -239,7 +192,7 @@ pub extern "C" fn agpu_memory_fill(
         let memory = handles::get::<MemoryObject>(memory, "memory")?;
         memory.check_range("fill", offset, bytes)?;
         let stream = memory.stream_for(stream)?;
-        if graph::is_recording() {
+        if is_recording() {
             return graph::record_fill(&memory, offset, value, bytes);
         }
         let queue = match &stream {
@@ -252,16 +205,4 @@ pub extern "C" fn agpu_memory_fill(
         }
         Ok(())
     })
-}
-
-/// Memory that a call uses must be there: the message names the parameter.
-pub fn wrong_device(memory: &MemoryObject, device: &DeviceObject, index: usize) -> Failure {
-    Failure::new(
-        ErrorCode::WrongDevice,
-        format!(
-            "argument {index} is memory of {}, and the kernel runs on {}",
-            memory.device.name(),
-            device.name()
-        ),
-    )
 }

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use amdgpu_abi::ErrorCode;
 
-use crate::borrowed::{Described, Out};
+use crate::borrowed::{Described, Out, Versioned};
 use crate::handles::{self, Handle};
-use crate::status::{ErrorInfo, Status, answer, c_text, last_error};
+use crate::status::{Status, answer, c_text, last_error};
 
 /// `AGPU_INTERFACE_VERSION`: raised when a function or a struct changes incompatibly.
 const INTERFACE_VERSION: u32 = 1;
@@ -48,13 +48,43 @@ pub extern "C" fn agpu_status_name(status: Status) -> *const c_char {
     found.map_or(c"unknown".as_ptr(), |(_, name)| name.as_ptr())
 }
 
+/// `agpu_error_info`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ErrorInfo {
+    size_bytes: u64,
+    status: Status,
+    reserved: u32,
+    name: *const c_char,
+    class_name: *const c_char,
+    message: *const c_char,
+    hint: *const c_char,
+    language: *const c_char,
+}
+
+// SAFETY: plain numbers and pointers; all zeros is a valid value.
+unsafe impl Versioned for ErrorInfo {
+    const NAME: &'static str = "agpu_error_info";
+    const FIRST_BYTES: usize = size_of::<Self>();
+}
+
 /// What the last call on this thread that failed says.
 #[unsafe(no_mangle)]
 pub extern "C" fn agpu_last_error(info: Described<ErrorInfo>) -> Status {
     // A failure of this very function must not replace what it was asked for.
     match info.required("info") {
         Ok(place) => {
-            place.set(&last_error());
+            let (status, [name, class_name, message, hint, language]) = last_error();
+            place.set(&ErrorInfo {
+                size_bytes: size_of::<ErrorInfo>() as u64,
+                status,
+                reserved: 0,
+                name,
+                class_name,
+                message,
+                hint,
+                language,
+            });
             0
         }
         Err(failure) => failure.code.code(),

@@ -7,9 +7,9 @@ use amdgpu_hal::attention;
 use amdgpu_neuro::spiking::{RunResult, SpikingNetwork, SpikingOptions};
 
 use crate::borrowed::{Described, Items, ItemsOut, Options, Out, Text, Versioned, fixed_text};
-use crate::device::DeviceObject;
 use crate::handles::{self, Handle, Object};
 use crate::network::{NetworkOptions, check_count};
+use crate::objects::DeviceObject;
 use crate::status::{Answer, Failure, Status, answer};
 use crate::toolchain;
 

@@ -7,8 +7,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use amdgpu_abi::{Coded, ErrorCode, Language, MetricId};
 
-use crate::borrowed::Versioned;
-
 /// 0, or a code of errors.toml.
 pub type Status = i32;
 
@@ -56,26 +54,6 @@ impl<E: Coded> From<E> for Failure {
             message: error.to_string(),
         }
     }
-}
-
-/// `agpu_error_info` of runtime.h.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct ErrorInfo {
-    size_bytes: u64,
-    status: Status,
-    reserved: u32,
-    name: *const c_char,
-    class_name: *const c_char,
-    message: *const c_char,
-    hint: *const c_char,
-    language: *const c_char,
-}
-
-// SAFETY: plain numbers and pointers; all zeros is a valid value.
-unsafe impl Versioned for ErrorInfo {
-    const NAME: &'static str = "agpu_error_info";
-    const FIRST_BYTES: usize = size_of::<Self>();
 }
 
 /// The texts of the last failure of a thread, ended by null bytes for C.
@@ -130,24 +108,11 @@ pub fn answer(work: impl FnOnce() -> Answer) -> Status {
     status
 }
 
-/// The description of the last failure on this thread.
-pub fn last_error() -> ErrorInfo {
-    let empty = c"".as_ptr();
-    LAST.with_borrow(|last| {
-        let (status, texts) = match last {
-            Some(last) => (last.status, last.texts.each_ref().map(|text| text.as_ptr())),
-            None => (0, [empty; 5]),
-        };
-        let [name, class_name, message, hint, language] = texts;
-        ErrorInfo {
-            size_bytes: size_of::<ErrorInfo>() as u64,
-            status,
-            reserved: 0,
-            name,
-            class_name,
-            message,
-            hint,
-            language,
-        }
+/// Status and texts (name, class, message, hint, language) of the last failure on this thread; 0 and empty ones before the first. They are
+/// valid until the next failure.
+pub fn last_error() -> (Status, [*const c_char; 5]) {
+    LAST.with_borrow(|last| match last {
+        Some(last) => (last.status, last.texts.each_ref().map(|text| text.as_ptr())),
+        None => (0, [c"".as_ptr(); 5]),
     })
 }

@@ -3,41 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use amdgpu_abi::ErrorCode;
+use amdgpu_array::recording::{self, check_not_recording};
 use amdgpu_aura::Kernel;
 use amdgpu_hal as hal;
 
 use crate::borrowed::Out;
-use crate::device::DeviceObject;
-use crate::graph::{self, check_not_recording};
 use crate::handles::{self, Handle, Object};
+use crate::objects::{DeviceObject, StreamObject};
 use crate::status::{Answer, Failure, Status, answer};
-
-pub struct StreamObject {
-    pub device: Arc<DeviceObject>,
-    pub queue: Arc<dyn hal::Stream>,
-}
-
-impl Object for StreamObject {
-    const KIND: u8 = 2;
-}
-
-impl StreamObject {
-    /// The stream of a handle, which is of this device; `None` for null.
-    pub fn of(handle: Handle, device: &DeviceObject) -> Answer<Option<Arc<Self>>> {
-        let stream = handles::get_optional::<Self>(handle, "stream")?;
-        if let Some(stream) = &stream {
-            stream.device.check_same(device, "stream")?;
-        }
-        Ok(stream)
-    }
-}
-
-impl Drop for StreamObject {
-    fn drop(&mut self) {
-        // What its commands use may go only when they have run; an error that sticks to the stream has nobody left to hear it.
-        let _ = self.queue.synchronize();
-    }
-}
 
 /// A new stream.
 #[unsafe(no_mangle)]
@@ -82,7 +55,9 @@ pub extern "C" fn agpu_stream_wait_event(stream: Handle, event: Handle) -> Statu
         event.device.check_same(&stream.device, "event")?;
         match event.state() {
             State::Fresh => Ok(()),
-            State::InGraph(number, mark) => graph::record_wait(&stream, number, mark),
+            State::InGraph(number, mark) => {
+                Ok(recording::record_wait(&stream.queue, number, mark)?)
+            }
             State::Recorded(event) => {
                 check_not_recording("waiting for an event that was recorded outside")?;
                 Ok(stream.queue.wait(&event)?)
@@ -164,7 +139,7 @@ pub extern "C" fn agpu_event_record(event: Handle, stream: Handle) -> Status {
         let event = handles::get::<EventObject>(event, "event")?;
         let stream = handles::get::<StreamObject>(stream, "stream")?;
         event.device.check_same(&stream.device, "event")?;
-        if let Some((number, mark)) = graph::record_mark(&stream) {
+        if let Some((number, mark)) = recording::record_mark(&stream.queue) {
             event.set(State::InGraph(number, mark));
             return Ok(());
         }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array as core;
-use amdgpu_aura as aura;
 use amdgpu_aura::{
     CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, OpenDevice, Toolchain,
 };

@@ -146,7 +146,6 @@ mod _native {
     #[pymodule_init]
     fn init() {
         amdgpu_capi::register_own_directory();
-        amdgpu_capi::toolchain::register(&super::codegen::PythonCodeGenerator);
         super::telemetry::warn_about_fallbacks();
         super::codegen::register();
         super::ops::matmul::register_vendor_folders();

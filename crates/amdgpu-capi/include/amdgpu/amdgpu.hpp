@@ -17,8 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "array.h"
 #include "kernel.h"
 #include "network.h"
+#include "ops.h"
 #include "runtime.h"
 #include "telemetry.h"
 
@@ -495,6 +497,123 @@ private:
         return network;
     }
 };
+
+class Array : public Object<agpu_array> {
+public:
+    using Object::Object;
+    // Its elements are not set.
+    Array(const Device &device, const std::string &dtype, std::span<const std::int64_t> shape, std::uint32_t kind = AGPU_MEMORY_DEVICE)
+        : Object(create(device, dtype, shape, kind)) {}
+    Array(const Device &device, const std::string &dtype, std::initializer_list<std::int64_t> shape)
+        : Array(device, dtype, std::span<const std::int64_t>(shape.begin(), shape.size())) {}
+
+    // Takes over a DLPack tensor.
+    static Array from_dlpack(void *managed, bool is_versioned = true) {
+        agpu_array array = nullptr;
+        check(agpu_array_from_dlpack(managed, is_versioned, &array));
+        return Array(array);
+    }
+    void *to_dlpack(bool is_versioned = true) const {
+        void *managed = nullptr;
+        check(agpu_array_to_dlpack(get(), is_versioned, &managed));
+        return managed;
+    }
+    agpu_array_facts info() const {
+        agpu_array_facts facts = AGPU_ARRAY_FACTS_INIT;
+        check(agpu_array_info(get(), &facts));
+        return facts;
+    }
+    std::vector<std::int64_t> shape() const {
+        const agpu_array_facts facts = info();
+        return {facts.shape, facts.shape + facts.dimensions};
+    }
+    template <typename T>
+        requires std::is_trivially_copyable_v<T>
+    void write(std::span<const T> data) const {
+        check(agpu_array_write(get(), data.data(), data.size_bytes()));
+    }
+    template <typename T>
+        requires std::is_trivially_copyable_v<T>
+    std::vector<T> read() const {
+        std::vector<T> values(info().elements);
+        check(agpu_array_read(get(), values.data(), values.size() * sizeof(T)));
+        return values;
+    }
+    template <typename T>
+        requires std::is_trivially_copyable_v<T>
+    void fill(T element) const {
+        check(agpu_array_fill(get(), &element, sizeof element));
+    }
+    void copy_from(const Array &source) const { check(agpu_array_copy(get(), source.get())); }
+    Array reshape(std::initializer_list<std::int64_t> shape) const {
+        agpu_array view = nullptr;
+        check(agpu_array_reshape(get(), static_cast<std::uint32_t>(shape.size()), shape.begin(), &view));
+        return Array(view);
+    }
+    // Strides in elements, as many as extents.
+    Array view(std::initializer_list<std::int64_t> shape, std::initializer_list<std::int64_t> strides) const {
+        if (shape.size() != strides.size()) throw std::invalid_argument("a view has as many strides as extents");
+        agpu_array view = nullptr;
+        check(agpu_array_view(get(), static_cast<std::uint32_t>(shape.size()), shape.begin(), strides.begin(), &view));
+        return Array(view);
+    }
+    void synchronize() const { check(agpu_array_synchronize(get())); }
+
+private:
+    static agpu_array create(const Device &device, const std::string &dtype, std::span<const std::int64_t> shape, std::uint32_t kind) {
+        const agpu_array_options options = {sizeof(agpu_array_options), kind, 0};
+        agpu_array array = nullptr;
+        check(agpu_array_create(device.get(), dtype.c_str(), static_cast<std::uint32_t>(shape.size()), shape.data(), &options, &array));
+        return array;
+    }
+};
+
+struct ReduceOptions {
+    std::vector<std::int64_t> axes{};
+    bool keeps_axes = false;
+    double correction = 0;
+    Array out{};
+};
+
+struct MatmulOptions {
+    Array out{}, bias{}, residual{};
+    std::optional<std::string> activation{}, precision{};
+    bool transpose_a = false, transpose_b = false;
+    double alpha = 1, beta = 0;
+};
+
+namespace ops {
+
+inline Array elementwise(const std::string &operation, std::initializer_list<Array> inputs, double alpha = 0, const Array &out = {}) {
+    std::vector<agpu_array> handles;
+    for (const Array &input : inputs) handles.push_back(input.get());
+    const agpu_elementwise_options options = {sizeof(agpu_elementwise_options), out.get(), alpha};
+    agpu_array result = nullptr;
+    check(agpu_ops_elementwise(operation.c_str(), handles.data(), handles.size(), &options, &result));
+    return Array(result);
+}
+
+inline Array reduce(const std::string &operation, const Array &x, const ReduceOptions &options = {}) {
+    const agpu_reduce_options c_options = {sizeof(agpu_reduce_options), options.out.get(),          options.axes.data(),
+                                           options.axes.size(),         options.correction,         options.keeps_axes ? 1U : 0U,
+                                           0};
+    agpu_array result = nullptr;
+    check(agpu_ops_reduce(operation.c_str(), x.get(), &c_options, &result));
+    return Array(result);
+}
+
+inline Array matmul(const Array &a, const Array &b, const MatmulOptions &options = {}) {
+    const agpu_matmul_options c_options = {
+        sizeof(agpu_matmul_options),  options.out.get(),           options.bias.get(),           options.residual.get(),
+        or_null(options.activation),  or_null(options.precision),  options.alpha,                options.beta,
+        1,                            options.transpose_a ? 1U : 0U, options.transpose_b ? 1U : 0U, 0,
+    };
+    agpu_array result = nullptr;
+    check(agpu_ops_matmul(a.get(), b.get(), &c_options, &result));
+    return Array(result);
+}
+
+}  // namespace ops
 
 namespace telemetry {
 
