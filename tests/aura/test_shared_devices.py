@@ -3,7 +3,7 @@
 import amdgpu
 import numpy as np
 import pytest
-from amdgpu import _native, errors
+from amdgpu import errors
 
 ALLOCATED = "allocated_bytes.all.current"
 RESERVED = "reserved_bytes.all.current"

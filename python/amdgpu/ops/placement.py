@@ -6,7 +6,6 @@ device. Where no operand has a device, the CPU computes, or the device that the 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
