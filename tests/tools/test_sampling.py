@@ -32,7 +32,12 @@ def test_b(): print("ran b")
 def ran(folder: Path, *arguments: str, seed: str) -> set[str]:
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_x.py").write_text(TESTS)
-    environment = {**os.environ, "PYTHONPATH": str(SUPPORT), "AMDGPU_TEST_SEED": seed}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(SUPPORT),
+        "AMDGPU_TEST_SEED": seed,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
     command = [
         sys.executable,
         "-m",

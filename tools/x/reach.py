@@ -29,6 +29,7 @@ MAP: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("crates/amdgpu-math/", ("rust",), ("math",)),
     ("crates/amdgpu-telemetry/", ("rust",), ("telemetry",)),
     ("crates/amdgpu-python/", ("rust",), ("api", "array", "aura", "ops")),
+    ("crates/amdgpu-capi/", ("rust",), ("c_api",)),
     ("crates/", ("rust",), ("api",)),
     ("Cargo", ("rust",), ()),
     ("zig/src/kernels/", (), ("gpu", "ops")),
@@ -49,7 +50,10 @@ MAP: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("python/amdgpu/tuning/", (), ("ops",)),
     ("python/amdgpu/device_network/", (), ("neuro", "gpu")),
     *((f"python/amdgpu/{name}", (), ("neuro",)) for name in ("anneal", "interchange", "network", "plotting", "search")),
-    *((f"python/amdgpu/{name}", (), ("neuro",)) for name in ("spiking", "training")),
+    *(
+        (f"python/amdgpu/{name}", (), ("neuro",))
+        for name in ("external_inputs", "layered_network", "spiking", "training")
+    ),
     ("python/amdgpu/array", (), ("array",)),
     ("python/amdgpu/memory", (), ("array", "memory")),
     ("python/amdgpu/math", (), ("math",)),
