@@ -91,7 +91,7 @@ static void operations(agpu_device device) {
     DO(agpu_ops_elementwise("add", inputs, 2, NULL, &result));
     DO(agpu_array_read(result, read, sizeof read));
     CHECK(read[0] == 2 && read[5] == 7);
-    agpu_elementwise_options options = AGPU_ELEMENTWISE_OPTIONS_INIT;
+    agpu_ops_elementwise_options options = AGPU_OPS_ELEMENTWISE_OPTIONS_INIT;
     options.out = result;
     DO(agpu_ops_elementwise("multiply", inputs, 2, &options, &same));
     DO(agpu_array_read(result, read, sizeof read));
@@ -100,7 +100,7 @@ static void operations(agpu_device device) {
     DO(agpu_release(result));
 
     const int64_t axis = -1;
-    agpu_reduce_options reduce = AGPU_REDUCE_OPTIONS_INIT;
+    agpu_ops_reduce_options reduce = AGPU_OPS_REDUCE_OPTIONS_INIT;
     reduce.axes = &axis;
     reduce.axis_count = 1;
     DO(agpu_ops_reduce("sum", x, &reduce, &result));
@@ -108,7 +108,7 @@ static void operations(agpu_device device) {
     CHECK(read[0] == 6 && read[1] == 15);
     DO(agpu_release(result));
 
-    agpu_matmul_options matmul = AGPU_MATMUL_OPTIONS_INIT;
+    agpu_ops_matmul_options matmul = AGPU_OPS_MATMUL_OPTIONS_INIT;
     matmul.transpose_b = 1;
     matmul.activation = "relu";
     DO(agpu_ops_matmul(x, y, &matmul, &result));

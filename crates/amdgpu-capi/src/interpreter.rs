@@ -78,7 +78,7 @@ mod tests {
                 Some("/opt/env"),
             ),
             ("/usr/lib/python3/dist-packages/amdgpu/_lib", Some("/usr")),
-            ("/home/me/tree/python/amdgpu/_lib", None),
+            ("/src/tree/python/amdgpu/_lib", None),
             ("/usr/local/lib", None),
         ] {
             assert_eq!(

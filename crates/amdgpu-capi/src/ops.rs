@@ -16,7 +16,7 @@ use crate::handles::{self, Handle};
 use crate::status::{Answer, Failure, Status, answer};
 use crate::toolchain;
 
-/// `agpu_elementwise_options`.
+/// `agpu_ops_elementwise_options`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ElementwiseOptions {
@@ -27,11 +27,11 @@ pub struct ElementwiseOptions {
 
 // SAFETY: plain numbers; all zeros is a valid value.
 unsafe impl Versioned for ElementwiseOptions {
-    const NAME: &'static str = "agpu_elementwise_options";
+    const NAME: &'static str = "agpu_ops_elementwise_options";
     const FIRST_BYTES: usize = size_of::<Self>();
 }
 
-/// `agpu_reduce_options`.
+/// `agpu_ops_reduce_options`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CReduceOptions {
@@ -46,11 +46,11 @@ pub struct CReduceOptions {
 
 // SAFETY: plain numbers and pointers; all zeros is a valid value.
 unsafe impl Versioned for CReduceOptions {
-    const NAME: &'static str = "agpu_reduce_options";
+    const NAME: &'static str = "agpu_ops_reduce_options";
     const FIRST_BYTES: usize = size_of::<Self>();
 }
 
-/// `agpu_matmul_options`.
+/// `agpu_ops_matmul_options`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct MatmulOptions {
@@ -70,7 +70,7 @@ pub struct MatmulOptions {
 
 // SAFETY: plain numbers and pointers; all zeros is a valid value.
 unsafe impl Versioned for MatmulOptions {
-    const NAME: &'static str = "agpu_matmul_options";
+    const NAME: &'static str = "agpu_ops_matmul_options";
     const FIRST_BYTES: usize = size_of::<Self>();
 }
 

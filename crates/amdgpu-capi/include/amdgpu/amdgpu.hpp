@@ -587,14 +587,14 @@ namespace ops {
 inline Array elementwise(const std::string &operation, std::initializer_list<Array> inputs, double alpha = 0, const Array &out = {}) {
     std::vector<agpu_array> handles;
     for (const Array &input : inputs) handles.push_back(input.get());
-    const agpu_elementwise_options options = {sizeof(agpu_elementwise_options), out.get(), alpha};
+    const agpu_ops_elementwise_options options = {sizeof(agpu_ops_elementwise_options), out.get(), alpha};
     agpu_array result = nullptr;
     check(agpu_ops_elementwise(operation.c_str(), handles.data(), handles.size(), &options, &result));
     return Array(result);
 }
 
 inline Array reduce(const std::string &operation, const Array &x, const ReduceOptions &options = {}) {
-    const agpu_reduce_options c_options = {sizeof(agpu_reduce_options), options.out.get(),          options.axes.data(),
+    const agpu_ops_reduce_options c_options = {sizeof(agpu_ops_reduce_options), options.out.get(),          options.axes.data(),
                                            options.axes.size(),         options.correction,         options.keeps_axes ? 1U : 0U,
                                            0};
     agpu_array result = nullptr;
@@ -603,8 +603,8 @@ inline Array reduce(const std::string &operation, const Array &x, const ReduceOp
 }
 
 inline Array matmul(const Array &a, const Array &b, const MatmulOptions &options = {}) {
-    const agpu_matmul_options c_options = {
-        sizeof(agpu_matmul_options),  options.out.get(),           options.bias.get(),           options.residual.get(),
+    const agpu_ops_matmul_options c_options = {
+        sizeof(agpu_ops_matmul_options),  options.out.get(),           options.bias.get(),           options.residual.get(),
         or_null(options.activation),  or_null(options.precision),  options.alpha,                options.beta,
         1,                            options.transpose_a ? 1U : 0U, options.transpose_b ? 1U : 0U, 0,
     };

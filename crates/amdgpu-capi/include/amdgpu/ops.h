@@ -13,18 +13,18 @@
 extern "C" {
 #endif
 
-typedef struct agpu_elementwise_options {
+typedef struct agpu_ops_elementwise_options {
     uint64_t size_bytes;
     agpu_array out; /* NULL: a new array */
     double alpha;   /* the slope of leaky_relu, the scale of elu */
-} agpu_elementwise_options;
-#define AGPU_ELEMENTWISE_OPTIONS_INIT {sizeof(agpu_elementwise_options), NULL, 0}
+} agpu_ops_elementwise_options;
+#define AGPU_OPS_ELEMENTWISE_OPTIONS_INIT {sizeof(agpu_ops_elementwise_options), NULL, 0}
 
 /* `operation(inputs...)` with as many arrays as the operation takes; `options` may be NULL. */
-agpu_status agpu_ops_elementwise(const char *operation, const agpu_array *inputs, size_t count, const agpu_elementwise_options *options,
+agpu_status agpu_ops_elementwise(const char *operation, const agpu_array *inputs, size_t count, const agpu_ops_elementwise_options *options,
                                  agpu_array *result);
 
-typedef struct agpu_reduce_options {
+typedef struct agpu_ops_reduce_options {
     uint64_t size_bytes;
     agpu_array out;      /* NULL: a new array */
     const int64_t *axes; /* negative ones count from the end */
@@ -32,13 +32,13 @@ typedef struct agpu_reduce_options {
     double correction;   /* of var and std: taken off the number of values */
     uint32_t keeps_axes; /* 1: reduced axes stay, with extent 1 */
     uint32_t reserved;
-} agpu_reduce_options;
-#define AGPU_REDUCE_OPTIONS_INIT {sizeof(agpu_reduce_options), NULL, NULL, 0, 0, 0, 0}
+} agpu_ops_reduce_options;
+#define AGPU_OPS_REDUCE_OPTIONS_INIT {sizeof(agpu_ops_reduce_options), NULL, NULL, 0, 0, 0, 0}
 
 /* `operation(x)` over axes; `options` may be NULL. */
-agpu_status agpu_ops_reduce(const char *operation, agpu_array x, const agpu_reduce_options *options, agpu_array *result);
+agpu_status agpu_ops_reduce(const char *operation, agpu_array x, const agpu_ops_reduce_options *options, agpu_array *result);
 
-typedef struct agpu_matmul_options {
+typedef struct agpu_ops_matmul_options {
     uint64_t size_bytes;
     agpu_array out;         /* NULL: a new array */
     agpu_array bias;        /* shape (n,), or NULL */
@@ -51,11 +51,11 @@ typedef struct agpu_matmul_options {
     uint32_t transpose_a;   /* 1 swaps the last two axes */
     uint32_t transpose_b;
     uint32_t reserved;
-} agpu_matmul_options;
-#define AGPU_MATMUL_OPTIONS_INIT {sizeof(agpu_matmul_options), NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, 0, 0}
+} agpu_ops_matmul_options;
+#define AGPU_OPS_MATMUL_OPTIONS_INIT {sizeof(agpu_ops_matmul_options), NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, 0, 0}
 
 /* `activation(alpha * (a @ b) + beta * out + bias + residual)` with the axes of `numpy.matmul`; `options` may be NULL. */
-agpu_status agpu_ops_matmul(agpu_array a, agpu_array b, const agpu_matmul_options *options, agpu_array *result);
+agpu_status agpu_ops_matmul(agpu_array a, agpu_array b, const agpu_ops_matmul_options *options, agpu_array *result);
 
 #ifdef __cplusplus
 }

@@ -2,8 +2,10 @@
 //! (`python/amdgpu/codegen/remote.py` is the other end).
 
 use std::io::{BufReader, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use amdgpu_aura::Toolchain;
@@ -30,10 +32,32 @@ pub struct PythonProcess {
 
 struct Connection {
     child: Child,
-    requests: ChildStdin,
+    requests: Requests,
     answers: BufReader<ChildStdout>,
     errors: ChildStderr,
     interpreter: String,
+}
+
+/// Our end of the process's standard input: a socket, since writing to a pipe that nobody reads sends SIGPIPE, which ends a C program.
+struct Requests(UnixStream);
+
+impl Write for Requests {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        // SAFETY: the socket is open and the bytes live until the call returns.
+        let sent = unsafe {
+            libc::send(
+                self.0.as_raw_fd(),
+                bytes.as_ptr().cast(),
+                bytes.len(),
+                libc::MSG_NOSIGNAL,
+            )
+        };
+        usize::try_from(sent).map_err(|_| std::io::Error::last_os_error())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 impl PythonProcess {
@@ -107,11 +131,13 @@ fn start() -> Result<Connection, Error> {
     let missing = |reason: String| Error::CodeGeneratorMissing {
         message: format!("{reason}; {}", interpreter::advice()),
     };
+    let (requests, stdin) = UnixStream::pair()
+        .map_err(|error| missing(format!("{shown} cannot be given an input: {error}")))?;
     let mut command = Command::new(&interpreter);
     command
         .args(["-c", interpreter::PROGRAM])
         .args(interpreter::package_folder())
-        .stdin(Stdio::piped())
+        .stdin(OwnedFd::from(stdin))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     // Ctrl-C is meant for the program that asks.
@@ -121,13 +147,13 @@ fn start() -> Result<Connection, Error> {
             "the Python that runs LLVM, {shown}, does not start: {error}"
         ))
     })?;
-    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (Some(requests), Some(answers), Some(errors)) = pipes else {
+    let pipes = (child.stdout.take(), child.stderr.take());
+    let (Some(answers), Some(errors)) = pipes else {
         return Err(missing(format!("{shown} has no pipes")));
     };
     Ok(Connection {
         child,
-        requests,
+        requests: Requests(requests),
         answers: BufReader::new(answers),
         errors,
         interpreter: shown,
@@ -178,5 +204,20 @@ impl Connection {
                 interpreter::advice()
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_to_a_process_that_is_gone_is_an_error_and_no_signal() {
+        // SAFETY: the disposition that C programs start with; nothing else in these tests writes to pipes.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        drop(theirs);
+        let error = Requests(ours).write_all(b"request").unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
     }
 }
