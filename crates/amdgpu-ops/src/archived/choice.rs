@@ -27,7 +27,7 @@ const TILE_EFFICIENCY: [(u64, f64); 5] = [
 const TRANSPOSED_FROM: u128 = 512 * 512 * 512;
 /// How much faster than ours a library has to be.
 pub const VENDOR_MARGIN: f64 = 1.03;
-/// What a call of a library keeps the host for: measured on the H200 (tests/gpu/calls_vs_torch.py). Ours takes 8 us.
+/// What a call of a library keeps the host for: measured on the H200 (`tests/gpu/calls_vs_torch.py`). Ours takes 8 us.
 const LIBRARY_CALL_SECONDS: f64 = 36e-6;
 /// By how much an estimate has to fall before the inner dimension is cut: the parts are written, read again and added by a second launch.
 const SPLIT_GAIN: f64 = 1.5;
@@ -157,7 +157,7 @@ impl Situation<'_> {
         if is_narrow
             || problem.layout == Layout::Nt
             || problem.work() < TRANSPOSED_FROM
-            || problem.k * problem.operand.bytes() % 16 != 0
+            || !(problem.k * problem.operand.bytes()).is_multiple_of(16)
             || !problem.is_aligned
         {
             return Vec::new();

@@ -25,7 +25,7 @@ const CHOICES_LIMIT: usize = 4096;
 /// What a choice of kernels depends on, of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// For example sm_90, `gfx942:sramecc+:xnack-`.
+    /// For example `sm_90`, `gfx942:sramecc+:xnack-`.
     pub architecture: String,
     /// Compute units of AMD, SMs of NVIDIA.
     pub units: u64,
@@ -229,13 +229,10 @@ impl<'a> Steps<'a> {
     /// Code that the device does not load; what the device reports.
     pub fn launch(&self, kernel: &ArchivedKernel, shape: Shape, args: &[Arg<'_>]) -> Result<()> {
         let slot = &self.loaded.kernels[kernel.index];
-        let loaded = match slot.get() {
-            Some(found) => found,
-            None => {
-                // Of threads that come together one wins.
-                let made = load(self.ops.context(), self.archive(), kernel)?;
-                slot.get_or_init(|| made)
-            }
+        let loaded = if let Some(found) = slot.get() { found } else {
+            // Of threads that come together one wins.
+            let made = load(self.ops.context(), self.archive(), kernel)?;
+            slot.get_or_init(|| made)
         };
         let shape = Shape {
             shared_bytes: shape.shared_bytes + kernel.dynamic_shared_bytes as i64,

@@ -59,7 +59,7 @@ pub struct Convolution<'a> {
     pub filters: &'a Array,
     /// Shape (filters,).
     pub bias: Option<&'a Array>,
-    /// Shape (images, out_height, out_width, filters).
+    /// Shape (images, `out_height`, `out_width`, filters).
     pub result: &'a Array,
     pub stride: i64,
     pub padding: i64,

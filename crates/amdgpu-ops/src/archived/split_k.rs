@@ -70,7 +70,7 @@ pub fn parts_of(kernel: &ArchivedKernel, problem: &Problem, units: u64) -> u64 {
     };
     (2..=most)
         .rev()
-        .find(|parts| problem.k % (parts * step) == 0)
+        .find(|parts| problem.k.is_multiple_of(parts * step))
         .unwrap_or(1)
 }
 

@@ -160,7 +160,7 @@ fn deviations(operation: Reduce, x: Dtype, computed: Dtype, plain: Fold) -> Fold
     }
 }
 
-/// The value is the sum of squared deviations from the mean, of so many values. Joined as T. Chan, G. Golub, R. LeVeque: "Updating formulae
+/// The value is the sum of squared deviations from the mean, of so many values. Joined as T. Chan, G. Golub, R. `LeVeque`: "Updating formulae
 /// and a pairwise algorithm for computing sample variances", 1979, equation 1.5.
 const JOINED_DEVIATIONS: &str = "
     if (b.count == 0) return a;

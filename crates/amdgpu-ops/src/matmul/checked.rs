@@ -230,17 +230,17 @@ fn axes(call: &Matmul<'_>) -> Result<(Operand, Operand, Dims, Missing)> {
         );
     }
     let mut shape = batch_of(&a, &b)?;
-    if !missing.rows {
-        shape.push(a.shape[a.rank() - 2]);
-    } else {
+    if missing.rows {
         a.shape.insert(0, 1);
         a.strides.insert(0, 0);
-    }
-    if !missing.columns {
-        shape.push(b.shape[b.rank() - 1]);
     } else {
+        shape.push(a.shape[a.rank() - 2]);
+    }
+    if missing.columns {
         b.shape.push(1);
         b.strides.push(0);
+    } else {
+        shape.push(b.shape[b.rank() - 1]);
     }
     Ok((a, b, shape, missing))
 }

@@ -131,7 +131,7 @@ impl Database {
         made
     }
 
-    /// For example sm_90.
+    /// For example `sm_90`.
     #[must_use]
     pub fn architecture(&self) -> &str {
         &self.architecture
@@ -239,7 +239,7 @@ impl Database {
             Ok(None) => return Vec::new(),
             Err(reason) => Err(reason),
         };
-        read.map(|(_, entries)| entries).unwrap_or_else(|reason| {
+        read.map_or_else(|reason| {
             let moved = set_aside(path);
             let name = moved.as_deref().and_then(Path::file_name);
             let moved = name.map_or_else(String::new, |name| {
@@ -248,7 +248,7 @@ impl Database {
             let path = path.display();
             fallback("tuning", &format!("{path} is not used ({reason}){moved}"));
             Vec::new()
-        })
+        }, |(_, entries)| entries)
     }
 }
 
@@ -261,12 +261,9 @@ struct Ordered {
 
 impl Ordered {
     fn insert(&mut self, entry: Entry) {
-        match self.places.get(&entry.product) {
-            Some(place) => self.list[*place] = entry,
-            None => {
-                self.places.insert(entry.product, self.list.len());
-                self.list.push(entry);
-            }
+        if let Some(place) = self.places.get(&entry.product) { self.list[*place] = entry } else {
+            self.places.insert(entry.product, self.list.len());
+            self.list.push(entry);
         }
     }
 
