@@ -1,4 +1,4 @@
-"""PEP 517 and PEP 660 backend: maturin, once the Zig and Nim libraries, the Julia sources and the dashboard are in python/amdgpu/_lib.
+"""PEP 517 and PEP 660 backend: maturin, once everything else is in python/amdgpu/_lib: libamdgpu, the Zig and Nim libraries, Julia, the dashboard.
 
 How those are built stands in `x.native`, which `./x build` uses as well. Missing tools are named in one sentence each,
 all of them at once, before anything is built.
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import maturin
-from x import gpus, native, rust, web
+from x import core_library, gpus, native, rust, web
 from x.failure import Failure
 from x.kernel_catalog import ARCHITECTURES
 from x.kernels import Builder
@@ -57,6 +57,12 @@ def _prepare() -> None:
             native.build_piece(piece, _run)
         except Failure as failure:
             raise SystemExit(f"amdgpu-framework cannot be built: {failure.text()}") from failure
+    print("building libamdgpu", file=sys.stderr, flush=True)
+    output = native.library_folder(ROOT) / core_library.LIBRARY_NAME
+    try:
+        core_library.build_for_wheel(rust.cargo_command(), ROOT, output, {"PYO3_PYTHON": sys.executable})
+    except Failure as failure:
+        raise SystemExit(f"amdgpu-framework cannot be built: {failure.text()}") from failure
     print("building the dashboard", file=sys.stderr, flush=True)
     try:
         sentence = web.prepare_package(_run)

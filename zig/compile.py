@@ -1,100 +1,174 @@
-"""The one place that knows how the Zig sources become a library: which modules there are and for which CPU each is compiled.
+"""The one place that knows how the Zig sources become a library: which objects there are and for which CPU each is compiled.
 
     python zig/compile.py library OUTPUT [--machine x86_64|aarch64]
     python zig/compile.py test [--fast] [arguments for zig test]
 
-`python` is an interpreter that has the `ziglang` package. One library serves every CPU of an architecture: each
-kernel_<instruction set> and tensor_<instruction set> is a module with target features of its own, and the baseline code
-chooses among them by CPUID.
-A `build.zig` would say the same, but compiling Zig's build runner takes more than a minute in a fresh clone; this takes half of one.
+`python` is an interpreter that has the `ziglang` package. One library serves every CPU of an architecture: the routines of
+each instruction set are an object file of their own, and the baseline code chooses among them by CPUID. Objects are compiled
+side by side, a process for each processor, and kept in Zig's local cache under a hash of what they are made of: one whose
+sources did not change is not compiled again.
+A `build.zig` would say the same, but compiling Zig's build runner takes more than a minute in a fresh clone.
 """
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
 import os
 import platform
+import re
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parent / "src"
+ZIG = (sys.executable, "-m", "ziglang")
 
-# Module -> its source and CPU, per architecture (x86-64 psABI micro-architecture levels). Without `prefer_256_bit`, which x86_64_v4 sets,
-# a store of 64 bytes is one instruction instead of three.
-PRODUCTS, TENSORS, AMX = "product_routines.zig", "tensor_routines.zig", "kernel_amx.zig"
-KERNELS = {
+# Object -> the source of its routines and its CPU, per architecture (x86-64 psABI micro-architecture levels), those that take longest
+# first. Without `prefer_256_bit`, which x86_64_v4 sets, a store of 64 bytes is one instruction instead of three.
+GEMM, TENSORS, AMX = "gemm/gemm_routines.zig", "tensor/tensor_routines.zig", "gemm/kernel_amx.zig"
+ROUTINES = {
     "x86_64": {
-        "kernel_generic": (PRODUCTS, "x86_64"),
-        "kernel_avx2": (PRODUCTS, "x86_64_v3"),
-        "kernel_avx512": (PRODUCTS, "x86_64_v4"),
-        "kernel_avx512_dot": (PRODUCTS, "x86_64_v4+avx512vnni+avx512bf16-prefer_256_bit"),
-        "kernel_amx": (AMX, "x86_64_v4+avx512vnni+avx512bf16+amx_tile+amx_bf16+amx_int8-prefer_256_bit"),
-        "tensor_generic": (TENSORS, "x86_64"),
-        "tensor_avx2": (TENSORS, "x86_64_v3"),
         "tensor_avx512": (TENSORS, "x86_64_v4-prefer_256_bit"),
+        "tensor_avx2": (TENSORS, "x86_64_v3"),
+        "tensor_generic": (TENSORS, "x86_64"),
+        "gemm_avx512": (GEMM, "x86_64_v4"),
+        "gemm_avx2": (GEMM, "x86_64_v3"),
+        "gemm_generic": (GEMM, "x86_64"),
+        "gemm_avx512_dot": (GEMM, "x86_64_v4+avx512vnni+avx512bf16-prefer_256_bit"),
+        "gemm_amx": (AMX, "x86_64_v4+avx512vnni+avx512bf16+amx_tile+amx_bf16+amx_int8-prefer_256_bit"),
     },
-    "aarch64": {"kernel_generic": (PRODUCTS, "baseline"), "tensor_generic": (TENSORS, "baseline")},
+    "aarch64": {"tensor_generic": (TENSORS, "baseline"), "gemm_generic": (GEMM, "baseline")},
 }
+BASELINE = {"x86_64": "x86_64", "aarch64": "baseline"}
+# The code that chooses among the routines, as an object of the library.
+DRIVERS = "drivers"
+# Objects of this many builds are kept, so that going back and forth between two branches compiles nothing.
+KEPT_BUILDS = 4
+
+IMPORT = re.compile(r'@import\("([^"]+\.zig)"\)')
+COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
 
 
-def module_root(name: str, source: str) -> Path:
-    """The source under the name of a module: a link to it, because to Zig a file belongs to one module only."""
-    link = Path(os.environ.get("ZIG_LOCAL_CACHE_DIR") or ".zig-cache") / "modules" / f"{name}.zig"
-    target = SOURCES / "matrix" / source
-    if not (link.is_symlink() and link.readlink() == target):
-        link.parent.mkdir(parents=True, exist_ok=True)
-        # Another run may be making the same link.
-        fresh = link.with_name(f"{name}.{os.getpid()}")
-        fresh.symlink_to(target)
-        fresh.replace(link)
-    return link
+@dataclass(frozen=True)
+class Build:
+    """What all objects of one library or test program have in common."""
+
+    machine: str
+    optimize: str
+
+    def settings(self, cpu: str) -> list[str]:
+        """Of one module; they count for the `-M` that follows them."""
+        strip = ["-fstrip"] if self.optimize == "fast" else []
+        return ["-target", f"{self.machine}-linux", "-O", self.optimize, "-fPIC", *strip, f"-mcpu={cpu}"]
+
+    def modules(self, name: str) -> list[str]:
+        """Arguments that define the root module of an object and those under it."""
+        baseline = self.settings(BASELINE[self.machine])
+        generic = [*baseline, f"-Mgeneric={SOURCES / 'generic.zig'}"]
+        if name == DRIVERS:
+            return ["--dep", "generic", *baseline, f"-Mroot={SOURCES / 'main.zig'}", *generic]
+        source, cpu = ROUTINES[self.machine][name]
+        root = ["--dep", "routines", *baseline, f"-Mroot={SOURCES / 'routines_object.zig'}"]
+        return [*root, "--dep", "generic", *self.settings(cpu), f"-Mroutines={SOURCES / source}", *generic]
+
+    def key(self, name: str) -> str:
+        """A hash of all that the object is made of, without the text of comments."""
+        modules = self.modules(name)
+        facts = " ".join([importlib.metadata.version("ziglang"), *modules]).replace(str(SOURCES), "")
+        state = hashlib.blake2b(facts.encode(), digest_size=16)
+        roots = [Path(argument.partition("=")[2]) for argument in modules if argument.startswith("-M")]
+        for path in imported(roots):
+            # Line numbers stay right in debug information.
+            text = COMMENT.sub("" if self.optimize == "fast" else "\n", path.read_text())
+            state.update(f"\0{path.relative_to(SOURCES)}\0{text}".encode())
+        return state.hexdigest()
 
 
-def module_arguments(machine: str, optimize: str) -> list[str]:
-    """Arguments that define the root module and every module under it. Settings count for the `-M` that follows them."""
-    kernels = KERNELS[machine]
-    settings = ["-target", f"{machine}-linux", "-O", optimize, "-fPIC"]
-    if optimize == "fast":
-        settings.append("-fstrip")
-    baseline = f"-mcpu={kernels['kernel_generic'][1]}"
-    arguments = ["--dep", "generic"]
-    for name in kernels:
-        arguments += ["--dep", name]
-    arguments += [*settings, baseline, f"-Mroot={SOURCES / 'main.zig'}"]
-    arguments += [*settings, baseline, f"-Mgeneric={SOURCES / 'matrix' / 'generic.zig'}"]
-    for name, (source, cpu) in kernels.items():
-        arguments += ["--dep", "generic", *settings, f"-mcpu={cpu}", f"-M{name}={module_root(name, source)}"]
-    return arguments
+def imported(roots: Sequence[Path]) -> list[Path]:
+    """The sources under these roots: themselves and whatever they import by path."""
+    found: set[Path] = set()
+    waiting = list(roots)
+    while waiting:
+        path = waiting.pop().resolve()
+        if path not in found:
+            found.add(path)
+            waiting += [path.parent / name for name in IMPORT.findall(path.read_text())]
+    return sorted(found)
 
 
-def library_command(output: Path, *, machine: str = "") -> list[str]:
-    """Compiles libagpu_matrix.so, optimised and stripped, to `output`."""
-    return [
-        *(sys.executable, "-m", "ziglang", "build-lib", "-dynamic", "--name", "agpu_matrix"),
-        *("-fsoname=libagpu_matrix.so", f"-femit-bin={output}"),
-        *module_arguments(machine or platform.machine(), "fast"),
+def cache_folder() -> Path:
+    """Where objects are kept."""
+    return Path(os.environ.get("ZIG_LOCAL_CACHE_DIR") or ".zig-cache") / "objects"
+
+
+def compile_object(build: Build, name: str) -> Path:
+    """The object file, compiled unless it is there."""
+    path = cache_folder() / f"{name}-{build.key(name)}.o"
+    if path.exists():
+        os.utime(path)
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{os.getpid()}-{path.name}")
+    started = time.monotonic()
+    command = [*ZIG, "build-obj", "--name", name, f"-femit-bin={draft}", *build.modules(name)]
+    try:
+        subprocess.run(command, check=True)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    print(f"compiled {name} in {time.monotonic() - started:.0f} s", flush=True)
+    for old in sorted(path.parent.glob(f"{name}-*.o"), key=lambda other: other.stat().st_mtime)[:-KEPT_BUILDS]:
+        old.unlink(missing_ok=True)
+    return path
+
+
+def compile_objects(build: Build, names: Sequence[str]) -> list[Path]:
+    """All of them, a process for each processor that this one may use."""
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(lambda name: compile_object(build, name), names))
+
+
+def build_library(output: Path, machine: str) -> int:
+    """libagpu_matrix.so, optimised and stripped, at `output`."""
+    build = Build(machine, "fast")
+    objects = compile_objects(build, [DRIVERS, *ROUTINES[machine]])
+    command = [
+        *(*ZIG, "build-lib", "-dynamic", "--name", "agpu_matrix", "-fsoname=libagpu_matrix.so", f"-femit-bin={output}"),
+        *("-target", f"{machine}-linux", "-O", "fast", "-fstrip", f"-mcpu={BASELINE[machine]}", *map(str, objects)),
     ]
+    return subprocess.run(command, check=False).returncode
 
 
-def test_command(passed_on: list[str], *, optimize: str = "safe") -> list[str]:
+def run_tests(passed_on: list[str], *, optimize: str) -> int:
     """Compiles and runs every test, with safety checks unless `optimize` is "fast"."""
-    return [sys.executable, "-m", "ziglang", "test", *module_arguments(platform.machine(), optimize), *passed_on]
+    build = Build(platform.machine(), optimize)
+    objects = compile_objects(build, list(ROUTINES[build.machine]))
+    command = [*ZIG, "test", *map(str, objects), *build.modules(DRIVERS), *passed_on]
+    return subprocess.run(command, check=False).returncode
 
 
 def main(arguments: list[str]) -> int:
-    match arguments:
-        case ["library", output]:
-            command = library_command(Path(output))
-        case ["library", output, "--machine", machine]:
-            command = library_command(Path(output), machine=machine)
-        case ["test", "--fast", *passed_on]:
-            command = test_command(passed_on, optimize="fast")
-        case ["test", *passed_on]:
-            command = test_command(passed_on)
-        case _:
-            print(__doc__, file=sys.stderr)
-            return 2
-    return subprocess.run(command, check=False).returncode
+    """The command line; returns the exit status."""
+    try:
+        match arguments:
+            case ["library", output]:
+                return build_library(Path(output), platform.machine())
+            case ["library", output, "--machine", machine]:
+                return build_library(Path(output), machine)
+            case ["test", "--fast", *passed_on]:
+                return run_tests(passed_on, optimize="fast")
+            case ["test", *passed_on]:
+                return run_tests(passed_on, optimize="safe")
+    except subprocess.CalledProcessError as error:
+        # Zig has said what is wrong.
+        return error.returncode
+    print(__doc__, file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

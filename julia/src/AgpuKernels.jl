@@ -8,7 +8,8 @@ Promises
 - Arguments are raw pointers and sizes of `Float32` data, row-major and contiguous; nothing is copied and a call allocates
   nothing on Julia's heap, so the garbage collector has no reason to run.
 - No exception crosses the C boundary: every entry returns a status of `errors.toml` and keeps the message for `last_error`.
-- Only the standard library, no threads, no BLAS; Julia 1.5 to 1.12.
+- Only the standard library and, for dense layers, the Matrix core's `agpu_matrix_matmul`, whose address is handed over with
+  [`use_matmul`](@ref). No threads; Julia 1.5 to 1.12.
 - Elementwise functions are evaluated in `Float64` and rounded once: at most 0.51 ulp from the exact value (1.01 ulp where the
   last step is a product with a second rounded function; the bounds stand with each function and are tested).
 
@@ -24,7 +25,7 @@ include("failure.jl")
 include("elementary.jl")
 include("activation.jl")
 include("softmax.jl")
-include("product.jl")
+include("matmul.jl")
 include("dense_forward.jl")
 include("adaptive_learning_rate.jl")
 include("momentum_update.jl")

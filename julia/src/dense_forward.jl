@@ -26,7 +26,8 @@ function dense_forward!(
     chosen = unsafe_load(activation)
     chosen.kind > ACTIVATION_NEUROMORPHIC && return fail_with_kind(chosen.kind)
     rows, cols = Int(batch), Int(outputs)
-    product!(y, x, weight, rows, Int(inputs), cols)
+    status = matmul!(y, x, weight, rows, Int(inputs), cols)
+    status == OK || return status
     bias == C_NULL || add_bias!(y, bias, rows, cols)
     chosen.kind == ACTIVATION_IDENTITY && return OK
     if chosen.kind == ACTIVATION_SOFTMAX
@@ -40,8 +41,8 @@ end
     dense_forward_entry(x, weight, bias, y, batch, inputs, outputs, activation) -> Int32
 
 `agpu_math_dense_forward_fn`: `y[batch, outputs] = f(x[batch, inputs] @ weight[inputs, outputs] + bias[outputs])`, Float32, row-major and
-contiguous; `bias` may be null; `y` must not overlap the others. Softmax runs over each row. The product accumulates in Float32 along
-the inputs, in an order that depends on the shape only.
+contiguous; `bias` may be null; `y` must not overlap the others. Softmax runs over each row. The Matrix core multiplies
+([`matmul!`](@ref)): it accumulates in Float32 along the inputs, in an order that depends on the shape and the CPU only.
 """
 function dense_forward_entry(
     x::Ptr{Float32},

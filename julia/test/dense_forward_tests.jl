@@ -1,5 +1,5 @@
 # |error| of a float32 dot product of n terms <= n * eps/2 * sum |x| |w| to first order (Higham, Accuracy and Stability, section 3.1).
-function is_close_product(y, x, weight, bias)
+function is_close_matmul(y, x, weight, bias)
     inputs = size(x, 1)
     wide_x, wide_weight = Float64.(x), Float64.(weight)
     offset = bias === nothing ? 0.0 : Float64.(bias)
@@ -8,7 +8,7 @@ function is_close_product(y, x, weight, bias)
     return all(abs.(y .- exact) .<= bound)
 end
 
-@testset "dense forward is the product plus bias for every tile and block edge" begin
+@testset "dense forward is the matmul plus bias, empty and tiny matrices included" begin
     batches = (0, 1, 2, 3, 4, 5, 6, 7, 12, 13, 97)
     shapes = ((0, 5), (5, 0), (1, 1), (3, 15), (4, 16), (7, 17), (255, 33), (257, 40), (600, 3), (19, 513))
     for batch in batches, (inputs, outputs) in shapes
@@ -16,21 +16,21 @@ end
         weight = noise(outputs, inputs; seed = 5)
         bias = noise(outputs; seed = 7)
         y = call_dense_forward(x, weight, bias, F.ACTIVATION_IDENTITY)
-        @test (batch, inputs, outputs, is_close_product(y, x, weight, bias)) == (batch, inputs, outputs, true)
+        @test (batch, inputs, outputs, is_close_matmul(y, x, weight, bias)) == (batch, inputs, outputs, true)
         y = call_dense_forward(x, weight, nothing, F.ACTIVATION_IDENTITY)
-        @test (batch, inputs, outputs, is_close_product(y, x, weight, nothing)) == (batch, inputs, outputs, true)
+        @test (batch, inputs, outputs, is_close_matmul(y, x, weight, nothing)) == (batch, inputs, outputs, true)
     end
 end
 
 @testset "dense forward applies every activation after the bias" begin
     x, weight, bias = noise(20, 9; seed = 1), noise(18, 20; seed = 2), noise(18; seed = 3)
     for kind in F.ACTIVATION_IDENTITY:F.ACTIVATION_NEUROMORPHIC, given_bias in (bias, nothing)
-        product = call_dense_forward(x, weight, given_bias, F.ACTIVATION_IDENTITY)
+        affine = call_dense_forward(x, weight, given_bias, F.ACTIVATION_IDENTITY)
         y = call_dense_forward(x, weight, given_bias, kind; alpha = 0.3f0, beta = 0.9f0)
         expected = if kind == F.ACTIVATION_SOFTMAX
-            call_softmax(product)
+            call_softmax(affine)
         else
-            reshape(call_activation(vec(product), kind; alpha = 0.3f0, beta = 0.9f0), size(product))
+            reshape(call_activation(vec(affine), kind; alpha = 0.3f0, beta = 0.9f0), size(affine))
         end
         @test (kind, y == expected) == (kind, true)
     end

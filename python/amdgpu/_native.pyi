@@ -47,21 +47,21 @@ __all__ = [
     "compile_job",
     "compile_source",
     "convolve",
+    "convolve_on_device",
     "dtype_names",
     "elementwise",
+    "elementwise_on_device",
     "elementwise_way",
     "embedding",
+    "embedding_on_device",
     "end_cpu_work",
     "flight_save",
     "flight_start",
     "flight_status",
     "flight_stop",
-    "forget_plans",
     "from_dlpack",
     "is_recording_graph",
     "julia_source_path",
-    "keep_plan",
-    "leave_plan",
     "libraries",
     "link_code_object",
     "list_devices",
@@ -70,6 +70,7 @@ __all__ = [
     "math_adopt_table",
     "math_availability",
     "math_is_started",
+    "math_matmul_address",
     "math_momentum_update",
     "math_softmax",
     "matmul",
@@ -77,13 +78,17 @@ __all__ = [
     "network_memory",
     "normalize",
     "normalize_gradient",
+    "normalize_gradient_on_device",
+    "normalize_on_device",
     "normalize_way",
     "pool",
+    "pool_on_device",
     "record_fallback",
     "reduce",
+    "reduce_on_device",
     "reduce_way",
-    "run_plan",
     "scan",
+    "scan_on_device",
     "sensor_processes",
     "sensor_readings",
     "stop_cpu_work",
@@ -99,9 +104,11 @@ __all__ = [
     "telemetry_set_enabled",
     "telemetry_snapshot",
     "top_k",
+    "top_k_on_device",
     "training_order",
     "training_split",
     "transpose",
+    "transpose_on_device",
 ]
 
 _Function: TypeAlias = Callable[..., Any]
@@ -134,12 +141,19 @@ def end_cpu_work(grace_seconds: float, limit_seconds: float) -> bool: ...
 def elementwise(
     operation: str, inputs: tuple[Any, ...], out: Any | None = None, *, alpha: float = 0.0, threads: int | None = None
 ) -> Any: ...
+def elementwise_on_device(
+    operation: str, inputs: tuple[Any, ...], out: Any | None = None, *, alpha: float = 0.0, device: Any
+) -> Any: ...
 def transpose(
     x: Any, axes: Sequence[int] | None = None, out: Any | None = None, *, threads: int | None = None
 ) -> Any: ...
+def transpose_on_device(x: Any, axes: Sequence[int] | None = None, out: Any | None = None, *, device: Any) -> Any: ...
 def embedding(table: Any, indices: Any, out: Any | None = None, *, threads: int | None = None) -> Any: ...
+def embedding_on_device(table: Any, indices: Any, out: Any | None = None, *, device: Any) -> Any: ...
 def scan(operation: str, x: Any, axis: int, out: Any | None = None, *, threads: int | None = None) -> Any: ...
+def scan_on_device(operation: str, x: Any, axis: int, out: Any | None = None, *, device: Any) -> Any: ...
 def top_k(x: Any, k: int, axis: int, *, largest: bool = True, threads: int | None = None) -> tuple[Any, Any]: ...
+def top_k_on_device(x: Any, k: int, axis: int, *, largest: bool = True, device: Any) -> tuple[Array, Array]: ...
 def convolve(
     direction: str,
     inputs: tuple[Any, ...],
@@ -152,6 +166,20 @@ def convolve(
     layout: str,
     shape: Sequence[int] | None = None,
     threads: int | None = None,
+) -> Any: ...
+def convolve_on_device(
+    direction: str,
+    inputs: tuple[Any, ...],
+    out: Any | None = None,
+    *,
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    groups: int,
+    layout: str,
+    shape: Sequence[int] | None = None,
+    precision: str = "fp32",
+    device: Any,
 ) -> Any: ...
 def pool(
     operation: str,
@@ -167,6 +195,20 @@ def pool(
     counts_padding: bool = True,
     threads: int | None = None,
 ) -> Any: ...
+def pool_on_device(
+    operation: str,
+    x: Any,
+    gradient: Any | None = None,
+    out: Any | None = None,
+    *,
+    window: tuple[int, int],
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    dilation: tuple[int, int],
+    layout: str,
+    counts_padding: bool = True,
+    device: Any,
+) -> Any: ...
 def reduce(
     operation: str,
     x: Any,
@@ -177,6 +219,17 @@ def reduce(
     correction: float = 0.0,
     dtype: str | None = None,
     threads: int | None = None,
+) -> Any: ...
+def reduce_on_device(
+    operation: str,
+    x: Any,
+    axes: Sequence[int] | None = None,
+    out: Any | None = None,
+    *,
+    keepdims: bool = False,
+    correction: float = 0.0,
+    dtype: str | None = None,
+    device: Any,
 ) -> Any: ...
 def normalize(
     operation: str,
@@ -189,6 +242,17 @@ def normalize(
     epsilon: float = 0.0,
     threads: int | None = None,
 ) -> Any: ...
+def normalize_on_device(
+    operation: str,
+    x: Any,
+    parameters: tuple[Any, ...],
+    axes: Sequence[int],
+    out: Any | None = None,
+    *,
+    row_shape: Sequence[int] | None = None,
+    epsilon: float = 0.0,
+    device: Any,
+) -> Any: ...
 def normalize_gradient(
     operation: str,
     x: Any,
@@ -200,6 +264,18 @@ def normalize_gradient(
     row_shape: Sequence[int] | None = None,
     epsilon: float = 0.0,
     threads: int | None = None,
+) -> Any: ...
+def normalize_gradient_on_device(
+    operation: str,
+    x: Any,
+    gradient: Any,
+    scale: Any | None,
+    axes: Sequence[int],
+    out: Any | None = None,
+    *,
+    row_shape: Sequence[int] | None = None,
+    epsilon: float = 0.0,
+    device: Any,
 ) -> Any: ...
 def matmul(
     a: Any,
@@ -217,11 +293,21 @@ def matmul(
     activation: str | None = None,
 ) -> npt.NDArray[Any]: ...
 def elementwise_way(
-    function: _Function, operation: str, alpha: float, table: _Table, native: _Function
+    function: _Function,
+    operation: str,
+    alpha: float,
+    host: tuple[_Table, _Function],
+    device: tuple[_Table, _Function],
 ) -> _Function: ...
-def reduce_way(function: _Function, operation: str, table: _Table, native: _Function) -> _Function: ...
+def reduce_way(
+    function: _Function, operation: str, host: tuple[_Table, _Function], device: tuple[_Table, _Function]
+) -> _Function: ...
 def normalize_way(
-    function: _Function, operation: str, epsilon: float, table: _Table, native: _Function
+    function: _Function,
+    operation: str,
+    epsilon: float,
+    host: tuple[_Table, _Function],
+    device: tuple[_Table, _Function],
 ) -> _Function: ...
 def matmul_way(
     function: _Function, table: dict[int | str, tuple[_Function, Decision]], native: _Function
@@ -238,14 +324,11 @@ def telemetry_perfetto_trace_of(snapshot_json: str, readings_json: str) -> bytes
 def telemetry_set_enabled(enabled: bool) -> None: ...
 def telemetry_is_enabled() -> bool: ...
 def record_fallback(operation: str, reason: str) -> None: ...
-def run_plan(options: tuple[Any, ...], arrays: tuple[Any, ...]) -> Any: ...
-def keep_plan(options: tuple[Any, ...], arrays: tuple[Any, ...], compute: Callable[[], Any]) -> Any: ...
-def forget_plans() -> None: ...
-def leave_plan() -> None: ...
 def sensor_readings() -> str: ...
 def sensor_processes() -> str: ...
 def math_availability() -> dict[str, Any]: ...
 def math_is_started() -> bool: ...
+def math_matmul_address() -> int: ...
 def math_adopt_table(pointer: int, version: str, source: str | os.PathLike[str]) -> None: ...
 def math_activation(x: Any, kind: str, alpha: float | None = None, beta: float | None = None) -> _Floats: ...
 def math_softmax(x: Any) -> npt.NDArray[np.float32]: ...

@@ -74,7 +74,7 @@ _table: list[Implementation] = [
     Implementation("normalize_gradient", "matrix", "cpu", "zig", "zig", "amdgpu._native:normalize_gradient"),
     *(
         Implementation(
-            operation, "matrix", kind, "rust", "generated", f"amdgpu.device_ops.placed:{operation}", takes_device=True
+            operation, "matrix", kind, "rust", "generated", f"amdgpu._native:{operation}_on_device", takes_device=True
         )
         for operation in (
             "convolve",
@@ -109,6 +109,8 @@ _resolved: dict[tuple[str, str, str, str | None], tuple[Callable[..., Any], Impl
 _of_hosts: dict[tuple[str, str], dict[int | str, tuple[Callable[..., Any], _native.Decision]]] = {}
 # What `of_host` found, by operation; native ways look there, too.
 _of_matrix: dict[str, tuple[Callable[..., Any], _native.Decision]] = {}
+# What `of_device` found, by operation and kind of device as in "elementwise on cuda"; native ways look there, too.
+_of_devices: dict[str, tuple[Callable[..., Any], _native.Decision]] = {}
 _are_entry_points_loaded = False
 
 
@@ -138,11 +140,11 @@ def unregister(implementation: Implementation) -> None:
 
 
 def _forget() -> None:
-    _native.forget_plans()
     _resolved.clear()
     for functions in _of_hosts.values():
         functions.clear()
     _of_matrix.clear()
+    _of_devices.clear()
 
 
 def table() -> list[Implementation]:
@@ -234,14 +236,6 @@ def of_host(operation: str) -> Callable[..., Any]:
     return found[0]
 
 
-def keeps_plans(function: Callable[..., Any]) -> bool:
-    """Whether what a function launches depends on options and on the layout of arrays alone, so that another call may repeat it.
-
-    Functions say so by an attribute of this name.
-    """
-    return bool(getattr(getattr(function, "func", function), "keeps_plans", False))
-
-
 def host_functions(operation: str, core_type: str) -> dict[int | str, tuple[Callable[..., Any], _native.Decision]]:
     """What `shared` has found for an operation on devices of the host, by device: the function and the decision.
 
@@ -249,6 +243,29 @@ def host_functions(operation: str, core_type: str) -> dict[int | str, tuple[Call
     It is emptied when the table changes.
     """
     return _of_hosts.setdefault((operation, core_type), {})
+
+
+def of_device(operation: str, device: Any) -> Callable[..., Any]:
+    """The function that runs an operation of the Matrix core on a device that is open; the decision is recorded.
+
+    Args:
+        operation: Name of the operation.
+        device: The `AMDGPUDevice`.
+
+    Raises:
+        NoImplementationError: Nothing is registered for it.
+    """
+    kind = device.native.kind
+    function, entry = resolve(operation, "matrix", kind)
+    if not entry.takes_device:
+        return function
+    _of_devices[f"{operation} on {kind}"] = function, _resolved[operation, "matrix", kind, None][2]
+    return functools.partial(function, device=device)
+
+
+def device_functions() -> dict[str, tuple[Callable[..., Any], _native.Decision]]:
+    """What `of_device` has found: the function and the decision. The same object always, as `host_functions`."""
+    return _of_devices
 
 
 def matrix_functions() -> dict[str, tuple[Callable[..., Any], _native.Decision]]:

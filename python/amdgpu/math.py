@@ -154,6 +154,7 @@ def prepare_runtime() -> None:
         return
     sources = str(_native.julia_source_path())
     juliacall.Main.seval(f'include(raw"{sources}")')
+    juliacall.Main.seval(f"AgpuKernels.use_matmul(Ptr{{Cvoid}}({_native.math_matmul_address()}))")
     pointer = int(juliacall.Main.seval("UInt(AgpuKernels.table())"))
     version = str(juliacall.Main.seval("string(VERSION)"))
     _native.math_adopt_table(pointer, version, sources)

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import amdgpu
@@ -20,12 +22,13 @@ import numpy as np
 import torch
 from amdgpu import gpu_kernels
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from tolerances import PRODUCT_KERNEL
+
 ROUNDS = 5
 # Launches of a round run for about that long.
 ROUND_SECONDS = 0.03
 DTYPES = {"f64": "float64", "f32": "float32", "tf32": "float32", "bf16": "bfloat16", "f16": "float16"}
-# Of the largest sum of absolute products, in units of the last place of the format (tests/tolerances.py says why).
-BOUNDS = {"f64": 1e-15, "f32": 1e-6, "tf32": 2e-3, "bf16": 8e-3, "f16": 1e-3}
 
 
 def mean_seconds(run: Callable[[], Any], wait: Callable[[], Any], count: int) -> float:
@@ -102,7 +105,7 @@ def measure(device: Any, stream: Any, number: str, layout: str, n: int, *, every
         if entry is None:
             record["kernel"] = " ".join(plan.kernel.name for plan in plans)
         errors[name] = error
-        if not error <= BOUNDS[number]:
+        if not error <= PRODUCT_KERNEL[number]:
             record.setdefault("wrong", {})[name] = error
             continue
         runs[name] = (run, stream.synchronize)

@@ -16,7 +16,7 @@ from typing import Any
 import amdgpu
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 import spiking_plans as plans
 
 STEPS = 3000

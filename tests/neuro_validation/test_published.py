@@ -1,6 +1,6 @@
 """Published networks beside Brian2, run anew: the figures that tests/data/published_networks.json keeps are its, and ours agree with them.
 
-`tests/test_network_published.py` holds ours to the kept figures in every run of the tests.
+`tests/neuro/test_network_published.py` holds ours to the kept figures in every run of the tests.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The dashboard in headless Chromium: frame rate with eight devices of 32 metrics, first paint, event to pixel.
 
 The pages come from the real server, fed by `suite/load_server.py`; the last figure is of a real program
-(`tests/telemetry_program.py`) behind `amdgpu serve`. Chromium draws in software here, so a machine with a GPU does better.
+(`tests/support/telemetry_program.py`) behind `amdgpu serve`. Chromium draws in software here, so a machine with a GPU does better.
 """
 
 from __future__ import annotations

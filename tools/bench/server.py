@@ -19,7 +19,7 @@ import amdgpu
 import numpy as np
 from frame import ROOT, Report, side_by_side
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from server_client import Client, client
 

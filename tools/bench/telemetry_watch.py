@@ -19,7 +19,7 @@ from amdgpu.telemetry import attach
 from frame import Report
 
 PEER = "the same launches with telemetry off"
-PROGRAM = Path(__file__).resolve().parents[2] / "tests" / "telemetry_program.py"
+PROGRAM = Path(__file__).resolve().parents[2] / "tests" / "support" / "telemetry_program.py"
 SAXPY = """
 extern "C" __global__ void saxpy(const float* x, float* y, float a, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -6,7 +6,7 @@ softmax, norm, convolution or pooling: there the peer is what one writes with Nu
 
 The bound of an operation is the slower of that memory and of the vector operations that its innermost loops take, at the speed that this
 machine has for them in the same process (tools/bench/suite/peak.c). All are timed after some calls of their own, with their data where the
-caches keep them. The operations were counted in zig/src/matrix for AVX-512; on other machines and
+caches keep them. The operations were counted in zig/src for AVX-512; on other machines and
 where nothing was counted there is no bound.
 
 `--quick` takes a minute, `--threads 1` or `2` one of both, `--plot` draws the newest whole record as rooflines into docs/performance.md;
@@ -49,7 +49,7 @@ SETTLE_SECONDS = 0.12
 class Work:
     """What an operation has to do at least: bytes that are read and written, and floating-point operations.
 
-    Functions count as the additions and multiplications of their series (zig/src/matrix). Without bytes only arithmetic counts.
+    Functions count as the additions and multiplications of their series (zig/src). Without bytes only arithmetic counts.
     The bound is that of `vectors` for each of `values`.
     """
 

@@ -6,8 +6,8 @@ import argparse
 
 import shtab
 from amdgpu._generated.constants import PACKAGE_VERSION
-from amdgpu.cli.completion import SHELLS
 from amdgpu.cli.main import build_parser
+from amdgpu.cli.shell.completion import SHELLS
 
 # What an argument is called says what it can be.
 FILE_WORDS = ("FILE", "FILE.npy", "FILE.png", "file", "files")

@@ -10,7 +10,8 @@ from typing import Any
 
 import amdgpu
 import numpy as np
-from amdgpu.cli import info, output
+from amdgpu.cli import output
+from amdgpu.cli.status import info
 from digits import images
 
 HERE = Path(__file__).resolve().parent

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from x import native, process, rust, web
+from x import core_library, native, process, rust, web
 from x.failure import Failure
-from x.paths import EXTENSION, LIBRARIES, PYTHON_SOURCES, REQUIREMENTS, ROOT, STAMPS, STATE, VENV, VENV_PYTHON, shown
+from x.paths import (
+    CORE_LIBRARY,
+    EXTENSION,
+    LIBRARIES,
+    PYTHON_SOURCES,
+    REQUIREMENTS,
+    ROOT,
+    STAMPS,
+    STATE,
+    VENV,
+    VENV_PYTHON,
+    shown,
+)
 from x.process import capture
 from x.stamps import Stamp, digest
 from x.steps import Reporter, Step
 
-EXTENSION_CRATE = ROOT / "crates" / "amdgpu-python"
+EXTENSION_CRATE = ROOT / "crates" / core_library.EXTENSION_CRATE
 # Lines of cargo that say nothing about an error: its JSON messages and its progress.
 CARGO_NOISE = re.compile(r'\{"reason"|\s+(?:Compiling|Downloaded|Downloading|Updating|Locking|Adding|Blocking|Fresh)\b')
 DISTRIBUTION = "amdgpu_framework"
@@ -65,18 +75,17 @@ def rust_inputs() -> list[Path]:
 
 
 def build_extension(reporter: Reporter) -> str:
-    """The step "python extension": the crate amdgpu-python as `amdgpu._native`."""
+    """The step "python extension": `libamdgpu.so` and `amdgpu._native`, which opens it."""
     if not (EXTENSION_CRATE / "Cargo.toml").exists():
         return f"absent: {shown(EXTENSION_CRATE)}"
     stamp = Stamp(STAMPS, "python-extension")
     target_folder = os.environ.get("CARGO_TARGET_DIR", "")
     wanted = digest(rust_inputs(), str(VENV_PYTHON), target_folder)
-    if stamp.is_fresh(wanted, [EXTENSION]):
+    built = {core_library.LIBRARY_CRATE: CORE_LIBRARY, core_library.EXTENSION_CRATE: EXTENSION}
+    if stamp.is_fresh(wanted, list(built.values())):
         return "up to date"
-    command = [rust.cargo_command(), "build", "--release", "-p", "amdgpu-python", "--lib"]
-    command.append("--message-format=json-render-diagnostics")
-    # Leaves Python's symbols to the interpreter that loads the module, as maturin does for wheels.
-    environment = {**rust.cargo_environment(), "PYO3_BUILD_EXTENSION_MODULE": "1"}
+    command = [rust.cargo_command(), *core_library.cargo_arguments(*built)]
+    environment = {**rust.cargo_environment(), **core_library.ENVIRONMENT}
     done = reporter.run(command, environment=environment, log_name="cargo-build")
     if done.exit_code:
         readable = ["    " + line for line in done.output.splitlines() if not CARGO_NOISE.match(line)]
@@ -85,28 +94,10 @@ def build_extension(reporter: Reporter) -> str:
             fix="mend the Rust sources named above",
             detail="\n".join(readable[-process.FAILURE_TAIL_LINES :]),
         )
-    library = extension_artifact(done.output)
-    if library is None:
-        raise Failure(
-            "cargo built amdgpu-python but named no cdylib", fix='set crate-type = ["cdylib"] in its Cargo.toml'
-        )
-    draft = EXTENSION.with_name(f".{os.getpid()}.{EXTENSION.name}")
-    shutil.copy2(library, draft)
-    os.replace(draft, EXTENSION)
-    stamp.write(digest(rust_inputs(), str(VENV_PYTHON), target_folder), [EXTENSION])
-    return f"built {shown(EXTENSION)}{_size(EXTENSION)}"
-
-
-def extension_artifact(cargo_messages: str) -> Path | None:
-    """The shared library that cargo's JSON messages name for amdgpu-python."""
-    found = None
-    for line in cargo_messages.splitlines():
-        if not line.startswith('{"reason":"compiler-artifact"'):
-            continue
-        message = json.loads(line)
-        if "cdylib" in message["target"]["kind"] and "amdgpu-python" in message["manifest_path"]:
-            found = next((Path(name) for name in message["filenames"] if name.endswith((".so", ".dylib"))), found)
-    return found
+    for crate, output in built.items():
+        core_library.place(core_library.artifact(done.output, crate), output)
+    stamp.write(digest(rust_inputs(), str(VENV_PYTHON), target_folder), list(built.values()))
+    return f"built {shown(CORE_LIBRARY)}{_size(CORE_LIBRARY)} and {shown(EXTENSION)}"
 
 
 def install_for_development(reporter: Reporter) -> str:

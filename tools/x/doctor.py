@@ -142,7 +142,12 @@ def _shared_library(title: str, names: tuple[str, ...], why: str, fix: str) -> F
 
 
 def _built() -> list[Finding]:
-    names = {"libagpu_matrix.so": "libagpu_matrix.so", "libagpu_neuro.so": "libagpu_neuro.so", "julia sources": "julia"}
+    names = {
+        "libagpu_matrix.so": "libagpu_matrix.so",
+        "libagpu_neuro.so": "libagpu_neuro.so",
+        "libamdgpu.so": "libamdgpu.so",
+        "julia sources": "julia",
+    }
     findings = [_built_file(title, (LIBRARIES / name).exists()) for title, name in names.items()]
     return [*findings, _built_file("amdgpu._native", EXTENSION.exists())]
 

@@ -139,7 +139,7 @@ KINDS = {
 }
 BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 UNARY = ("negate", "absolute", "relu", "exp", "tanh", "sigmoid", "gelu", "silu")
-# What has no float64 twin in zig/src/matrix/vector_math.zig.
+# What has no float64 twin in zig/src/simd/vector_math.zig.
 FLOAT32_ONLY = ("exp", "tanh", "sigmoid", "gelu", "silu")
 
 
@@ -342,7 +342,7 @@ def _wgmma() -> Iterator[Matmul]:
                 for epilogue in filter(None, EPILOGUES):
                     yield replace(large, epilogue=epilogue)
                     yield replace(small, epilogue=epilogue)
-    # The second operand gives the rows of the instruction (matmul_turned.zig).
+    # The second operand gives the rows of the instruction (matmul_wgmma_transposed.zig).
     for tile, groups, stages in (((256, 128), 2, 4), ((128, 64), 1, 8), ((128, 128), 2, 5)):
         turned = wgmma("tf32", "nn", tile, groups, stages, stores="gathered")
         for epilogue in EPILOGUES if tile != (128, 128) else ("",):

@@ -85,7 +85,8 @@ class Builder:
         self.work = state / "kernels"
         self.output = output or native.library_folder(root) / "kernels"
         self.environment = {**os.environ, **native.zig_environment(state)}
-        self.inputs = [self.sources / "gpu.zig", self.sources / "kernels", self.sources / "matrix" / "vector_math.zig"]
+        self.inputs = [self.sources / "gpu.zig", self.sources / "kernels"]
+        self.inputs += [self.sources / "simd" / name for name in ("fma.zig", "vector_math.zig")]
         tools = root / "tools" / "x"
         self.inputs += [tools / name for name in ("kernels.py", "kernel_text.py", "code_objects.py")]
 

@@ -14,6 +14,7 @@ PYTHON_SOURCES = ROOT / "python"
 PACKAGE = PYTHON_SOURCES / "amdgpu"
 LIBRARIES = PACKAGE / "_lib"
 EXTENSION = PACKAGE / "_native.abi3.so"
+CORE_LIBRARY = LIBRARIES / "libamdgpu.so"
 REQUIREMENTS = ROOT / "tools" / "x" / "requirements-dev.txt"
 BENCH_RESULTS = ROOT / "bench-results"
 

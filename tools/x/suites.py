@@ -148,14 +148,8 @@ def _js(ctx: Context) -> Counts:
 
 
 def tool_tests(root: Path = ROOT) -> list[Path]:
-    """What tests something of tools/: `tests/test_x.py` and `tests/test_x_setup.py` for `tools/x`, `tools/tidy/tests`, and so on."""
-    names = [path.stem for path in (root / "tools").iterdir() if path.stem != "__pycache__"]
-    found = []
-    for path in sorted((root / "tests").glob("test_*.py")):
-        subject = path.stem.removeprefix("test_")
-        if any(subject == name or subject.startswith(f"{name}_") for name in names):
-            found.append(path)
-    return [*found, *sorted((root / "tools").glob("*/tests"))]
+    """What tests something of tools/: `tests/tools`, and the tests beside a tool, as `tools/tidy/tests`."""
+    return [path for path in [root / "tests" / "tools", *sorted((root / "tools").glob("*/tests"))] if path.is_dir()]
 
 
 def _pytest(ctx: Context, name: str, arguments: Sequence[str]) -> Counts:
@@ -167,14 +161,14 @@ def _pytest(ctx: Context, name: str, arguments: Sequence[str]) -> Counts:
 def _tools(ctx: Context) -> Counts:
     files = tool_tests()
     if not files:
-        raise Absent("tests/test_*.py for tools/")
+        raise Absent("tests/tools")
     # The conftest of tests/ imports amdgpu, which these tests must not need.
     return _pytest(ctx, "tools", ["--noconftest", *(shown(file) for file in files)])
 
 
 def _python(ctx: Context) -> Counts:
     if not list(TESTS.rglob("test_*.py")):
-        raise Absent("tests/test_*.py")
+        raise Absent("tests/*/test_*.py")
     everything = ["tests", "python", "--doctest-modules", *(f"--ignore={shown(file)}" for file in tool_tests())]
     if ctx.passed_on:
         # Somebody looks for something: one process, whose output and debugger are at hand.

@@ -1,7 +1,7 @@
 """The counts of tests in docs/status.md: written by `./x docs`, compared by `./x check`.
 
-A count stands behind the files that it is of, as in "`tests/test_graphs.py` (12 tests". Tests are counted as they are written: one that
-runs with many parameters is one. So a count is read off the sources in milliseconds, on machines too where the tests are skipped.
+A count stands behind the files that it is of, as in "`tests/aura/test_graphs.py` (12 tests". Tests are counted as they are written:
+one that runs with many parameters is one. So a count is read off the sources in milliseconds, on machines too where the tests are skipped.
 """
 
 from __future__ import annotations

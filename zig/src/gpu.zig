@@ -11,14 +11,14 @@ const matmul_double = @import("kernels/matmul_double.zig");
 const matmul_mma = @import("kernels/matmul_mma.zig");
 const matmul_simt = @import("kernels/matmul_simt.zig");
 const matmul_tile = @import("kernels/matmul_tile.zig");
-const matmul_turned = @import("kernels/matmul_turned.zig");
+const matmul_wgmma_transposed = @import("kernels/matmul_wgmma_transposed.zig");
 const matmul_wave = @import("kernels/matmul_wave.zig");
 const matmul_wgmma = @import("kernels/matmul_wgmma.zig");
 const pad = @import("kernels/pad.zig");
-const parts = @import("kernels/parts.zig");
+const split_k = @import("kernels/split_k.zig");
 const reduction = @import("kernels/reduction.zig");
 const transpose = @import("kernels/transpose.zig");
-const vector = @import("kernels/vector.zig");
+const gemv = @import("kernels/gemv.zig");
 
 comptime {
     for (variants.matmul) |v| @export(&Matmul(v).kernel, .{ .name = v.name });
@@ -26,8 +26,8 @@ comptime {
     for (variants.transpose) |v| @export(&transpose.Kernel(v).kernel, .{ .name = v.name });
     for (variants.elementwise) |v| @export(&elementwise.Kernel(v).kernel, .{ .name = v.name });
     for (variants.reduction) |v| @export(&reduction.Kernel(v).kernel, .{ .name = v.name });
-    for (variants.vector) |v| @export(&vector.Kernel(v).kernel, .{ .name = v.name });
-    for (variants.parts) |v| @export(&parts.Kernel(v).kernel, .{ .name = v.name });
+    for (variants.vector) |v| @export(&gemv.Kernel(v).kernel, .{ .name = v.name });
+    for (variants.parts) |v| @export(&split_k.Kernel(v).kernel, .{ .name = v.name });
     for (variants.pad) |v| @export(&pad.Kernel(v).kernel, .{ .name = v.name });
 }
 
@@ -44,6 +44,6 @@ fn Generator(comptime v: variant.Matmul) type {
         .mma => if (v.operand == .f64) matmul_double.Generator(v) else matmul_mma.Generator(v),
         .wave => matmul_wave.Generator(v),
         // wgmma itself reads numbers that are not 16 bits wide in rows of k only.
-        .wgmma => if (v.operand == .tf32 and !v.transpose_b) matmul_turned.Kernel(v) else matmul_wgmma.Kernel(v),
+        .wgmma => if (v.operand == .tf32 and !v.transpose_b) matmul_wgmma_transposed.Kernel(v) else matmul_wgmma.Kernel(v),
     };
 }

@@ -6,25 +6,26 @@
 //!  - Arguments are checked here once: null, shape, dtype, device, overlap. Kernels below assume them.
 //!  - Any thread may call at any time. No thread is started: work is spread through the executor that the caller hands in.
 //!  - Results do not depend on the number of threads. They may differ in the last bits between instruction sets.
-//!  - Operands are read and results written where they lie; only packed panels are copied. No memory handed in is kept.
+//!  - Operands are read and results written in place; only packed panels are copied. No memory handed in is kept.
 //!  - Nothing is printed (but one line on the error stream where this CPU's AMX computes wrong), no file is opened, libc is not needed.
 
+const std = @import("std");
 const abi = @import("abi.zig");
 const status = @import("status.zig");
-const allocator = @import("allocator.zig");
-const host_memory = @import("host_memory.zig");
-const dense = @import("matrix/dense.zig");
-const matmul = @import("matrix/matmul.zig");
-const elementwise_operations = @import("matrix/elementwise.zig");
-const normalizations = @import("matrix/normalize.zig");
-const normalization_gradients = @import("matrix/normalize_gradient.zig");
-const reductions = @import("matrix/reduce.zig");
-const transposition = @import("matrix/transpose.zig");
-const embeddings = @import("matrix/embedding.zig");
-const scans = @import("matrix/scan.zig");
-const selection = @import("matrix/top_k.zig");
-const convolutions = @import("matrix/convolve.zig");
-const pooling = @import("matrix/pool.zig");
+const allocator = @import("memory/allocator.zig");
+const host_memory = @import("memory/host_memory.zig");
+const dense = @import("gemm/dense.zig");
+const matmul = @import("gemm/matmul.zig");
+const elementwise_operations = @import("elementwise/elementwise.zig");
+const normalizations = @import("norm/normalize.zig");
+const normalization_gradients = @import("norm/normalize_gradient.zig");
+const reductions = @import("reduce/reduce.zig");
+const transposition = @import("movement/transpose.zig");
+const embeddings = @import("movement/embedding.zig");
+const scans = @import("reduce/scan.zig");
+const selection = @import("reduce/top_k.zig");
+const convolutions = @import("conv/convolve.zig");
+const pooling = @import("pool/pool.zig");
 
 fn describe(out: ?*abi.LibraryInfo) callconv(.c) abi.Status {
     const info = out orelse return status.fail(abi.errors.invalid_argument, "out is null", .{});
@@ -198,7 +199,13 @@ fn hostMemoryGetStats(out: ?*abi.HostMemoryStats) callconv(.c) abi.Status {
     return host_memory.getStats(out);
 }
 
+/// The objects of the instruction sets fail their safety checks through this, in builds that have such checks.
+fn reportPanic(message: [*]const u8, len: usize, address: usize) callconv(.c) noreturn {
+    std.debug.panicExtra(address, "{s}", .{message[0..len]});
+}
+
 comptime {
+    if (std.debug.runtime_safety) @export(&reportPanic, .{ .name = "agpu_report_panic", .visibility = .hidden });
     @export(&describe, .{ .name = "agpu_matrix_describe" });
     @export(&lastError, .{ .name = "agpu_matrix_last_error" });
     @export(&multiply, .{ .name = "agpu_matrix_matmul" });
@@ -228,25 +235,26 @@ test {
     _ = status;
     _ = allocator;
     _ = host_memory;
-    _ = @import("lock.zig");
-    _ = @import("matrix/cpu.zig");
-    _ = @import("matrix/blocking.zig");
-    _ = @import("matrix/workspace.zig");
-    _ = @import("matrix/overlap.zig");
-    _ = @import("matrix/stack.zig");
-    _ = @import("matrix/product_test.zig");
-    _ = @import("matrix/matmul_test.zig");
-    _ = @import("matrix/converted_test.zig");
-    _ = @import("matrix/tiles_test.zig");
-    _ = @import("matrix/dense_test.zig");
-    _ = @import("matrix/elementwise_test.zig");
-    _ = @import("matrix/reduce_test.zig");
-    _ = @import("matrix/normalize_columns_test.zig");
-    _ = @import("matrix/row_kernel_test.zig");
-    _ = @import("matrix/convolve_test.zig");
-    _ = @import("matrix/pool_test.zig");
-    _ = @import("matrix/movement_test.zig");
-    _ = @import("matrix/scan_test.zig");
-    _ = @import("matrix/normalize_gradient_test.zig");
-    _ = @import("matrix/windows.zig");
+    _ = @import("memory/lock.zig");
+    _ = @import("memory/model_test.zig");
+    _ = @import("simd/cpu.zig");
+    _ = @import("gemm/blocking.zig");
+    _ = @import("memory/workspace.zig");
+    _ = @import("gemm/overlap.zig");
+    _ = @import("gemm/batch.zig");
+    _ = @import("gemm/gemm_test.zig");
+    _ = @import("gemm/matmul_test.zig");
+    _ = @import("gemm/converted_test.zig");
+    _ = @import("gemm/tiles_test.zig");
+    _ = @import("gemm/dense_test.zig");
+    _ = @import("elementwise/elementwise_test.zig");
+    _ = @import("reduce/reduce_test.zig");
+    _ = @import("norm/normalize_columns_test.zig");
+    _ = @import("norm/row_kernel_test.zig");
+    _ = @import("conv/convolve_test.zig");
+    _ = @import("pool/pool_test.zig");
+    _ = @import("movement/movement_test.zig");
+    _ = @import("reduce/scan_test.zig");
+    _ = @import("norm/normalize_gradient_test.zig");
+    _ = @import("conv/windows.zig");
 }

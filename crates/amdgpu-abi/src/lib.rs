@@ -14,6 +14,7 @@ mod error;
 pub mod layout;
 pub mod library;
 pub mod metrics;
+pub mod promotion;
 mod tensor;
 
 pub use error::{Coded, ErrorCode, Language};

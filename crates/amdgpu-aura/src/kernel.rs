@@ -4,6 +4,8 @@ mod direct;
 mod launches;
 mod packed;
 mod queued;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Write as _;
 use std::sync::Arc;

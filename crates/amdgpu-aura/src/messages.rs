@@ -5,6 +5,8 @@
 //! messages belongs to the module, and is cleared after it is read.
 
 mod format;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};

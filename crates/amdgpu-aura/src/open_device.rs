@@ -294,6 +294,34 @@ mod tests {
         assert!(OpenDevice::get(name, 1, other).is_ok());
     }
 
+    /// What was queued is over when it was settled, however little it was; and whatever was not queued is not waited for.
+    #[test]
+    fn settling_waits_for_what_was_queued() {
+        let hal = registry::open_device("cpu:0").unwrap();
+        let device = OpenDevice::alone(hal, 0, AllocatorOptions::default()).unwrap();
+        let failing = || {
+            let failure = amdgpu_hal::Error::Panicked {
+                message: "on purpose".to_owned(),
+            };
+            let stream = device.device().default_stream();
+            stream.call(Box::new(move || Err(failure))).unwrap();
+        };
+        failing();
+        device.settle().unwrap();
+        // The error is still there for whoever waits.
+        assert!(device.device().default_stream().synchronize().is_err());
+        failing();
+        device.note_queued();
+        assert!(
+            device
+                .settle()
+                .unwrap_err()
+                .to_string()
+                .contains("on purpose")
+        );
+        device.settle().unwrap();
+    }
+
     #[test]
     fn closing_one_context_leaves_the_others_their_cache_and_attachments_go() {
         let hal = registry::open_device(DEVICE).unwrap();

@@ -118,6 +118,14 @@ mod tests {
     }
 
     #[test]
+    fn one_operation_without_a_wait_is_something_to_wait_for() {
+        let order = Order::default();
+        assert!(!order.is_used());
+        order.note();
+        assert!(order.is_used());
+    }
+
+    #[test]
     fn other_streams_wait_for_what_the_default_stream_was_given() {
         let scene = scene();
         let (order, (to, from)) = (Order::default(), channel());

@@ -1,6 +1,6 @@
 // Exponentials, logarithms, powers, hyperbolic tangent. Only + - * / fma and integer operations, so every target gives the same
 // bits. Polynomials are minimax fits of our own (Lawson-weighted least squares). Error bounds, in units in the last place of
-// the result, measured over dense samples against double precision (tests/test_compiler_math.py):
+// the result, measured over dense samples against double precision (tests/compiler/test_math.py):
 //   expf 1.0, exp2f 1.0, logf 1.0, log2f 0.51, log10f 0.51, powf 0.51, tanhf 1.5, rsqrtf 1.5 (denormal results: 1.0 absolute).
 
 __device__ float expf(float x) {

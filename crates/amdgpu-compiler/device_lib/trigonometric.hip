@@ -1,5 +1,5 @@
 // Sine and cosine in single precision, for every argument. Error bound: 1.6 units in the last place, tanf 4 (measured, see
-// tests/test_compiler_math.py).
+// tests/compiler/test_math.py).
 
 // Bits of 2/pi, after 32 zero bits.
 __constant__ unsigned int __agpu_two_over_pi[10] = {0u,          0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u,

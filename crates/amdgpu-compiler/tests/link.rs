@@ -1,5 +1,5 @@
 //! The linker of AMD code objects, on objects made here record by record. Objects of LLVM are linked, and compared with the
-//! results of lld, in `tests/test_code_objects.py`.
+//! results of lld, in `tests/compiler/test_code_objects.py`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A failed unwrap is a failed test.
 

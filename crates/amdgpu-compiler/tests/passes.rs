@@ -1,5 +1,5 @@
 //! Each pass alone on a text of its own, in `tests/passes/`: `NAME.ir` before, `NAME.after.ir` after, with what the pass noticed as
-//! comments behind it. `AMDGPU_BLESS=1 cargo test -p amdgpu-compiler` writes the latter anew.
+//! comments behind it, and how many changes it counted. `AMDGPU_BLESS=1 cargo test -p amdgpu-compiler` writes the latter anew.
 
 #![allow(clippy::expect_used)] // A test that cannot read its files fails with that text.
 
@@ -20,7 +20,20 @@ fn every_pass_makes_of_its_text_what_is_expected() {
             .unwrap_or_else(|error| panic!("every pass has a text of its own; {name}: {error}"));
         let mut module = ir::parse(&text).unwrap_or_else(|message| panic!("{name}: {message}"));
         ir::verify(&module).unwrap_or_else(|message| panic!("{name}: {message}"));
+        let instructions = |module: &ir::Module| -> u64 {
+            let functions = module.functions.iter();
+            functions
+                .map(|function| function.instruction_count() as u64)
+                .sum()
+        };
+        let before = instructions(&module);
         let metrics = run_pass(name, &mut module, OptimizationLevel::High).expect("a known pass");
+        assert_eq!(
+            before + metrics.instructions_added,
+            instructions(&module) + metrics.instructions_removed,
+            "{name}"
+        );
+        assert!(metrics.instructions_added == 0 || metrics.instructions_removed == 0);
         ir::verify(&module).unwrap_or_else(|message| panic!("after {name}: {message}\n{module}"));
         let mut after = module.to_string();
         for finding in &metrics.findings {
@@ -31,6 +44,8 @@ fn every_pass_makes_of_its_text_what_is_expected() {
             )
             .expect("a string takes it");
         }
+        writeln!(after, "; transformations: {}", metrics.transformations)
+            .expect("a string takes it");
         let path = folder().join(format!("{name}.after.ir"));
         if std::env::var_os("AMDGPU_BLESS").is_some() {
             fs::write(&path, &after).expect("writable");

@@ -388,6 +388,48 @@ fn the_vectorisation_of_work_items_is_a_pass_for_processors_only() {
     assert!(metrics(gpu, "sm_90", &options).0.is_none());
 }
 
+/// A pass that runs again counts from what the one before it left, not from where it stood itself.
+#[test]
+fn what_the_passes_add_and_remove_is_what_becomes_of_the_program() {
+    let target = Target::parse("gfx1100").expect("a known target");
+    for source in [
+        include_str!("sources/passes.hip"),
+        include_str!("golden/language.hip"),
+        include_str!("golden/unrolling.hip"),
+    ] {
+        let mut seen = 0;
+        for optimization_level in [
+            OptimizationLevel::None,
+            OptimizationLevel::Low,
+            OptimizationLevel::High,
+            OptimizationLevel::Max,
+        ] {
+            let options = CompileOptions {
+                optimization_level,
+                ..CompileOptions::default()
+            };
+            let unit = Compiler::new().compile(source, &options, &target);
+            let told = unit.expect("compiles").telemetry;
+            let growth: i64 = told
+                .passes
+                .iter()
+                .map(|pass| pass.instructions_added as i64 - pass.instructions_removed as i64)
+                .sum();
+            assert_eq!(
+                told.instructions_before_passes as i64 + growth,
+                told.instructions_after_passes as i64,
+                "{optimization_level:?}"
+            );
+            seen += told
+                .passes
+                .iter()
+                .map(|pass| pass.transformations)
+                .sum::<u64>();
+        }
+        assert!(seen > 100, "{seen}");
+    }
+}
+
 /// Passes that change nothing.
 const REPORTING_PASSES: &[&str] = &["prefetch", "register-pressure"];
 

@@ -160,6 +160,25 @@ fn a_fill_behind_a_host_function_does_not_begin_once_the_stream_is_cancelled() {
     assert_eq!(stream.cancel(), Ok(false), "nothing is left to cancel");
 }
 
+/// The default stream runs on the threads that submit to it, one command at a time all the same.
+#[test]
+fn a_launch_beside_one_that_runs_on_the_default_stream_comes_after_it() {
+    let scene = Scene::new();
+    let stream = Arc::clone(scene.device.default_stream());
+    thread::scope(|scope| {
+        scope.spawn(|| scene.launch(stream.as_ref(), scene.endless.as_ref(), 1));
+        while scene.count.load(Ordering::Relaxed) == 0 {
+            thread::yield_now();
+        }
+        scene.launch(stream.as_ref(), scene.add.as_ref(), 5);
+        let seen = (scene.count.load(Ordering::Relaxed), stream.is_idle());
+        scene.stop.store(1, Ordering::Relaxed);
+        assert_eq!(seen, (1, Ok(false)));
+    });
+    stream.synchronize().unwrap();
+    assert_eq!(scene.count.load(Ordering::Relaxed), 6);
+}
+
 #[test]
 fn a_cancellation_does_not_reach_what_is_submitted_after_it_was_heard_of() {
     let scene = Scene::new();

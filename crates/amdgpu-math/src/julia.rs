@@ -12,4 +12,5 @@ mod start;
 pub use discovery::Availability;
 pub(crate) use discovery::{availability, installation};
 pub(crate) use owner::Owner;
+pub use sources::matmul_address;
 pub(crate) use sources::{find_sources, load_table};

@@ -3,7 +3,7 @@
 //! Contract
 //! - [`Math::global`] starts the runtime on first use: it finds `julia` (`AMDGPU_JULIA`, `PATH`, `~/.juliaup/bin`), opens its
 //!   `libjulia` on one dedicated thread that owns it from then on, loads `AgpuKernels` from the native library folder and receives its
-//!   table of C function pointers. Nothing of Julia is opened before. [`Math::availability`] answers without starting it.
+//!   table of C function pointers; the kernels are handed the Matrix core's matrix multiplication. Nothing of Julia is opened before. [`Math::availability`] answers without starting it.
 //! - A process that already runs Julia (juliacall) hands over the table with [`Math::adopt`]; this crate then opens nothing.
 //! - The runtime behaves as a guest: signal dispositions, the signal mask, the locale and the flags of the standard streams are after
 //!   the start what they were before; Ctrl-C still belongs to the host program. Julia runs with one thread.
@@ -31,5 +31,5 @@ mod table;
 pub use amdgpu_abi::Activation;
 pub use error::Error;
 pub use executor::{Runner, Task};
-pub use julia::Availability;
+pub use julia::{Availability, matmul_address};
 pub use math::Math;

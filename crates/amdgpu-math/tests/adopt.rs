@@ -60,8 +60,9 @@ fn host_runtime(library: &Path, image: &str, bindir: &str, source: &Path) -> *co
             CString::new(image).unwrap().into_raw(),
         );
         let code = format!(
-            "include({:?}); Ptr{{Cvoid}}(AgpuKernels.table())",
-            source.to_str().unwrap()
+            "include({:?}); AgpuKernels.use_matmul(Ptr{{Cvoid}}({})); Ptr{{Cvoid}}(AgpuKernels.table())",
+            source.to_str().unwrap(),
+            amdgpu_math::matmul_address().unwrap()
         );
         let value = eval_string(CString::new(code).unwrap().as_ptr());
         assert!(!value.is_null());

@@ -35,7 +35,7 @@ impl Problem {
 /// A choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Algorithm {
-    /// Instruction set of the micro-kernel, as in the file name `zig/src/matrix/kernel_<name>.zig`.
+    /// Instruction set of the micro-kernel, as in the object `gemm_<name>` of `zig/compile.py`.
     pub kernel: Kernel,
     pub threads: u32,
 }
@@ -49,7 +49,7 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// The kernel that the Zig library takes on this CPU: the same CPUID bits as `detectInstructionSet` in `zig/src/matrix/cpu.zig`.
+    /// The kernel that the Zig library takes on this CPU: the same CPUID bits as `detectInstructionSet` in `zig/src/simd/cpu.zig`.
     #[must_use]
     pub fn of_this_cpu() -> Self {
         #[cfg(target_arch = "x86_64")]

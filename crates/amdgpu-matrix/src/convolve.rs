@@ -9,7 +9,7 @@ use amdgpu_telemetry::Boundary;
 use crate::elementwise::Described;
 use crate::layout::Layout;
 use crate::matrix::{Work, crossing};
-use crate::window::four;
+use crate::window::four_axes;
 use crate::{Error, ImageLayout, Matrix, Sliding, TensorView, TensorViewMut, element};
 
 const NAME: &str = "conv2d";
@@ -45,8 +45,8 @@ impl ConvolveOptions {
         weight: (&[i64], Dtype),
     ) -> Result<Described, Error> {
         self.sliding.check(NAME)?;
-        let [batch, channels, rows, columns] = self.layout.extents(four(NAME, "x", image.0)?);
-        let [outputs, inputs, window_rows, window_columns] = four(NAME, "weight", weight.0)?;
+        let [batch, channels, rows, columns] = self.layout.extents(four_axes(NAME, "x", image.0)?);
+        let [outputs, inputs, window_rows, window_columns] = four_axes(NAME, "weight", weight.0)?;
         if self.groups < 1 {
             return Err(Error::refused(
                 ErrorCode::InvalidArgument,
@@ -159,8 +159,8 @@ impl Matrix {
         for (layout, name) in layouts.iter().zip(names) {
             target.check_apart(NAME, name, layout, false)?;
         }
-        if let Some(bias) = layouts.get(2) {
-            check_bias(bias, weight, &described)?;
+        if let Some(bias) = inputs.get(2) {
+            check_bias(bias, weight.shape(), described.dtype)?;
         }
         let operations = result
             .len()
@@ -191,7 +191,7 @@ impl Matrix {
                     ConvolvePass::ImageGradient => CONVOLVE_IMAGE_GRADIENT,
                     ConvolvePass::WeightGradient => CONVOLVE_WEIGHT_GRADIENT,
                 },
-                compute: element::compute(described.dtype),
+                compute: element::compute_type(described.dtype),
                 groups: options.groups as u64,
                 row_stride: sliding.stride.0 as u64,
                 column_stride: sliding.stride.1 as u64,
@@ -214,9 +214,14 @@ impl Matrix {
     }
 }
 
-fn check_bias(bias: &Layout, weight: &Layout, described: &Described) -> Result<(), Error> {
-    let expected = &weight.shape()[..1];
-    if bias.shape() == expected && bias.dtype == described.dtype {
+/// Refuses a bias that has not one value for each output of the weight, of the result's dtype.
+///
+/// # Errors
+///
+/// `shape-mismatch`.
+pub fn check_bias(bias: &TensorView, weight: &[i64], result: Dtype) -> Result<(), Error> {
+    let expected = &weight[..1];
+    if bias.shape() == expected && bias.dtype() == result {
         return Ok(());
     }
     Err(Error::refused(
@@ -224,8 +229,8 @@ fn check_bias(bias: &Layout, weight: &Layout, described: &Described) -> Result<(
         format!(
             "{NAME}: bias has shape {:?} and dtype {}; {expected:?} and {} are expected",
             bias.shape(),
-            element::name(bias.dtype),
-            element::name(described.dtype)
+            element::name(bias.dtype()),
+            element::name(result)
         ),
     ))
 }

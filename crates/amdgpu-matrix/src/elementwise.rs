@@ -267,7 +267,11 @@ impl Elementwise {
     }
 
     /// The dtype in which inputs of these dtypes meet, and that of the result.
-    fn dtypes(self, inputs: &[Dtype]) -> Result<(Dtype, Dtype), Error> {
+    ///
+    /// # Errors
+    ///
+    /// `unsupported-dtype` where the operation does not take them.
+    pub fn result_dtypes(self, inputs: &[Dtype]) -> Result<(Dtype, Dtype), Error> {
         let numbers = match (self, inputs) {
             (Self::Where, [condition, rest @ ..]) => {
                 if condition.bits != 8 || element::is_float(*condition) {
@@ -316,7 +320,8 @@ impl Elementwise {
     }
 
     /// What is computed of inputs that meet in `common`: whole numbers are rounded already, and a truth value has one bit.
-    fn done(self, common: Dtype) -> Self {
+    #[must_use]
+    pub fn computed_as(self, common: Dtype) -> Self {
         if self.class() == Class::Rounding && !element::is_float(common) {
             Self::Identity
         } else if self == Self::Invert && common == Dtype::BOOL {
@@ -336,7 +341,7 @@ impl Elementwise {
         let dtypes: Vec<_> = layouts.iter().map(|layout| layout.dtype).collect();
         Ok(Described {
             shape: self.broadcast(&layouts)?,
-            dtype: self.dtypes(&dtypes)?.1,
+            dtype: self.result_dtypes(&dtypes)?.1,
         })
     }
 
@@ -396,7 +401,7 @@ impl Matrix {
         let name = operation.name();
         let layouts = operation.layouts(inputs)?;
         let dtypes: Vec<_> = layouts.iter().map(|layout| layout.dtype).collect();
-        let (common, dtype) = operation.dtypes(&dtypes)?;
+        let (common, dtype) = operation.result_dtypes(&dtypes)?;
         let shape = operation.broadcast(&layouts)?;
         let target = Layout::of(name, "out", &out.as_view())?;
         target.check_out(name, dtype, &shape)?;
@@ -407,7 +412,7 @@ impl Matrix {
         for (layout, argument) in wide.iter().zip(operation.inputs()) {
             target.check_apart(name, argument, layout, true)?;
         }
-        let done = operation.done(common);
+        let done = operation.computed_as(common);
         let mut tensors: Vec<Tensor> = wide.iter().map(Layout::to_abi).collect();
         if operation == Elementwise::Where {
             // Its condition is zero or not, whatever its sign: bytes without one are read into every type that is computed in.
@@ -423,7 +428,7 @@ impl Matrix {
             let given = amdgpu_abi::ElementwiseOptions {
                 size_bytes: size_of::<amdgpu_abi::ElementwiseOptions>() as u64,
                 operation: done.number(),
-                compute: element::compute(common),
+                compute: element::compute_type(common),
                 alpha: options.alpha,
                 executor,
             };

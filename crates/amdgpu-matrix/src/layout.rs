@@ -6,7 +6,7 @@ use amdgpu_abi::{DEVICE_CPU, Dtype, ErrorCode, Tensor};
 
 use crate::{Error, TensorView, element};
 
-/// Axes of a tensor at most: `max_rank` in `zig/src/matrix/strided.zig`.
+/// Axes of a tensor at most: `max_rank` in `zig/src/tensor/strided.zig`.
 pub const MAX_RANK: usize = 16;
 
 /// A checked description; owns its shape and strides.
@@ -345,12 +345,12 @@ pub(crate) fn broadcast(operation: &str, inputs: &[(&str, &Layout)]) -> Result<V
 }
 
 /// Axes as indices from 0, in ascending order; negative ones count from the end.
-pub(crate) fn resolve_axes(
-    operation: &str,
-    rank: usize,
-    shape: &[i64],
-    axes: &[i64],
-) -> Result<Vec<usize>, Error> {
+///
+/// # Errors
+///
+/// `invalid-argument` for axes that x of this shape does not have or that are named twice.
+pub fn resolve_axes(operation: &str, shape: &[i64], axes: &[i64]) -> Result<Vec<usize>, Error> {
+    let rank = shape.len();
     let mut resolved = Vec::with_capacity(axes.len());
     for axis in axes {
         let index = if *axis < 0 { axis + rank as i64 } else { *axis };
@@ -486,12 +486,9 @@ mod tests {
 
     #[test]
     fn axes_are_counted_from_both_ends() {
-        assert_eq!(
-            resolve_axes("test", 3, &[1, 2, 3], &[-1, 0]).unwrap(),
-            [0, 2]
-        );
-        assert!(resolve_axes("test", 3, &[1, 2, 3], &[3]).is_err());
-        assert!(resolve_axes("test", 3, &[1, 2, 3], &[2, -1]).is_err());
+        assert_eq!(resolve_axes("test", &[1, 2, 3], &[-1, 0]).unwrap(), [0, 2]);
+        assert!(resolve_axes("test", &[1, 2, 3], &[3]).is_err());
+        assert!(resolve_axes("test", &[1, 2, 3], &[2, -1]).is_err());
         assert_eq!(axes_last(4, &[1, 2]), [0, 3, 1, 2]);
     }
 }

@@ -38,20 +38,24 @@ pub enum RowAxes<'a> {
 }
 
 impl RowAxes<'_> {
-    pub(crate) fn resolve(&self, operation: &str, x: &Layout) -> Result<Vec<usize>, Error> {
+    /// The axes of x, which has this shape, in ascending order.
+    ///
+    /// # Errors
+    ///
+    /// `invalid-argument` for axes that do not exist, or none; `shape-mismatch` for other last extents.
+    pub fn resolve(&self, operation: &str, shape: &[i64]) -> Result<Vec<usize>, Error> {
         let axes = match self {
-            Self::Named(axes) => resolve_axes(operation, x.rank(), x.shape(), axes)?,
+            Self::Named(axes) => resolve_axes(operation, shape, axes)?,
             Self::Last(extents) => {
-                if !x.shape().ends_with(extents) {
+                if !shape.ends_with(extents) {
                     return Err(Error::refused(
                         ErrorCode::ShapeMismatch,
                         format!(
-                            "{operation}: x has shape {:?}, which does not end in the normalised shape {extents:?}",
-                            x.shape()
+                            "{operation}: x has shape {shape:?}, which does not end in the normalised shape {extents:?}"
                         ),
                     ));
                 }
-                (x.rank() - extents.len()..x.rank()).collect()
+                (shape.len() - extents.len()..shape.len()).collect()
             }
         };
         if axes.is_empty() {
@@ -71,6 +75,24 @@ pub struct NormalizeOptions<'a> {
     pub epsilon: f64,
     /// Threads at most; `None` for as many as the pool has.
     pub thread_limit: Option<u32>,
+}
+
+impl NormalizeOptions<'_> {
+    /// Refuses an epsilon that is negative.
+    ///
+    /// # Errors
+    ///
+    /// `invalid-argument`.
+    pub fn check(&self, operation: &str) -> Result<(), Error> {
+        let epsilon = self.epsilon;
+        if epsilon.is_nan() || epsilon < 0.0 {
+            return Err(Error::refused(
+                ErrorCode::InvalidArgument,
+                format!("{operation}: eps is {epsilon}; it must not be negative"),
+            ));
+        }
+        Ok(())
+    }
 }
 
 impl Normalize {
@@ -99,7 +121,8 @@ impl Normalize {
     }
 
     /// Scale and shift, as far as the operation has them.
-    fn parameter_names(self) -> &'static [&'static str] {
+    #[must_use]
+    pub fn parameter_names(self) -> &'static [&'static str] {
         match self {
             Self::Softmax | Self::LogSoftmax => &[],
             Self::LayerNorm => &["scale", "shift"],
@@ -108,7 +131,8 @@ impl Normalize {
     }
 
     /// The name of the operation's gradient in `amdgpu.ops`.
-    pub(crate) const fn gradient_name(self) -> &'static str {
+    #[must_use]
+    pub const fn gradient_name(self) -> &'static str {
         match self {
             Self::Softmax => "softmax_gradient",
             Self::LogSoftmax => "log_softmax_gradient",
@@ -169,8 +193,8 @@ impl Matrix {
         let described = operation.describe(x);
         target.check_out(name, described.dtype, &described.shape)?;
         target.check_apart(name, "x", &input, true)?;
-        let axes = options.axes.resolve(name, &input)?;
-        check_epsilon(name, options.epsilon)?;
+        let axes = options.axes.resolve(name, input.shape())?;
+        options.check(name)?;
         let row_shape: Vec<_> = axes.iter().map(|axis| input.shape()[*axis]).collect();
         let mut layouts = vec![input.permuted(&axes_last(input.rank(), &axes))];
         for (view, argument) in parameters.iter().zip(operation.parameter_names()) {
@@ -213,7 +237,7 @@ impl Matrix {
             let given = amdgpu_abi::NormalizeOptions {
                 size_bytes: size_of::<amdgpu_abi::NormalizeOptions>() as u64,
                 operation: call.operation.number(),
-                compute: element::compute(dtype),
+                compute: element::compute_type(dtype),
                 row_axes: call.row_axes as u64,
                 epsilon: options.epsilon,
                 executor,
@@ -249,17 +273,42 @@ type RowRoutine = unsafe extern "C" fn(
     *const amdgpu_abi::NormalizeOptions,
 ) -> Status;
 
-pub(crate) fn check_epsilon(operation: &str, epsilon: f64) -> Result<(), Error> {
-    if epsilon.is_nan() || epsilon < 0.0 {
+/// Refuses a scale or shift that has not the shape of the normalised axes, or is wider than the result.
+///
+/// # Errors
+///
+/// `shape-mismatch`, `unsupported-dtype`.
+pub fn check_parameter(
+    operation: &str,
+    argument: &str,
+    parameter: &TensorView,
+    row_shape: &[i64],
+    result: Dtype,
+) -> Result<(), Error> {
+    if parameter.shape() != row_shape {
         return Err(Error::refused(
-            ErrorCode::InvalidArgument,
-            format!("{operation}: eps is {epsilon}; it must not be negative"),
+            ErrorCode::ShapeMismatch,
+            format!(
+                "{operation}: {argument} has shape {:?}, the normalised axes {row_shape:?}",
+                parameter.shape()
+            ),
+        ));
+    }
+    let compute = element::compute_type(result);
+    if element::compute_type(element::as_float(parameter.dtype())).bits > compute.bits {
+        return Err(Error::refused(
+            ErrorCode::UnsupportedDtype,
+            format!(
+                "{operation}: {argument} has dtype {}, which is wider than x computed in {}",
+                element::name(parameter.dtype()),
+                element::name(compute)
+            ),
         ));
     }
     Ok(())
 }
 
-/// A scale or shift: the shape of the normalised axes, and no wider than the result.
+/// A scale or shift that was checked, apart from `out`.
 pub(crate) fn parameter(
     operation: &str,
     argument: &str,
@@ -269,26 +318,7 @@ pub(crate) fn parameter(
     dtype: Dtype,
 ) -> Result<Layout, Error> {
     let layout = Layout::of(operation, argument, view)?;
-    if layout.shape() != row_shape {
-        return Err(Error::refused(
-            ErrorCode::ShapeMismatch,
-            format!(
-                "{operation}: {argument} has shape {:?}, the normalised axes {row_shape:?}",
-                layout.shape()
-            ),
-        ));
-    }
-    let compute = element::compute(dtype);
-    if element::compute(element::as_float(layout.dtype)).bits > compute.bits {
-        return Err(Error::refused(
-            ErrorCode::UnsupportedDtype,
-            format!(
-                "{operation}: {argument} has dtype {}, which is wider than x computed in {}",
-                element::name(layout.dtype),
-                element::name(compute)
-            ),
-        ));
-    }
+    check_parameter(operation, argument, view, row_shape, dtype)?;
     out.check_apart(operation, argument, &layout, false)?;
     Ok(layout)
 }

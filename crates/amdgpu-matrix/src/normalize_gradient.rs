@@ -3,10 +3,49 @@
 use amdgpu_abi::ErrorCode;
 use amdgpu_telemetry::Boundary;
 
+use crate::elementwise::Described;
 use crate::layout::{Layout, axes_last};
 use crate::matrix::crossing;
-use crate::normalize::{RowCall, check_epsilon, parameter};
+use crate::normalize::{RowCall, parameter};
 use crate::{Error, Matrix, Normalize, NormalizeOptions, TensorView, TensorViewMut, element};
+
+impl Normalize {
+    /// Shape and dtype of the gradient by `x`, which has those of the gradient of the result.
+    ///
+    /// # Errors
+    ///
+    /// `shape-mismatch` and `unsupported-dtype` unless both are alike and floats.
+    pub fn describe_gradient(
+        self,
+        x: &TensorView,
+        gradient: &TensorView,
+    ) -> Result<Described, Error> {
+        let (name, described) = (self.gradient_name(), self.describe(x));
+        if gradient.shape() != x.shape() {
+            return Err(Error::refused(
+                ErrorCode::ShapeMismatch,
+                format!(
+                    "{name}: gradient has shape {:?}, the result {:?}",
+                    gradient.shape(),
+                    x.shape()
+                ),
+            ));
+        }
+        for (view, argument) in [(x, "x"), (gradient, "gradient")] {
+            if view.dtype() != described.dtype {
+                return Err(Error::refused(
+                    ErrorCode::UnsupportedDtype,
+                    format!(
+                        "{name}: {argument} has dtype {}, the result {}; both must be floats of one dtype",
+                        element::name(view.dtype()),
+                        element::name(described.dtype)
+                    ),
+                ));
+            }
+        }
+        Ok(described)
+    }
+}
 
 impl Matrix {
     /// The gradient by the argument of a normalisation over some axes, into `out`, which may be `x` or `gradient` itself. `x` is the argument
@@ -43,33 +82,13 @@ impl Matrix {
             Layout::of(name, "gradient", gradient)?,
         ];
         let target = Layout::of(name, "out", &out.as_view())?;
-        let described = operation.describe(x);
-        if inputs[1].shape() != inputs[0].shape() {
-            return Err(Error::refused(
-                ErrorCode::ShapeMismatch,
-                format!(
-                    "{name}: gradient has shape {:?}, the result {:?}",
-                    inputs[1].shape(),
-                    inputs[0].shape()
-                ),
-            ));
-        }
+        let described = operation.describe_gradient(x, gradient)?;
         for (layout, argument) in inputs.iter().zip(["x", "gradient"]) {
-            if layout.dtype != described.dtype {
-                return Err(Error::refused(
-                    ErrorCode::UnsupportedDtype,
-                    format!(
-                        "{name}: {argument} has dtype {}, the result {}; both must be floats of one dtype",
-                        element::name(layout.dtype),
-                        element::name(described.dtype)
-                    ),
-                ));
-            }
             target.check_apart(name, argument, layout, true)?;
         }
         target.check_out(name, described.dtype, &described.shape)?;
-        let axes = options.axes.resolve(name, &inputs[0])?;
-        check_epsilon(name, options.epsilon)?;
+        let axes = options.axes.resolve(name, inputs[0].shape())?;
+        options.check(name)?;
         let rank = target.rank();
         let row_shape: Vec<_> = axes.iter().map(|axis| inputs[0].shape()[*axis]).collect();
         let order = axes_last(rank, &axes);

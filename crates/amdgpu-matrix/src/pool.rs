@@ -11,7 +11,7 @@ use amdgpu_telemetry::Boundary;
 use crate::elementwise::Described;
 use crate::layout::Layout;
 use crate::matrix::{Work, crossing};
-use crate::window::four;
+use crate::window::four_axes;
 use crate::{Error, ImageLayout, Matrix, Sliding, TensorView, TensorViewMut, element};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,8 @@ impl Pool {
     pub fn describe(self, x: &TensorView, options: &PoolOptions) -> Result<Described, Error> {
         let name = self.name();
         options.sliding.check(name)?;
-        let [batch, channels, rows, columns] = options.layout.extents(four(name, "x", x.shape())?);
+        let [batch, channels, rows, columns] =
+            options.layout.extents(four_axes(name, "x", x.shape())?);
         if !element::is_float(x.dtype()) {
             return Err(Error::refused(
                 ErrorCode::UnsupportedDtype,
@@ -85,6 +86,28 @@ impl Pool {
             dtype: x.dtype(),
         })
     }
+
+    /// Refuses a gradient of the result that is not like the result, which [`Self::describe`] gave.
+    ///
+    /// # Errors
+    ///
+    /// `shape-mismatch`.
+    pub fn check_gradient(self, gradient: &TensorView, result: &Described) -> Result<(), Error> {
+        if gradient.shape() == result.shape && gradient.dtype() == result.dtype {
+            return Ok(());
+        }
+        Err(Error::refused(
+            ErrorCode::ShapeMismatch,
+            format!(
+                "{}: gradient has shape {:?} and dtype {}, the result {:?} and {}",
+                self.name(),
+                gradient.shape(),
+                element::name(gradient.dtype()),
+                result.shape,
+                element::name(result.dtype)
+            ),
+        ))
+    }
 }
 
 impl Matrix {
@@ -109,18 +132,7 @@ impl Matrix {
         let mut layouts = vec![options.layout.turned(&image)];
         if let Some(gradient) = gradient {
             let lent = Layout::of(name, "gradient", gradient)?;
-            if lent.shape() != described.shape || lent.dtype != described.dtype {
-                return Err(Error::refused(
-                    ErrorCode::ShapeMismatch,
-                    format!(
-                        "{name}: gradient has shape {:?} and dtype {}, the result {:?} and {}",
-                        lent.shape(),
-                        element::name(lent.dtype),
-                        described.shape,
-                        element::name(described.dtype)
-                    ),
-                ));
-            }
+            operation.check_gradient(gradient, &described)?;
             target.check_out(name, image.dtype, image.shape())?;
             target.check_apart(name, "gradient", &lent, false)?;
             layouts.push(options.layout.turned(&lent));
@@ -154,7 +166,7 @@ impl Matrix {
                     (Pool::Maximum, true) => POOL_MAXIMUM_GRADIENT,
                     (Pool::Average, true) => POOL_AVERAGE_GRADIENT,
                 },
-                compute: element::compute(described.dtype),
+                compute: element::compute_type(described.dtype),
                 row_window: window.0 as u64,
                 column_window: window.1 as u64,
                 row_stride: sliding.stride.0 as u64,

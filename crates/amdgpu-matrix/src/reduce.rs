@@ -101,18 +101,19 @@ impl Reduce {
         }
     }
 
-    /// The dtype that is computed in, and that of the result: integers are summed in 64 bits and averaged in float64.
-    fn dtypes(self, x: Dtype) -> (Dtype, Dtype) {
+    /// The dtype that values are computed in, and that of the result: integers are summed in 64 bits and averaged in float64.
+    #[must_use]
+    pub fn dtypes(self, x: Dtype) -> (Dtype, Dtype) {
         match self {
-            Self::Sum | Self::Product if element::is_float(x) => (element::compute(x), x),
-            Self::Sum | Self::Product => (element::summed(x), element::summed(x)),
+            Self::Sum | Self::Product if element::is_float(x) => (element::compute_type(x), x),
+            Self::Sum | Self::Product => (element::sum_type(x), element::sum_type(x)),
             Self::Mean | Self::Variance | Self::Deviation => {
                 let float = element::as_float(x);
-                (element::compute(float), float)
+                (element::compute_type(float), float)
             }
-            Self::Maximum | Self::Minimum => (element::compute(x), x),
-            Self::Any | Self::All => (element::compute(x), Dtype::BOOL),
-            Self::Argmax | Self::Argmin => (element::compute(x), Dtype::I64),
+            Self::Maximum | Self::Minimum => (element::compute_type(x), x),
+            Self::Any | Self::All => (element::compute_type(x), Dtype::BOOL),
+            Self::Argmax | Self::Argmin => (element::compute_type(x), Dtype::I64),
         }
     }
 
@@ -139,12 +140,42 @@ impl Reduce {
         ))
     }
 
-    /// Whether nothing has no result.
-    fn needs_values(self) -> bool {
-        matches!(
+    /// Refuses to choose among no values; `axes` are those of [`Self::axes`].
+    ///
+    /// # Errors
+    ///
+    /// `invalid-argument` where results are chosen from nothing.
+    pub fn check_values(self, shape: &[i64], axes: &[usize]) -> Result<(), Error> {
+        let chooses = matches!(
             self,
             Self::Maximum | Self::Minimum | Self::Argmax | Self::Argmin
-        )
+        );
+        let has_results = (0..shape.len()).all(|axis| axes.contains(&axis) || shape[axis] != 0);
+        if !chooses || !has_results || axes.iter().all(|axis| shape[*axis] != 0) {
+            return Ok(());
+        }
+        Err(Error::refused(
+            ErrorCode::InvalidArgument,
+            format!(
+                "{}: nothing is left to choose from in x of shape {shape:?}",
+                self.name()
+            ),
+        ))
+    }
+
+    /// What sums are divided by where each result is made of `count` values.
+    #[must_use]
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "counts of elements in memory are below 2^53"
+    )]
+    pub fn divisor(self, count: i64, correction: f64) -> f64 {
+        match self {
+            Self::Mean => count as f64,
+            // Fewer values than the correction: NaN or an infinity, as in NumPy.
+            Self::Variance | Self::Deviation => (count as f64 - correction).max(0.0),
+            _ => 1.0,
+        }
     }
 
     /// Shape and dtype of the result.
@@ -153,7 +184,7 @@ impl Reduce {
     ///
     /// `invalid-argument` for axes that do not exist or are named twice.
     pub fn describe(self, x: &TensorView, options: &ReduceOptions) -> Result<Described, Error> {
-        let axes = self.axes(x, options)?;
+        let axes = self.axes(x.shape(), options)?;
         let extents = x.shape().iter().enumerate();
         let shape = extents
             .filter_map(|(axis, extent)| {
@@ -170,11 +201,15 @@ impl Reduce {
         })
     }
 
-    fn axes(self, x: &TensorView, options: &ReduceOptions) -> Result<Vec<usize>, Error> {
-        let rank = x.shape().len();
+    /// The reduced axes of x, which has this shape, in ascending order.
+    ///
+    /// # Errors
+    ///
+    /// `invalid-argument` for axes that do not exist or are named twice.
+    pub fn axes(self, shape: &[i64], options: &ReduceOptions) -> Result<Vec<usize>, Error> {
         match options.axes {
-            None => Ok((0..rank).collect()),
-            Some(axes) => resolve_axes(self.name(), rank, x.shape(), axes),
+            None => Ok((0..shape.len()).collect()),
+            Some(axes) => resolve_axes(self.name(), shape, axes),
         }
     }
 }
@@ -210,17 +245,9 @@ impl Matrix {
         let described = operation.describe(x, options)?;
         target.check_out(name, described.dtype, &described.shape)?;
         target.check_apart(name, "x", &input, false)?;
-        let axes = operation.axes(x, options)?;
+        let axes = operation.axes(input.shape(), options)?;
         let reduced_len: i64 = axes.iter().map(|axis| input.shape()[*axis]).product();
-        if operation.needs_values() && reduced_len == 0 && !target.is_empty() {
-            return Err(Error::refused(
-                ErrorCode::InvalidArgument,
-                format!(
-                    "{name}: nothing is left to choose from in x of shape {:?}",
-                    x.shape()
-                ),
-            ));
-        }
+        operation.check_values(input.shape(), &axes)?;
         let turned = input.permuted(&axes_last(input.rank(), &axes));
         let kept: Vec<usize> = (0..input.rank())
             .filter(|axis| !axes.contains(axis))
@@ -238,17 +265,7 @@ impl Matrix {
             dtype: input.dtype,
             thread_limit: options.thread_limit,
         };
-        #[allow(
-            clippy::cast_precision_loss,
-            reason = "counts of elements in memory are below 2^53"
-        )]
-        let count = reduced_len as f64;
-        let divisor = match operation {
-            Reduce::Mean => count,
-            // Fewer values than the correction: NaN or an infinity, as in NumPy.
-            Reduce::Variance | Reduce::Deviation => (count - options.correction).max(0.0),
-            _ => 1.0,
-        };
+        let divisor = operation.divisor(reduced_len, options.correction);
         self.run_tensor(&REDUCE, &work, |executor| {
             let given = amdgpu_abi::ReduceOptions {
                 size_bytes: size_of::<amdgpu_abi::ReduceOptions>() as u64,

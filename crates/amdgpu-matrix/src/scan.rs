@@ -43,7 +43,7 @@ impl Scan {
             dtype: if is_float {
                 x.dtype()
             } else {
-                element::summed(x.dtype())
+                element::sum_type(x.dtype())
             },
         }
     }
@@ -70,7 +70,7 @@ impl Matrix {
         let described = operation.describe(x);
         target.check_out(name, described.dtype, &described.shape)?;
         target.check_apart(name, "x", &input, true)?;
-        let scanned = resolve_axes(name, input.rank(), input.shape(), &[axis])?;
+        let scanned = resolve_axes(name, input.shape(), &[axis])?;
         let order = axes_last(input.rank(), &scanned);
         let (turned, turned_target) = (input.permuted(&order), target.permuted(&order));
         let tensors: [Tensor; 1] = [turned.to_abi()];
@@ -87,7 +87,7 @@ impl Matrix {
                     Scan::Sum => SCAN_SUM,
                     Scan::Product => SCAN_PRODUCT,
                 },
-                compute: element::compute(described.dtype),
+                compute: element::compute_type(described.dtype),
                 executor,
             };
             // SAFETY: the views guarantee the memory behind the tensors; the layouts were checked and live until the call returns.

@@ -31,7 +31,7 @@ impl TopKOptions {
     /// `invalid-argument` for an axis that does not exist, or when k is negative or larger than its extent.
     pub fn describe(&self, x: &TensorView) -> Result<Described, Error> {
         let mut shape = x.shape().to_vec();
-        let axes = resolve_axes(NAME, shape.len(), x.shape(), &[self.axis])?;
+        let axes = resolve_axes(NAME, x.shape(), &[self.axis])?;
         let extent = &mut shape[axes[0]];
         if self.k < 0 || self.k > *extent {
             return Err(Error::refused(
@@ -76,7 +76,7 @@ impl Matrix {
             target.check_apart(NAME, "x", &input, false)?;
         }
         targets[0].check_apart(NAME, "places", &targets[1], false)?;
-        let axes = resolve_axes(NAME, input.rank(), input.shape(), &[options.axis])?;
+        let axes = resolve_axes(NAME, input.shape(), &[options.axis])?;
         let order = axes_last(input.rank(), &axes);
         let turned = input.permuted(&order);
         let turned_targets = targets.map(|target| target.permuted(&order));
@@ -91,7 +91,7 @@ impl Matrix {
             let given = amdgpu_abi::TopKOptions {
                 size_bytes: size_of::<amdgpu_abi::TopKOptions>() as u64,
                 is_largest: u32::from(options.is_largest),
-                compute: element::compute(described.dtype),
+                compute: element::compute_type(described.dtype),
                 executor,
             };
             // SAFETY: the views guarantee the memory behind the tensors; the layouts were checked and live until the call returns.

@@ -12,13 +12,17 @@ use crate::{Error, Matrix, TensorView, TensorViewMut};
 
 const NAME: &str = "transpose";
 
-/// Axes of the result as indices into those of x.
-fn order(x: &TensorView, axes: Option<&[i64]>) -> Result<Vec<usize>, Error> {
-    let rank = x.shape().len();
+/// Axes of the result as indices into those of x, which has this shape; `None` reverses them.
+///
+/// # Errors
+///
+/// `invalid-argument` unless `axes` names every axis once.
+pub fn transpose_order(shape: &[i64], axes: Option<&[i64]>) -> Result<Vec<usize>, Error> {
+    let rank = shape.len();
     let Some(axes) = axes else {
         return Ok((0..rank).rev().collect());
     };
-    let named = resolve_axes(NAME, rank, x.shape(), axes)?;
+    let named = resolve_axes(NAME, shape, axes)?;
     if named.len() != rank {
         return Err(Error::refused(
             ErrorCode::InvalidArgument,
@@ -36,9 +40,9 @@ fn order(x: &TensorView, axes: Option<&[i64]>) -> Result<Vec<usize>, Error> {
 ///
 /// # Errors
 ///
-/// `invalid-argument` unless `axes` names every axis once.
+/// As [`transpose_order`].
 pub fn describe_transpose(x: &TensorView, axes: Option<&[i64]>) -> Result<Described, Error> {
-    let order = order(x, axes)?;
+    let order = transpose_order(x.shape(), axes)?;
     Ok(Described {
         shape: order.iter().map(|axis| x.shape()[*axis]).collect(),
         dtype: x.dtype(),
@@ -60,7 +64,7 @@ impl Matrix {
     ) -> Result<(), Error> {
         static TRANSPOSE: Boundary = crossing("agpu_matrix_transpose");
         let described = describe_transpose(x, axes)?;
-        let turned = Layout::of(NAME, "x", x)?.permuted(&order(x, axes)?);
+        let turned = Layout::of(NAME, "x", x)?.permuted(&transpose_order(x.shape(), axes)?);
         let target = Layout::of(NAME, "out", &out.as_view())?;
         target.check_out(NAME, described.dtype, &described.shape)?;
         target.check_apart(NAME, "x", &turned, false)?;

@@ -31,7 +31,7 @@ use crate::Error;
 pub use product::{Number, Product, VendorEpilogue};
 
 /// The libraries that are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VendorLibrary {
     CublasLt,
     HipblasLt,

@@ -106,6 +106,19 @@ impl<'a> TensorView<'a> {
         })
     }
 
+    /// Shape and dtype of a tensor whose memory is elsewhere, for the rules that describe a result. Work on it is refused, as on null data.
+    #[must_use]
+    pub fn without_memory(shape: &'a [i64], dtype: Dtype) -> Self {
+        Self {
+            data: std::ptr::null(),
+            dtype,
+            device: HOST,
+            shape,
+            strides: None,
+            memory: PhantomData,
+        }
+    }
+
     /// A tensor somewhere, as foreign code describes it. Dtype, device and number of dimensions are checked when it is used.
     ///
     /// # Safety

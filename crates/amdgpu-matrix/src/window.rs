@@ -19,19 +19,23 @@ pub enum ImageLayout {
 
 impl ImageLayout {
     /// Axes of an image of this layout in the order batch, channels, rows, columns.
-    fn order(self) -> [usize; 4] {
+    #[must_use]
+    pub fn order(self) -> [usize; 4] {
         match self {
             Self::Nchw => [0, 1, 2, 3],
             Self::Nhwc => [0, 3, 1, 2],
         }
     }
 
-    pub(crate) fn extents(self, shape: [i64; 4]) -> [i64; 4] {
+    /// Batch, channels, rows and columns of an image of this shape.
+    #[must_use]
+    pub fn extents(self, shape: [i64; 4]) -> [i64; 4] {
         self.order().map(|axis| shape[axis])
     }
 
     /// The shape of this layout from extents in the order batch, channels, rows, columns.
-    pub(crate) fn shape(self, [batch, channels, rows, columns]: [i64; 4]) -> Vec<i64> {
+    #[must_use]
+    pub fn shape(self, [batch, channels, rows, columns]: [i64; 4]) -> Vec<i64> {
         match self {
             Self::Nchw => vec![batch, channels, rows, columns],
             Self::Nhwc => vec![batch, rows, columns, channels],
@@ -114,7 +118,11 @@ fn extent(image: i64, window: i64, stride: i64, padding: i64, dilation: i64) -> 
 }
 
 /// The extents of an image or weight with exactly four axes.
-pub(crate) fn four(operation: &str, argument: &str, shape: &[i64]) -> Result<[i64; 4], Error> {
+///
+/// # Errors
+///
+/// `shape-mismatch` for another number of axes, or negative extents.
+pub fn four_axes(operation: &str, argument: &str, shape: &[i64]) -> Result<[i64; 4], Error> {
     let refused = |expected: &str| {
         Error::refused(
             ErrorCode::ShapeMismatch,

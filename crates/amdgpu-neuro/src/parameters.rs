@@ -157,3 +157,47 @@ impl Parameters {
         &mut self.weights[range.target][range.begin..range.begin + range.len]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = r#"{
+        "schema": "amdgpu.network_plan", "version": 1, "name": "net", "seed": 3, "dt_seconds": null,
+        "layers": [
+            {"name": "a", "size": 2, "activation": {"kind": "identity", "alpha": 0.0, "beta": 0.0}, "bias": null},
+            {"name": "b", "size": 3, "activation": {"kind": "relu", "alpha": 0.0, "beta": 0.0},
+             "bias": {"kind": "random", "low": 0.0, "high": 1.0}}
+        ],
+        "connections": [{"from": "a", "to": "b", "shape": [2, 3], "weight": {"kind": "random", "low": 0.0, "high": 1.0}}],
+        "plasticity": [], "input": "a", "outputs": ["b"], "order": ["a", "b"], "warnings": []
+    }"#;
+
+    /// What a seed gives is the same in every version: programs are published with their seeds.
+    #[test]
+    fn a_seed_gives_these_weights_and_biases() {
+        let plan = crate::NetworkPlan::from_json(PLAN).unwrap();
+        let plan = plan.layered().unwrap();
+        let layout = Layout::of(plan).unwrap();
+        let found = Parameters::initial(plan, &layout, Path::new("")).unwrap();
+        let digits =
+            |values: &[f32]| -> Vec<u32> { values.iter().map(|value| value.to_bits()).collect() };
+        assert!(found.weights[0].is_empty() && found.biases[0].is_none());
+        assert_eq!(
+            digits(&found.weights[1]),
+            [
+                1_062_277_197,
+                1_039_090_238,
+                1_059_582_700,
+                1_061_414_440,
+                1_049_187_497,
+                1_057_829_191
+            ]
+        );
+        assert_eq!(
+            digits(found.biases[1].as_ref().unwrap()),
+            [1_034_478_731, 1_053_338_373, 1_060_920_024]
+        );
+        assert_eq!(found.thresholds, [None]);
+    }
+}

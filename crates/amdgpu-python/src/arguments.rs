@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
+use amdgpu_array::{MemoryLocation, Storage, Uses};
 use amdgpu_aura as aura;
 use amdgpu_aura::{Argument, PackedArguments, ParameterKind};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMemoryView};
 
-use crate::array::{Array, Storage, Uses};
+use crate::array::Array;
 use crate::errors::{IntoPyResult, raise};
-use crate::lender::Place;
-use crate::operand::{Operand, check_mask, is_contiguous, numpy_dtype, numpy_memory};
+use crate::operand::{Operand, check_mask, numpy_dtype, numpy_memory};
 use crate::stream::Stream;
 
 /// Arguments of one launch with what keeps their memory in place.
@@ -57,9 +57,8 @@ impl Converted {
 
 /// Waits for what streams were given to do with the memory: work without a stream comes after it.
 pub(crate) fn finish(py: Python<'_>, memory: &[Arc<Storage>]) -> PyResult<()> {
-    memory
-        .iter()
-        .try_for_each(|storage| storage.finish_uses(py))
+    let mut used = memory.iter().filter(|storage| storage.uses().is_used());
+    used.try_for_each(|storage| py.detach(|| storage.finish_uses()).into_py_result(py))
 }
 
 /// Work on the memory goes into a stream.
@@ -217,7 +216,7 @@ fn address(
         if !array.is_c_contiguous() {
             return Err(not_contiguous(kernel, index, py));
         }
-        check_place(kernel, index, py, &Place::Host)?;
+        check_place(kernel, index, py, &MemoryLocation::Host)?;
         converted.bytes += (array.len() * dtype.size_bytes()) as u64;
         let (address, is_writable) = numpy_memory(array);
         return Ok(memory(address as u64, Some(dtype), !is_writable));
@@ -228,16 +227,16 @@ fn address(
             let reason = "the array was freed";
             return Err(misfit(kernel, index, py, ErrorCode::UseAfterFree, reason));
         }
-        if !is_contiguous(&inner.shape, &inner.strides) {
+        if !inner.is_contiguous() {
             return Err(not_contiguous(kernel, index, py));
         }
         // The fast way for arrays of the kernel's own device; the names are compared for all others.
-        if inner.device_name() != Some(kernel.device_info().name.as_str()) {
-            check_place(kernel, index, py, &inner.place())?;
+        if inner.device_name() != kernel.device_info().name {
+            check_place(kernel, index, py, &inner.location())?;
         }
         settle(array, kernel)?;
         converted.bytes += inner.bytes() as u64;
-        converted.keep.push(inner.keep());
+        converted.keep.push(Arc::clone(inner.storage()));
         return Ok(memory(
             inner.data() as u64,
             Some(inner.dtype),
@@ -259,7 +258,7 @@ fn address(
     if !operand.is_contiguous() {
         return Err(not_contiguous(kernel, index, py));
     }
-    check_place(kernel, index, py, &operand.place)?;
+    check_place(kernel, index, py, &operand.location)?;
     converted.bytes += (operand.len() * operand.dtype.size_bytes()) as u64;
     let argument = memory(
         operand.data as u64,
@@ -301,7 +300,12 @@ fn not_contiguous(kernel: &aura::Kernel, index: usize, py: Python<'_>) -> PyErr 
 }
 
 /// Refuses memory that the kernel's device does not reach.
-fn check_place(kernel: &aura::Kernel, index: usize, py: Python<'_>, place: &Place) -> PyResult<()> {
+fn check_place(
+    kernel: &aura::Kernel,
+    index: usize,
+    py: Python<'_>,
+    place: &MemoryLocation,
+) -> PyResult<()> {
     let info = kernel.device_info();
     if place.is_reachable_by(info.kind, &info.name) {
         return Ok(());

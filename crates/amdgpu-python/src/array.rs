@@ -1,317 +1,53 @@
-//! `amdgpu.Array`: memory of a device seen as an n-dimensional array.
+//! `amdgpu.Array`: the array of the core as a Python object.
 
 mod bytes;
-mod fill;
-mod sharing;
-mod uses;
+mod element;
 
-use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::Deref;
+use std::sync::Arc;
 
 use amdgpu_abi::layout::DEVICE_CPU;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_aura::OpenDevice;
-use amdgpu_hal as hal;
-use amdgpu_hal::{DeviceKind, DevicePointer, Module};
-use amdgpu_memory::{Block, Owner};
+use amdgpu_array::{self as core, Side, recording};
+use amdgpu_hal::{DeviceKind, DevicePointer};
 use pyo3::exceptions::{PyAttributeError, PyBufferError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::array::bytes::{checked_bytes, host_side};
-use crate::array::fill::{element_bytes, fill};
-pub use crate::array::uses::Uses;
-use crate::dlpack::{self, row_major};
+use crate::array::bytes::host_side;
+use crate::array::element::element_bytes;
+use crate::dlpack;
 use crate::errors::{IntoPyResult, raise};
 use crate::graph;
-use crate::lender::{self, Place};
 use crate::numbers;
-use crate::operand::{Operand, is_contiguous, to_numpy_dtype};
+use crate::operand::{Operand, to_numpy_dtype};
 use crate::ops::transpose::transpose;
-use crate::plan::trace;
-use crate::transfer::{self, Side};
-
-/// Memory, held by all that use it.
-pub struct Storage {
-    memory: Memory,
-    uses: Uses,
-    /// An interface told the address to somebody who holds the array object and nothing else.
-    is_pinned: AtomicBool,
-}
-
-/// Memory and who owns it.
-enum Memory {
-    /// From the allocator of a device. The block is taken out when the array is freed and nobody else looks at it.
-    Block {
-        block: Mutex<Option<Block>>,
-        address: DevicePointer,
-        device: Arc<OpenDevice>,
-        /// Somebody else was told the address, and may look there without asking.
-        is_lent: AtomicBool,
-    },
-    /// A variable of a module.
-    Module {
-        address: DevicePointer,
-        device: Arc<OpenDevice>,
-        #[allow(dead_code, reason = "held, not read")]
-        module: Arc<dyn Module>,
-    },
-    /// Memory of another library, kept alive by its owner.
-    Foreign {
-        address: *mut c_void,
-        place: Place,
-        /// The GPU that reaches it; none for host memory.
-        device: Option<Arc<dyn hal::Device>>,
-        #[allow(dead_code, reason = "held, not read")]
-        owner: Box<dyn Send>,
-    },
-}
-
-// SAFETY: the address is only handed on; the owner is Send and is never accessed.
-unsafe impl Send for Memory {}
-// SAFETY: as above: shared access reads the address only.
-unsafe impl Sync for Memory {}
 
 /// Memory of a device seen as an n-dimensional array, row-major when made here.
 #[pyclass(frozen, module = "amdgpu", weakref)]
 pub struct Array {
-    storage: Arc<Storage>,
-    is_freed: Arc<AtomicBool>,
-    pub dtype: Dtype,
-    pub shape: Vec<i64>,
-    /// In elements.
-    pub strides: Vec<i64>,
-    pub is_read_only: bool,
+    inner: core::Array,
 }
 
-/// Whom the memory of arrays is for, as watchers see it.
-pub(crate) static ARRAY: Owner = Owner::new("array");
+impl Deref for Array {
+    type Target = core::Array;
 
-impl Storage {
-    fn new(memory: Memory) -> Arc<Self> {
-        Arc::new(Self {
-            memory,
-            uses: Uses::default(),
-            is_pinned: AtomicBool::new(false),
-        })
+    fn deref(&self) -> &core::Array {
+        &self.inner
     }
+}
 
-    pub fn uses(&self) -> &Uses {
-        &self.uses
-    }
-
-    /// Waits for what streams were given to do with the memory.
-    pub fn finish_uses(&self, py: Python<'_>) -> PyResult<()> {
-        if !self.uses.is_used() || graph::is_recording() {
-            return Ok(());
-        }
-        py.detach(|| self.uses.finish()).into_py_result(py)
+impl From<core::Array> for Array {
+    fn from(inner: core::Array) -> Self {
+        Self { inner }
     }
 }
 
 impl Array {
-    /// Fresh memory of `kind`.
-    pub fn allocate(
-        py: Python<'_>,
-        device: &Arc<OpenDevice>,
-        shape: Vec<i64>,
-        dtype: Dtype,
-        kind: amdgpu_hal::MemoryKind,
-    ) -> PyResult<Self> {
-        let bytes = checked_bytes(py, &shape, dtype)?;
-        let allocator = device.allocator();
-        let block = py
-            .detach(|| {
-                let _owner = ARRAY.enter();
-                allocator.allocate_kind(kind, bytes, None)
-            })
-            .into_py_result(py)?;
-        let strides = row_major(&shape);
-        let made = Self::of_block(Arc::clone(device), block, (shape, strides), dtype);
-        trace::note_made(device, &made);
-        Ok(made)
-    }
-
-    /// A block of the device's allocator, seen with a shape and strides that stay within it.
-    pub fn of_block(
-        device: Arc<OpenDevice>,
-        block: Block,
-        (shape, strides): (Vec<i64>, Vec<i64>),
-        dtype: Dtype,
-    ) -> Self {
-        Self {
-            storage: Storage::new(Memory::Block {
-                address: block.ptr(),
-                block: Mutex::new(Some(block)),
-                device,
-                is_lent: AtomicBool::new(false),
-            }),
-            is_freed: Arc::default(),
-            dtype,
-            shape,
-            strides,
-            is_read_only: false,
-        }
-    }
-
-    /// A variable of a module, which the array keeps loaded.
-    pub fn of_module(
-        device: &Arc<OpenDevice>,
-        module: Arc<dyn Module>,
-        address: DevicePointer,
-        shape: Vec<i64>,
-        dtype: Dtype,
-    ) -> Self {
-        Self {
-            storage: Storage::new(Memory::Module {
-                address,
-                device: Arc::clone(device),
-                module,
-            }),
-            is_freed: Arc::default(),
-            dtype,
-            strides: row_major(&shape),
-            shape,
-            is_read_only: false,
-        }
-    }
-
     /// Memory of another library.
     pub fn adopt(py: Python<'_>, operand: Operand<'_>) -> PyResult<Self> {
-        let (dtype, shape, strides) = (
-            operand.dtype,
-            operand.shape.clone(),
-            operand.strides.clone(),
-        );
-        let (address, is_read_only) = (operand.data, !operand.is_writable);
-        let place = operand.place.clone();
-        let device = operand.device(py)?;
-        Ok(Self {
-            storage: Storage::new(Memory::Foreign {
-                address,
-                place,
-                device,
-                owner: operand.into_owner(),
-            }),
-            is_freed: Arc::default(),
-            dtype,
-            shape,
-            strides,
-            is_read_only,
-        })
-    }
-
-    pub fn data(&self) -> *mut c_void {
-        match &self.storage.memory {
-            Memory::Block { address, .. } | Memory::Module { address, .. } => address.as_mut_ptr(),
-            Memory::Foreign { address, .. } => *address,
-        }
-    }
-
-    /// The device of one's own that the memory came from.
-    pub fn open_device(&self) -> Option<&Arc<OpenDevice>> {
-        match &self.storage.memory {
-            Memory::Block { device, .. } | Memory::Module { device, .. } => Some(device),
-            Memory::Foreign { .. } => None,
-        }
-    }
-
-    /// Name of the device; `None` for host memory of other libraries.
-    pub fn device_name(&self) -> Option<&str> {
-        match &self.storage.memory {
-            Memory::Block { device, .. } | Memory::Module { device, .. } => Some(device.name()),
-            Memory::Foreign { place, .. } => place.device(),
-        }
-    }
-
-    /// Where the memory is, and who reaches it.
-    pub fn place(&self) -> Place {
-        match &self.storage.memory {
-            Memory::Block { device, .. } | Memory::Module { device, .. } => {
-                Place::Device(device.name().to_owned())
-            }
-            Memory::Foreign { place, .. } => place.clone(),
-        }
-    }
-
-    fn device_kind(&self) -> DeviceKind {
-        match &self.storage.memory {
-            Memory::Block { device, .. } | Memory::Module { device, .. } => device.info().kind,
-            Memory::Foreign { device, .. } => device
-                .as_ref()
-                .map_or(DeviceKind::Cpu, |device| device.info().kind),
-        }
-    }
-
-    /// The device through which the memory is reached; `None` for host memory of other libraries.
-    pub fn hal_device(&self) -> Option<Arc<dyn hal::Device>> {
-        match &self.storage.memory {
-            Memory::Block { device, .. } | Memory::Module { device, .. } => {
-                Some(Arc::clone(device.device()))
-            }
-            Memory::Foreign { device, .. } => device.clone(),
-        }
-    }
-
-    /// The device of one's own that the memory came from; a graph has no other.
-    fn recording_device(&self, py: Python<'_>) -> PyResult<&Arc<OpenDevice>> {
-        match &self.storage.memory {
-            Memory::Block { device, .. } | Memory::Module { device, .. } => Ok(device),
-            Memory::Foreign { .. } => Err(raise(
-                py,
-                ErrorCode::NotCapturable,
-                Language::Rust,
-                "a graph copies into and fills arrays of amdgpu; this memory belongs to another library",
-            )),
-        }
-    }
-
-    fn pointer(&self) -> DevicePointer {
-        DevicePointer(self.data().expose_provenance() as u64)
-    }
-
-    /// Whether the host reads the memory and no GPU has to be asked before.
-    pub fn is_plain_host(&self) -> bool {
-        match &self.storage.memory {
-            Memory::Block { device, .. } | Memory::Module { device, .. } => {
-                device.info().kind == DeviceKind::Cpu
-            }
-            Memory::Foreign { place, .. } => *place == Place::Host,
-        }
-    }
-
-    /// `use-after-free` once `free()` was called.
-    pub fn check_alive(&self, py: Python<'_>) -> PyResult<()> {
-        if self.is_freed.load(Ordering::Acquire) {
-            return Err(raise(
-                py,
-                ErrorCode::UseAfterFree,
-                Language::Rust,
-                "the array was freed",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Keeps the memory from going back, for work that looks at it.
-    pub fn keep(&self) -> Arc<Storage> {
-        Arc::clone(&self.storage)
-    }
-
-    /// Whether a stream was ever given work on the memory: who reads it has to wait then.
-    pub fn has_uses(&self) -> bool {
-        self.storage.uses.is_used()
-    }
-
-    /// Waits for what streams were given to do with the memory; the default stream keeps the order by itself.
-    pub fn finish_uses(&self, py: Python<'_>) -> PyResult<()> {
-        self.storage.finish_uses(py)
-    }
-
-    fn len(&self) -> i64 {
-        self.shape.iter().product()
+        operand.into_array(py).map(Self::from)
     }
 
     /// An array of NumPy's of this shape and dtype, whose elements are not set.
@@ -320,32 +56,24 @@ impl Array {
             .call_method1("empty", (self.shape(py)?, self.dtype(py)?))
     }
 
-    pub fn bytes(&self) -> usize {
-        self.len() as usize * self.dtype.size_bytes()
-    }
-
     fn check_host(&self, py: Python<'_>, what: &str) -> PyResult<()> {
-        self.check_alive(py)?;
+        self.check_alive().into_py_result(py)?;
         if self.device_kind() != DeviceKind::Cpu {
             let message = format!(
                 "{what} needs host memory; this array is on {}: use .numpy()",
-                self.device_name().unwrap_or("cpu:0")
+                self.device_name()
             );
             return Err(raise(py, ErrorCode::WrongDevice, Language::Rust, &message));
         }
         Ok(())
     }
 
-    /// Another view of the same memory.
-    fn view(&self, shape: Vec<i64>, strides: Vec<i64>) -> Self {
-        Self {
-            storage: Arc::clone(&self.storage),
-            is_freed: Arc::clone(&self.is_freed),
-            dtype: self.dtype,
-            shape,
-            strides,
-            is_read_only: self.is_read_only,
+    /// Waits for what streams were given to do with the memory.
+    pub fn settle_uses(&self, py: Python<'_>) -> PyResult<()> {
+        if !self.has_uses() {
+            return Ok(());
         }
+        py.detach(|| self.finish_uses()).into_py_result(py)
     }
 }
 
@@ -354,38 +82,41 @@ impl Array {
     /// Extent of each axis.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.shape)
+        PyTuple::new(py, &self.inner.shape)
     }
 
     /// In bytes, as NumPy counts them.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let item_bytes = self.itemsize() as i64;
-        PyTuple::new(py, self.strides.iter().map(|stride| stride * item_bytes))
+        PyTuple::new(
+            py,
+            self.inner.strides.iter().map(|stride| stride * item_bytes),
+        )
     }
 
     /// The NumPy dtype of the elements.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(to_numpy_dtype(py, self.dtype)?.into_any())
+        Ok(to_numpy_dtype(py, self.inner.dtype)?.into_any())
     }
 
     /// Number of axes.
     #[getter]
     fn ndim(&self) -> usize {
-        self.shape.len()
+        self.inner.shape.len()
     }
 
     /// Number of elements.
     #[getter]
     fn size(&self) -> i64 {
-        self.len()
+        self.inner.len()
     }
 
     /// Bytes of one element.
     #[getter]
     fn itemsize(&self) -> usize {
-        self.dtype.size_bytes()
+        self.inner.dtype.size_bytes()
     }
 
     /// Bytes of all elements.
@@ -397,47 +128,46 @@ impl Array {
     /// Name of the device, for example `cpu:0`.
     #[getter]
     fn device(&self) -> &str {
-        self.device_name().unwrap_or("cpu:0")
+        self.device_name()
     }
 
     /// Whether the host reads the memory at its address.
     #[getter]
     fn is_on_host(&self) -> bool {
-        self.place().is_host_reachable()
+        self.location().is_host_reachable()
     }
 
     /// Address of the first element on its device, which means nothing once the array is freed. Waits for work that still writes there, and from
     /// now on operations on this memory end before their call does, since whoever has the address may look at any time.
     #[getter]
     fn ptr(&self, py: Python<'_>) -> PyResult<usize> {
-        self.check_alive(py)?;
-        trace::give_up();
+        self.check_alive().into_py_result(py)?;
         if self.lend()
-            && !graph::is_recording()
+            && !recording::is_recording()
             && let Some(device) = self.open_device()
         {
             py.detach(|| device.settle()).into_py_result(py)?;
         }
-        self.finish_uses(py)?;
+        self.settle_uses(py)?;
         Ok(self.data() as usize)
     }
 
     /// The address for kernels of this package, which keep the order themselves.
     #[getter]
     fn kernel_address(&self, py: Python<'_>) -> PyResult<usize> {
-        self.check_alive(py)?;
+        self.check_alive().into_py_result(py)?;
         Ok(self.data() as usize)
     }
 
     /// Whether `free()` was called.
-    #[getter]
-    pub fn is_freed(&self) -> bool {
-        self.is_freed.load(Ordering::Acquire)
+    #[getter(is_freed)]
+    fn py_is_freed(&self) -> bool {
+        self.is_freed()
     }
 
     /// Whether writing is refused.
-    #[getter]
-    fn is_read_only(&self) -> bool {
+    #[getter(is_read_only)]
+    fn py_is_read_only(&self) -> bool {
         self.is_read_only
     }
 
@@ -445,8 +175,7 @@ impl Array {
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.check_host(py, "__array_interface__")?;
-        trace::give_up();
-        self.finish_uses(py)?;
+        self.settle_uses(py)?;
         self.pin();
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
@@ -467,9 +196,8 @@ impl Array {
                 self.device()
             )));
         }
-        self.check_alive(py)?;
-        trace::give_up();
-        self.lend();
+        self.check_alive().into_py_result(py)?;
+        let _ = self.lend();
         self.pin();
         let interface = PyDict::new(py);
         interface.set_item("version", 3)?;
@@ -481,7 +209,9 @@ impl Array {
             // Consumers wait for this one stream, so it is made to wait for the others first.
             let handle = device.default_stream().native_handle();
             if let Some(handle) = handle {
-                lender::order_before(py, &device, Some(handle as i64))?;
+                // SAFETY: the device's own stream.
+                py.detach(|| unsafe { core::order_before(device, Some(handle as i64)) })
+                    .into_py_result(py)?;
             }
             interface.set_item("stream", handle)?;
         }
@@ -517,8 +247,7 @@ impl Array {
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.check_alive(py)?;
-        trace::give_up();
+        self.check_alive().into_py_result(py)?;
         let own = self.dlpack_device();
         if copy == Some(true)
             || dl_device.is_some_and(|wanted| wanted != (own.device_type, own.device_id))
@@ -539,22 +268,15 @@ impl Array {
             ));
         }
         if own.device_type == DEVICE_CPU {
-            self.finish_uses(py)?;
+            self.settle_uses(py)?;
         } else if let Some(device) = self.hal_device() {
             graph::check_not_recording(py, "lending memory of a GPU")?;
-            self.lend();
-            lender::order_before(py, &device, stream)?;
+            let _ = self.lend();
+            // SAFETY: by the protocol of `__dlpack__` the consumer names one of its live streams.
+            py.detach(|| unsafe { core::order_before(device, stream) })
+                .into_py_result(py)?;
         }
-        let owner = Box::new((Arc::clone(&self.storage), Arc::clone(&self.is_freed)));
-        dlpack::export(
-            py,
-            self.tensor(),
-            &self.shape,
-            &self.strides,
-            self.is_read_only,
-            is_versioned,
-            owner,
-        )
+        dlpack::export(py, &self.inner, is_versioned)
     }
 
     fn __dlpack_device__(&self) -> (i32, i32) {
@@ -563,7 +285,7 @@ impl Array {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        match self.shape.first() {
+        match self.inner.shape.first() {
             Some(extent) => Ok(*extent as usize),
             None => Err(raise(
                 py,
@@ -584,10 +306,10 @@ impl Array {
 
     fn __repr__(&self) -> String {
         let state = if self.is_freed() { " freed" } else { "" };
-        let dtype = self.dtype.name().unwrap_or("?");
+        let dtype = self.inner.dtype.name().unwrap_or("?");
         format!(
             "<amdgpu.Array shape={:?} dtype={dtype} device={}{state}>",
-            self.shape,
+            self.inner.shape.as_slice(),
             self.device()
         )
     }
@@ -600,10 +322,9 @@ impl Array {
 
     /// A copy in host memory.
     pub fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.check_alive(py)?;
+        self.check_alive().into_py_result(py)?;
         graph::check_not_recording(py, "reading an array")?;
-        trace::give_up();
-        if !is_contiguous(&self.shape, &self.strides) && self.device_kind() != DeviceKind::Cpu {
+        if !self.is_contiguous() && self.device_kind() != DeviceKind::Cpu {
             return Err(raise(
                 py,
                 ErrorCode::NotContiguous,
@@ -611,9 +332,9 @@ impl Array {
                 "only contiguous arrays of a GPU are copied to the host",
             ));
         }
-        if !is_contiguous(&self.shape, &self.strides) {
-            let view = Py::new(py, self.view(self.shape.clone(), self.strides.clone()))?;
-            if self.dtype != Dtype::BF16 {
+        if !self.is_contiguous() {
+            let view = Py::new(py, Self::from(self.inner.clone()))?;
+            if self.inner.dtype != Dtype::BF16 {
                 let numpy = py.import("numpy")?;
                 return numpy
                     .call_method1("from_dlpack", (view,))?
@@ -621,7 +342,7 @@ impl Array {
             }
             // NumPy takes no bfloat16 through DLPack.
             let host = self.empty_host(py)?;
-            let same_order = (0..self.shape.len() as i64).collect();
+            let same_order = (0..self.inner.shape.len() as i64).collect();
             let view = view.bind(py).as_any();
             return transpose(py, view, Some(same_order), Some(&host), None);
         }
@@ -634,13 +355,12 @@ impl Array {
                 "numpy.empty made no array",
             ));
         };
-        self.finish_uses(py)?;
-        let own = self.hal_device();
-        let (from, to) = (self.side(own.as_ref()), host_side(&operand));
+        self.settle_uses(py)?;
+        let (from, to) = (self.side(), host_side(&operand));
         // Another thread may free the array meanwhile.
-        let _held = self.keep();
+        let _held = Arc::clone(self.storage());
         // SAFETY: both hold the bytes of this shape and dtype, and live until the wait is over.
-        py.detach(|| unsafe { transfer::copy(&to, &from, self.bytes() as u64) })
+        py.detach(|| unsafe { core::copy(&to, &from, self.bytes() as u64) })
             .into_py_result(py)?;
         Ok(host)
     }
@@ -649,7 +369,7 @@ impl Array {
     fn copy_from(slf: &Bound<'_, Self>, source: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = slf.py();
         let this = slf.get();
-        this.check_writable(py)?;
+        this.check_writable().into_py_result(py)?;
         let Some(operand) = Operand::borrow(source, None)? else {
             let message = format!(
                 "copy_from needs an array, not {}",
@@ -659,41 +379,43 @@ impl Array {
         };
         this.check_same(py, &operand)?;
         let lent = operand.device(py)?;
-        let own = this.hal_device();
-        let to = this.side(own.as_ref());
+        let to = this.side();
         let from = Side {
             address: DevicePointer(operand.data.expose_provenance() as u64),
             device: lent.as_ref(),
         };
         let bytes = this.bytes() as u64;
-        if graph::is_recording() {
-            let device = this.recording_device(py)?;
-            let (direction, _) = transfer::direction(&to, &from);
-            let gpu = operand.place.gpu();
-            if gpu.is_some() && gpu != this.device_name() {
+        if recording::is_recording() {
+            let device = this.recording_device().into_py_result(py)?;
+            let (direction, _) = core::copy_direction(&to, &from);
+            let gpu = operand.location.gpu();
+            if gpu.is_some() && gpu != Some(this.device_name()) {
                 let what = "copying between devices";
                 return graph::check_not_recording(py, what);
             }
             let addresses = (to.address, from.address);
-            graph::record_uses(&[this.keep()]);
+            recording::record_uses([this.storage()]);
             if let Ok(source) = source.cast::<Self>() {
-                graph::record_uses(&[source.get().keep()]);
+                recording::record_uses([source.get().storage()]);
             }
-            let owners = vec![slf.clone().unbind().into_any(), source.clone().unbind()];
-            return graph::record_copy(py, device, addresses, bytes, direction, owners);
+            let owners = [slf.clone().unbind().into_any(), source.clone().unbind()];
+            let owners = owners.map(|owner| Box::new(owner) as core::Owner);
+            return recording::record_copy(device, addresses, bytes, direction, owners)
+                .into_py_result(py);
         }
-        this.finish_uses(py)?;
-        let _held = this.keep();
+        this.settle_uses(py)?;
+        let _held = Arc::clone(this.storage());
         // SAFETY: shape and dtype were compared, so both sides hold `bytes` bytes; they live until the wait is over.
-        py.detach(|| unsafe { transfer::copy(&to, &from, bytes) })
+        py.detach(|| unsafe { core::copy(&to, &from, bytes) })
             .into_py_result(py)
     }
 
     /// Set every element to `value`, a number that the dtype holds.
     fn fill(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        slf.get().check_writable(slf.py())?;
-        let element = element_bytes(slf, value)?;
-        fill(slf, &element)
+        slf.get().check_writable().into_py_result(slf.py())?;
+        let (py, element) = (slf.py(), element_bytes(slf, value)?);
+        let this = slf.get();
+        py.detach(|| this.inner.fill(&element)).into_py_result(py)
     }
 
     /// Set every byte to `value` (0 to 255).
@@ -702,12 +424,13 @@ impl Array {
         #[pyo3(from_py_with = numbers::byte)] value: i64,
     ) -> PyResult<()> {
         let py = slf.py();
-        slf.get().check_writable(py)?;
+        slf.get().check_writable().into_py_result(py)?;
         let byte = u8::try_from(value).map_err(|_| {
             let message = format!("fill_bytes sets bytes; {value} is not in 0 to 255");
             raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
         })?;
-        fill(slf, &[byte])
+        let this = slf.get();
+        py.detach(|| this.inner.fill(&[byte])).into_py_result(py)
     }
 
     /// Arrays have no operators yet, so what `==` means elsewhere is refused rather than answered with the identity of two objects.
@@ -737,50 +460,22 @@ impl Array {
     /// The same memory under another shape; one extent may be -1.
     #[pyo3(signature = (*shape))]
     fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        self.check_alive(py)?;
+        self.check_alive().into_py_result(py)?;
         let shape = numbers::extents(shape)?;
-        let resolved = self.resolved_shape(py, &shape)?;
-        if !is_contiguous(&self.shape, &self.strides) {
-            return Err(raise(
-                py,
-                ErrorCode::NotContiguous,
-                Language::Rust,
-                "reshape needs a contiguous array",
-            ));
-        }
-        let strides = row_major(&resolved);
-        Ok(self.view(resolved, strides))
+        self.reshaped(&shape).map(Self::from).into_py_result(py)
     }
 
     /// Wait for what was queued on the array: operations, and launches in streams; raises what a kernel among them left. Reading the array waits
     /// by itself.
     fn wait(&self, py: Python<'_>) -> PyResult<()> {
-        self.check_alive(py)?;
+        self.check_alive().into_py_result(py)?;
         graph::check_not_recording(py, "waiting for an array")?;
-        trace::give_up();
-        if let Some(device) = self.open_device() {
-            py.detach(|| device.settle()).into_py_result(py)?;
-        }
-        self.finish_uses(py)
+        py.detach(|| self.inner.wait()).into_py_result(py)
     }
 
     /// Refuse all further use and give the memory back: at once, or when the last view or borrower is gone. Borrowers through an array
     /// interface hold the array object itself, and the memory is theirs for as long as they have it. Freeing twice is an error.
     fn free(&self, py: Python<'_>) -> PyResult<()> {
-        if self.is_freed.swap(true, Ordering::AcqRel) {
-            return Err(raise(
-                py,
-                ErrorCode::UseAfterFree,
-                Language::Rust,
-                "the array was freed already",
-            ));
-        }
-        if let Memory::Block { block, .. } = &self.storage.memory
-            && Arc::strong_count(&self.storage) == 1
-            && !self.storage.is_pinned.load(Ordering::Acquire)
-        {
-            drop(block.lock().unwrap_or_else(PoisonError::into_inner).take());
-        }
-        Ok(())
+        self.inner.free().into_py_result(py)
     }
 }

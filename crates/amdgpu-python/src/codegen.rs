@@ -67,6 +67,11 @@ impl Toolchain for PythonCodeGenerator {
     }
 }
 
+/// Makes LLVM the code generator of this process, for kernels that the cores generate themselves.
+pub fn register() {
+    amdgpu_ops::toolchain::register(Box::new(PythonCodeGenerator));
+}
+
 /// LLVM as above, and a Python function that has sources compiled by another process: it takes a job and returns a cache entry, both as
 /// bytes.
 pub struct RemoteToolchain {

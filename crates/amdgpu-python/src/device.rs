@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_aura as aura;
-use amdgpu_aura::{
-    CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, OpenDevice, Toolchain,
-};
+use amdgpu_array as core;
+use amdgpu_aura::{CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, Toolchain};
 use amdgpu_compiler::{CompileOptions, OptimizationLevel};
 use amdgpu_hal::registry::{self, DeviceSelector};
 use amdgpu_hal::{DeviceInfo, DeviceKind, MemoryKind};
-use amdgpu_memory::{AllocatorOptions, StatValue};
+use amdgpu_memory::StatValue;
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -35,20 +33,6 @@ impl Device {
     pub fn context(&self) -> &Arc<Context> {
         &self.context
     }
-}
-
-/// The device as this process has it open, or opened now.
-pub fn open_device(selector: impl Into<DeviceSelector>) -> aura::Result<Arc<OpenDevice>> {
-    let name = registry::resolve(selector)?;
-    let listed = registry::list_devices()?;
-    // Devices that are reached by name only are numbered behind the listed ones.
-    let index = listed.iter().position(|info| info.name == name);
-    let index = index.unwrap_or(listed.len()) as u16;
-    let memory = AllocatorOptions {
-        device_index: Some(index),
-        ..AllocatorOptions::default()
-    };
-    OpenDevice::get(name, index, memory)
 }
 
 pub fn parse_level(py: Python<'_>, name: &str) -> PyResult<OptimizationLevel> {
@@ -96,7 +80,9 @@ impl Device {
             .into_py_result(py)?;
         let selector = parse_selector(device)?;
         amdgpu_telemetry::attach::start();
-        let opened = py.detach(|| open_device(selector)).into_py_result(py)?;
+        let opened = py
+            .detach(|| core::open_device(selector))
+            .into_py_result(py)?;
         let options = ContextOptions {
             cores,
             launch_records: LaunchRecords::from_name(telemetry).into_py_result(py)?,
@@ -226,7 +212,9 @@ impl Device {
                 raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
             })?;
         let device = self.context.open_device().into_py_result(py)?;
-        Array::allocate(py, device, shape, dtype, kind)
+        py.detach(|| core::Array::empty(device, shape, dtype, kind))
+            .map(Array::from)
+            .into_py_result(py)
     }
 
     #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=None, disabled_passes=None, checked=false, remote=None))]

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_array::recording;
 use amdgpu_hal as hal;
 use pyo3::prelude::*;
 
@@ -47,7 +48,7 @@ impl Event {
     /// Record behind everything that the stream was told so far.
     pub fn record(&self, py: Python<'_>, stream: &Stream) -> PyResult<()> {
         check_device(py, "event", &self.device, stream.device_name())?;
-        if let Some((recording, mark)) = graph::record_mark(stream) {
+        if let Some((recording, mark)) = recording::record_mark(stream.inner()) {
             self.set(State::InGraph(recording, mark));
             return Ok(());
         }
@@ -65,7 +66,9 @@ impl Event {
         check_device(py, "event", &self.device, stream.device_name())?;
         match self.state() {
             State::Fresh => Ok(()),
-            State::InGraph(recording, mark) => graph::record_wait(py, stream, recording, mark),
+            State::InGraph(number, mark) => {
+                recording::record_wait(stream.inner(), number, mark).into_py_result(py)
+            }
             State::Recorded(event) => {
                 graph::check_not_recording(py, "waiting for an event that was recorded outside")?;
                 stream.inner().wait(&event).into_py_result(py)

@@ -1,98 +1,30 @@
 //! `_native.Graph`: what a thread submits inside `with Graph():`, to be replayed.
 
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_array::{Owner, Uses, recording};
 use amdgpu_aura as aura;
-use amdgpu_aura::{GraphRecorder, Lane, OpenDevice, PackedArguments};
-use amdgpu_hal::{CopyDirection, DevicePointer, LaunchConfig};
+use amdgpu_aura::{Lane, PackedArguments};
+use amdgpu_hal::LaunchConfig;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::arguments::{NamedOwners, convert, replace};
-use crate::array::{Storage, Uses};
 use crate::errors::{IntoPyResult, raise};
 use crate::given;
 use crate::numbers;
-use crate::plan::trace;
 use crate::stream::{Stream, check_device};
-
-static NEXT_RECORDING: AtomicU64 = AtomicU64::new(1);
-
-thread_local! {
-    static CURRENT: RefCell<Option<Recording>> = const { RefCell::new(None) };
-}
-
-/// What this thread records.
-struct Recording {
-    number: u64,
-    recorder: GraphRecorder,
-    /// What the commands use.
-    owners: Vec<Py<PyAny>>,
-    /// Streams that the graph is replayed in.
-    uses: Arc<Uses>,
-}
-
-/// Whether this thread records a graph: then nothing it submits runs.
-pub fn is_recording() -> bool {
-    CURRENT.with_borrow(Option::is_some)
-}
 
 /// Whether this thread is inside `with amdgpu.Graph():`.
 #[pyfunction]
 pub fn is_recording_graph() -> bool {
-    is_recording()
+    recording::is_recording()
 }
 
 /// Refuses what a graph cannot hold.
 pub fn check_not_recording(py: Python<'_>, what: &str) -> PyResult<()> {
-    if !is_recording() {
-        return Ok(());
-    }
-    let message = format!(
-        "{what} is not possible while this thread records a graph: nothing runs before the replay"
-    );
-    Err(raise(
-        py,
-        ErrorCode::NotCapturable,
-        Language::Rust,
-        &message,
-    ))
-}
-
-fn record<T>(
-    py: Python<'_>,
-    owners: impl IntoIterator<Item = Py<PyAny>>,
-    command: impl FnOnce(&mut GraphRecorder) -> aura::Result<T>,
-) -> PyResult<T> {
-    let outcome = CURRENT.with_borrow_mut(|current| {
-        current.as_mut().map(|recording| {
-            recording.owners.extend(owners);
-            command(&mut recording.recorder)
-        })
-    });
-    outcome
-        .unwrap_or_else(|| {
-            // Callers asked a moment ago, on this thread.
-            Err(aura::Error::NotCapturable {
-                what: "a command".to_owned(),
-                reason: "no graph is being recorded".to_owned(),
-            })
-        })
-        .into_py_result(py)
-}
-
-/// The graph that this thread records works on this memory.
-pub fn record_uses(memory: &[Arc<Storage>]) {
-    CURRENT.with_borrow(|current| {
-        if let Some(recording) = current {
-            for storage in memory {
-                storage.uses().join(&recording.uses);
-            }
-        }
-    });
+    recording::check_not_recording(what).into_py_result(py)
 }
 
 /// Record a launch whose arguments are packed.
@@ -104,64 +36,9 @@ pub fn record_launch(
     owners: Vec<Py<PyAny>>,
     stream: Option<&Stream>,
 ) -> PyResult<()> {
-    let lane = Lane::of(stream.map(Stream::inner));
-    record(py, owners, |recorder| {
-        recorder.launch(kernel, config, arguments, lane)
-    })
-}
-
-/// Record a copy; the owners hold both sides.
-pub fn record_copy(
-    py: Python<'_>,
-    device: &Arc<OpenDevice>,
-    (destination, source): (DevicePointer, DevicePointer),
-    bytes: u64,
-    direction: CopyDirection,
-    owners: Vec<Py<PyAny>>,
-) -> PyResult<()> {
-    record(py, owners, |recorder| {
-        recorder.copy(device, destination, source, bytes, direction)
-    })
-}
-
-/// Record a fill; the owner holds the memory.
-pub fn record_fill(
-    py: Python<'_>,
-    device: &Arc<OpenDevice>,
-    destination: DevicePointer,
-    value: u8,
-    bytes: u64,
-    owner: Py<PyAny>,
-) -> PyResult<()> {
-    record(py, [owner], |recorder| {
-        recorder.fill(device, destination, value, bytes)
-    })
-}
-
-/// Mark a point of a stream in the graph that this thread records; `None` when it records none.
-pub fn record_mark(stream: &Stream) -> Option<(u64, usize)> {
-    CURRENT.with_borrow_mut(|current| {
-        let recording = current.as_mut()?;
-        let mark = recording.recorder.mark(Lane::Stream(stream.inner().id()));
-        Some((recording.number, mark))
-    })
-}
-
-/// Hold a stream back until a mark of the graph that this thread records.
-pub fn record_wait(py: Python<'_>, stream: &Stream, number: u64, mark: usize) -> PyResult<()> {
-    let is_own = CURRENT.with_borrow_mut(|current| match current {
-        Some(recording) if recording.number == number => {
-            let lane = Lane::Stream(stream.inner().id());
-            recording.recorder.wait(lane, mark);
-            true
-        }
-        _ => false,
-    });
-    if is_own {
-        return Ok(());
-    }
-    let message = "the event belongs to another graph, which alone can wait for it";
-    Err(raise(py, ErrorCode::NotCapturable, Language::Rust, message))
+    let owners = owners.into_iter().map(|owner| Box::new(owner) as Owner);
+    recording::record_launch(kernel, config, arguments, owners, stream.map(Stream::inner))
+        .into_py_result(py)
 }
 
 /// Launches, copies and fills that are recorded once and replayed with one call.
@@ -182,7 +59,7 @@ enum State {
     Ready {
         graph: Arc<aura::Graph>,
         #[allow(dead_code, reason = "held, not read")]
-        owners: Vec<Py<PyAny>>,
+        owners: Vec<Owner>,
         /// By node, what later arguments use. Never changed: replays under way hold the one they were submitted with.
         updates: Py<PyDict>,
     },
@@ -243,15 +120,8 @@ impl Graph {
                     "a graph is recorded once: make a new amdgpu.Graph()",
                 ));
             }
-            let number = NEXT_RECORDING.fetch_add(1, Ordering::Relaxed);
-            *state = State::Recording(number);
-            let recording = Recording {
-                number,
-                recorder: GraphRecorder::default(),
-                owners: Vec::new(),
-                uses: Arc::clone(&slf.get().uses),
-            };
-            CURRENT.set(Some(recording));
+            let uses = Arc::clone(&slf.get().uses);
+            *state = State::Recording(recording::begin(uses).into_py_result(py)?);
         }
         Ok(slf)
     }
@@ -268,11 +138,7 @@ impl Graph {
         let State::Recording(number) = *self.lock() else {
             return Err(Self::refuse(py, "the graph is not being recorded"));
         };
-        let recording = CURRENT.with_borrow_mut(|current| {
-            let is_own = current.as_ref().is_some_and(|own| own.number == number);
-            if is_own { current.take() } else { None }
-        });
-        let Some(recording) = recording else {
+        let Some(recording) = recording::end(number) else {
             return Err(Self::refuse(
                 py,
                 "the recording was begun by another thread, which alone can end it",
@@ -282,9 +148,7 @@ impl Graph {
         if !kind.is_none() {
             return Ok(false);
         }
-        let Recording {
-            recorder, owners, ..
-        } = recording;
+        let (recorder, owners) = (recording.recorder, recording.owners);
         let graph = Arc::new(py.detach(|| recorder.finish()).into_py_result(py)?);
         *self.lock() = State::Ready {
             graph,
@@ -302,7 +166,6 @@ impl Graph {
     ) -> PyResult<()> {
         let py = slf.py();
         check_not_recording(py, "replaying a graph")?;
-        trace::give_up();
         let (graph, updates) = slf.get().ready_with_updates(py)?;
         let Some(stream) = stream.as_ref().map(Bound::get) else {
             // SAFETY: the graph holds the owners of all memory it uses, and the replay waits.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use amdgpu_abi::layout::DTYPE_UINT;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
+use amdgpu_array::{self as core, Dims, recording};
 use amdgpu_aura as aura;
 use amdgpu_aura::{LaunchShape, LaunchTimes, ParameterKind};
 use amdgpu_hal::{self as hal, DeviceKind, LaunchConfig};
@@ -18,7 +19,6 @@ use crate::errors::{IntoPyResult, from_coded, raise};
 use crate::given;
 use crate::graph;
 use crate::numbers;
-use crate::plan::trace;
 use crate::prepared::PreparedLaunch;
 use crate::stream::{Stream, check_device};
 
@@ -63,9 +63,9 @@ fn launch(
         check_device(py, "stream", stream.device_name(), kernel_device(kernel))?;
     }
     let arguments = &converted.arguments;
-    if graph::is_recording() {
+    if recording::is_recording() {
         let packed = kernel.pack_arguments(arguments).into_py_result(py)?;
-        graph::record_uses(converted.storages());
+        recording::record_uses(converted.storages());
         let owners = converted.into_owners(py, args)?;
         graph::record_launch(py, kernel, *config, &packed, owners, stream)?;
         return Ok(LaunchTimes::default());
@@ -266,13 +266,9 @@ impl Kernel {
             None => vec![variable.size_bytes as i64],
         };
         let dtype = dtype.unwrap_or(Dtype::new(DTYPE_UINT, 8));
-        Ok(Array::of_module(
-            self.kernel.open_device(),
-            module,
-            memory.ptr,
-            shape,
-            dtype,
-        ))
+        let device = Arc::clone(self.kernel.open_device());
+        let shape = Dims::from_vec(shape);
+        Ok(core::Array::of_module(device, module, memory.ptr, shape, dtype).into())
     }
 
     /// Whether it was compiled with `checked=True`.
@@ -350,7 +346,6 @@ impl Kernel {
         #[pyo3(from_py_with = given::stream)] stream: Option<Bound<'_, Stream>>,
         #[pyo3(from_py_with = numbers::timeout_ms)] timeout_ms: Option<u64>,
     ) -> PyResult<(u64, u64)> {
-        trace::give_up();
         let config = config_of(&self.kernel, grid, block, shared_bytes)?;
         let stream = stream.as_ref();
         let times = match (timeout_ms, stream) {
@@ -377,21 +372,16 @@ impl Kernel {
     ) -> PyResult<()> {
         let config = config_of(&self.kernel, grid, block, shared_bytes)?;
         let queue = self.kernel.hal_device().default_stream();
-        if graph::is_recording() || !self.knows_all(&args, &memory) {
-            if trace::is_active() {
-                let converted = convert(&self.kernel, &args, None)?;
-                trace::note_launch(&self.kernel, config, &converted.arguments, &memory);
-            }
+        if recording::is_recording() || !self.knows_all(&args, &memory) {
             for array in &memory {
                 settle(array, &self.kernel)?;
             }
-            if !graph::is_recording() {
+            if !recording::is_recording() {
                 self.hold_back(py, queue, &args, &memory)?;
             }
             return launch(py, &self.kernel, &config, &args, None, false).map(drop);
         }
         let converted = convert(&self.kernel, &args, None)?;
-        trace::note_launch(&self.kernel, config, &converted.arguments, &memory);
         self.hold_back(py, queue, &args, &memory)?;
         // SAFETY: all memory is of this device's allocator, which hands it on in the order of the stream that the launch goes into.
         py.detach(|| unsafe { self.kernel.queue(&config, &converted.arguments) })
@@ -454,7 +444,7 @@ impl Kernel {
         let given = args.iter().filter_map(|arg| arg.cast::<Array>().ok());
         for array in given.chain(memory).map(Bound::get) {
             if array.has_uses() {
-                let (storage, device) = (array.keep(), self.kernel.hal_device());
+                let (storage, device) = (Arc::clone(array.storage()), self.kernel.hal_device());
                 py.detach(|| storage.uses().hold_back(stream, device))
                     .into_py_result(py)?;
             }
@@ -546,7 +536,6 @@ impl Kernel {
 impl Launcher {
     #[pyo3(signature = (*args))]
     fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>) -> PyResult<()> {
-        trace::give_up();
         let args: Vec<Bound<'_, PyAny>> = args.iter().collect();
         let stream = self.stream.as_ref().map(Py::get);
         launch(py, &self.kernel, &self.config, &args, stream, false)?;

@@ -1,6 +1,8 @@
-//! `amdgpu._native`: bindings only.
+//! `libamdgpu.so`: the core, its C interface (the crate amdgpu-capi) and `amdgpu._native`, which is here and is bindings only.
 //!
 //! Contract
+//! - One library for C and for Python, so that a process has one copy of the core's state: docs/adr/0010-one-library-for-c-and-python.md.
+//!   Programs without Python load it too: no code outside of the module's own functions touches Python.
 //! - Each function takes Python values, calls one core, and gives Python values back. Decisions live in the crates below or in the
 //!   Python modules above.
 //! - Work that can take long runs detached from the interpreter (the GIL is released).
@@ -15,6 +17,7 @@ mod arguments;
 mod array;
 mod codegen;
 mod compile;
+mod derivation;
 mod device;
 mod dlpack;
 mod errors;
@@ -24,8 +27,8 @@ mod given;
 mod graph;
 mod interrupt;
 mod kernel;
+mod late_binding;
 mod layered_network;
-mod lender;
 mod libraries;
 mod math;
 mod network_plan;
@@ -33,16 +36,16 @@ mod numbers;
 mod operand;
 mod ops;
 mod output;
-mod plan;
 mod prepared;
 mod short_way;
 mod spiking_network;
 mod stream;
 mod telemetry;
 mod training;
-mod transfer;
 mod vendor;
 
+// Its functions are exported by this library, though nothing here calls them.
+use amdgpu_capi as _;
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -51,6 +54,8 @@ mod _native {
     use super::array::Array;
     #[pymodule_export]
     use super::compile::{check_target, compile_job, compile_source, link_code_object};
+    #[pymodule_export]
+    use super::derivation::Derivation;
     #[pymodule_export]
     use super::device::{Device, dtype_names, list_devices};
     #[pymodule_export]
@@ -68,32 +73,33 @@ mod _native {
     #[pymodule_export]
     use super::math::{
         math_activation, math_adaptive_learning_rate, math_adopt_table, math_availability,
-        math_is_started, math_momentum_update, math_softmax,
+        math_is_started, math_matmul_address, math_momentum_update, math_softmax,
     };
     #[pymodule_export]
     use super::network_plan::NetworkPlan;
     #[pymodule_export]
-    use super::ops::convolve::convolve;
+    use super::ops::convolve::{convolve, convolve_on_device};
     #[pymodule_export]
-    use super::ops::elementwise::{elementwise, elementwise_way};
+    use super::ops::elementwise::{elementwise, elementwise_on_device, elementwise_way};
     #[pymodule_export]
-    use super::ops::embedding::embedding;
+    use super::ops::embedding::{embedding, embedding_on_device};
     #[pymodule_export]
     use super::ops::matmul::{matmul, matmul_way};
     #[pymodule_export]
-    use super::ops::normalize::{normalize, normalize_gradient, normalize_way};
+    use super::ops::normalize::{
+        normalize, normalize_gradient, normalize_gradient_on_device, normalize_on_device,
+        normalize_way,
+    };
     #[pymodule_export]
-    use super::ops::pool::pool;
+    use super::ops::pool::{pool, pool_on_device};
     #[pymodule_export]
-    use super::ops::reduce::{reduce, reduce_way};
+    use super::ops::reduce::{reduce, reduce_on_device, reduce_way};
     #[pymodule_export]
-    use super::ops::scan::scan;
+    use super::ops::scan::{scan, scan_on_device};
     #[pymodule_export]
-    use super::ops::top_k::top_k;
+    use super::ops::top_k::{top_k, top_k_on_device};
     #[pymodule_export]
-    use super::ops::transpose::transpose;
-    #[pymodule_export]
-    use super::plan::{Derivation, forget_plans, keep_plan, leave_plan, run_plan};
+    use super::ops::transpose::{transpose, transpose_on_device};
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]
@@ -131,8 +137,9 @@ mod _native {
 
     #[pymodule_init]
     fn init() {
-        super::libraries::register_own_directory();
+        amdgpu_capi::register_own_directory();
         super::telemetry::warn_about_fallbacks();
+        super::codegen::register();
         super::output::connect();
         super::interrupt::connect();
     }

@@ -1,7 +1,5 @@
 //! The native libraries of the other languages: where they are and whether they fit.
 
-use std::ffi::{CStr, OsStr};
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use amdgpu_abi::library::{self, NativeLibrary};
@@ -12,29 +10,6 @@ use pyo3::types::{PyDict, PyList};
 use crate::array::Array;
 use crate::errors::{IntoPyResult, raise};
 use crate::operand::Operand;
-
-/// Register the folder `_lib` beside this very module, wherever Python found it.
-pub fn register_own_directory() {
-    let mut info = libc::Dl_info {
-        dli_fname: std::ptr::null(),
-        dli_fbase: std::ptr::null_mut(),
-        dli_sname: std::ptr::null(),
-        dli_saddr: std::ptr::null_mut(),
-    };
-    // SAFETY: the address is that of a function of this library; `info` is a valid place for the answer, whose name lives as long as
-    // the library is loaded.
-    let path = unsafe {
-        if libc::dladdr(register_own_directory as *const libc::c_void, &raw mut info) == 0
-            || info.dli_fname.is_null()
-        {
-            return;
-        }
-        PathBuf::from(OsStr::from_bytes(CStr::from_ptr(info.dli_fname).to_bytes()))
-    };
-    if let Some(package) = path.parent() {
-        library::set_library_directory(package.join("_lib"));
-    }
-}
 
 /// Name, file, path, version and fitness of each native library; opens them.
 #[pyfunction]

@@ -80,6 +80,12 @@ pub fn math_is_started() -> bool {
     Math::is_started()
 }
 
+/// Address of the Matrix core's matrix multiplication, for `AgpuKernels.use_matmul`.
+#[pyfunction]
+pub fn math_matmul_address(py: Python<'_>) -> PyResult<usize> {
+    amdgpu_math::matmul_address().into_py_result(py)
+}
+
 /// Use the Julia runtime that juliacall runs in this process.
 #[pyfunction]
 pub fn math_adopt_table(

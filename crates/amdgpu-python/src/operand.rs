@@ -1,4 +1,4 @@
-//! What Python calls an array: NumPy arrays, `amdgpu.Array`, anything with DLPack or `__cuda_array_interface__`.
+//! Converts any array argument (NumPy, `amdgpu.Array`, DLPack, `__cuda_array_interface__`) to an operand that borrows its memory.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -7,7 +7,11 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use amdgpu_abi::layout::{DTYPE_BOOL, DTYPE_COMPLEX, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
+use amdgpu_array::{
+    self as core, Dims, External, Imported, MemoryLocation, Storage, is_contiguous, row_major,
+};
 use amdgpu_hal as hal;
+use amdgpu_hal::DevicePointer;
 use numpy::npyffi::{self, NPY_ARRAY_WRITEABLE, NPY_TYPES, PY_ARRAY_API};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::PyTypeInfo;
@@ -15,10 +19,9 @@ use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::array::{Array, Storage};
+use crate::array::Array;
 use crate::dlpack;
-use crate::errors::raise;
-use crate::lender::{self, Place};
+use crate::errors::{IntoPyResult, raise};
 
 /// The CUDA Array Interface says which stream the producer works in from here on.
 const FIRST_VERSION_WITH_STREAMS: u32 = 3;
@@ -29,11 +32,11 @@ const LEGACY_DEFAULT_STREAM: u64 = 1;
 pub struct Operand<'py> {
     pub data: *mut c_void,
     pub dtype: Dtype,
-    pub shape: Vec<i64>,
+    pub shape: Dims,
     /// In elements.
-    pub strides: Vec<i64>,
+    pub strides: Dims,
     pub is_writable: bool,
-    pub place: Place,
+    pub location: MemoryLocation,
     /// The device of one of our own arrays.
     own_device: Option<Arc<dyn hal::Device>>,
     owner: Owner<'py>,
@@ -42,7 +45,7 @@ pub struct Operand<'py> {
 enum Owner<'py> {
     Python(#[allow(dead_code, reason = "held, not read")] Bound<'py, PyAny>),
     Array(#[allow(dead_code, reason = "held, not read")] Arc<Storage>),
-    Imported(#[allow(dead_code, reason = "held, not read")] dlpack::Imported),
+    Imported(#[allow(dead_code, reason = "held, not read")] Imported),
 }
 
 impl<'py> Operand<'py> {
@@ -67,11 +70,11 @@ impl<'py> Operand<'py> {
     /// As [`Self::borrow`], for work that the host does: `wrong-device` for memory that only a GPU can read.
     pub fn borrow_host(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
         let operand = Self::borrow(object, None)?;
-        let place = operand
+        let location = operand
             .as_ref()
-            .map_or(&Place::Host, |operand| &operand.place);
-        if !place.is_host_reachable() {
-            let device = place.device().unwrap_or("a device");
+            .map_or(&MemoryLocation::Host, |operand| &operand.location);
+        if !location.is_host_reachable() {
+            let device = location.device().unwrap_or("a device");
             let message =
                 format!("the array is on {device} and the work is done by the host: use .numpy()");
             return Err(raise(
@@ -86,17 +89,17 @@ impl<'py> Operand<'py> {
 
     fn of_array(array: &Bound<'py, Array>) -> PyResult<Self> {
         let inner = array.get();
-        inner.check_alive(array.py())?;
-        inner.finish_uses(array.py())?;
+        inner.check_alive().into_py_result(array.py())?;
+        inner.settle_uses(array.py())?;
         Ok(Self {
             data: inner.data(),
             dtype: inner.dtype,
             shape: inner.shape.clone(),
             strides: inner.strides.clone(),
             is_writable: !inner.is_read_only,
-            place: inner.place(),
-            own_device: inner.hal_device(),
-            owner: Owner::Array(inner.keep()),
+            location: inner.location(),
+            own_device: inner.hal_device().cloned(),
+            owner: Owner::Array(Arc::clone(inner.storage())),
         })
     }
 
@@ -124,7 +127,7 @@ impl<'py> Operand<'py> {
                 .map(|stride| (stride / item_bytes) as i64)
                 .collect(),
             is_writable,
-            place: Place::Host,
+            location: MemoryLocation::Host,
             own_device: None,
             owner: Owner::Python(array.clone().into_any()),
         })
@@ -136,53 +139,36 @@ impl<'py> Operand<'py> {
         let announced = match object.call_method0("__dlpack_device__") {
             Ok(pair) => {
                 let (device_type, device_id) = pair.extract::<(i32, i32)>()?;
-                Place::of_dlpack(
-                    py,
-                    DeviceRef {
-                        device_type,
-                        device_id,
-                    },
-                )?
+                let device = DeviceRef {
+                    device_type,
+                    device_id,
+                };
+                MemoryLocation::of_dlpack(device).into_py_result(py)?
             }
-            Err(error) if error.is_instance_of::<PyAttributeError>(py) => Place::Host,
+            Err(error) if error.is_instance_of::<PyAttributeError>(py) => MemoryLocation::Host,
             Err(error) => return Err(error),
         };
-        let gpu = announced.gpu().map(|gpu| lender::device(py, gpu));
+        let gpu = announced.gpu().map(|gpu| external_device(py, gpu));
         let gpu = gpu.transpose()?;
         let stream = gpu
             .as_ref()
             .and_then(|gpu| stream.or_else(|| gpu.default_stream().native_handle()));
         let imported = dlpack::import(object, gpu.as_ref(), stream)?;
+        imported.check_dtype().into_py_result(py)?;
         let tensor = imported.tensor;
-        if tensor.dtype.name().is_none() {
-            let Dtype { code, bits, lanes } = tensor.dtype;
-            let message = format!(
-                "the DLPack dtype of code {code} with {bits} bits in {lanes} lanes is not a type of device memory; supported: {}",
-                Dtype::known_names().collect::<Vec<_>>().join(", ")
-            );
-            return Err(raise(
-                py,
-                ErrorCode::UnsupportedDtype,
-                Language::Rust,
-                &message,
-            ));
-        }
-        let place = match (Place::of_dlpack(py, tensor.device)?, announced) {
+        let stated = MemoryLocation::of_dlpack(tensor.device).into_py_result(py)?;
+        let location = match (stated, announced) {
             // PyTorch announces pinned memory and then calls it plain memory of the host in the capsule.
-            (Place::Host, Place::Pinned(kind)) => Place::Pinned(kind),
-            (place, _) => place,
+            (MemoryLocation::Host, MemoryLocation::Pinned(kind)) => MemoryLocation::Pinned(kind),
+            (location, _) => location,
         };
         Ok(Self {
-            data: tensor
-                .data
-                .cast::<u8>()
-                .wrapping_add(tensor.byte_offset as usize)
-                .cast(),
+            data: imported.data(),
             dtype: tensor.dtype,
-            shape: imported.shape().to_vec(),
+            shape: Dims::from_slice(imported.shape()),
             strides: imported.strides(),
             is_writable: !imported.is_read_only,
-            place,
+            location,
             own_device: None,
             owner: Owner::Imported(imported),
         })
@@ -206,12 +192,12 @@ impl<'py> Operand<'py> {
             return Err(refuse(MASKED));
         }
         let (address, is_read_only) = required("data")?.extract::<(u64, bool)>()?;
-        let shape = required("shape")?.extract::<Vec<i64>>()?;
+        let shape = Dims::from_vec(required("shape")?.extract::<Vec<i64>>()?);
         let descr = PyArrayDescr::new(py, required("typestr")?)?;
         let dtype = numpy_dtype(&descr)?;
         let item_bytes = dtype.size_bytes() as i64;
         let strides = match entry("strides")? {
-            None => dlpack::row_major(&shape),
+            None => row_major(&shape),
             Some(strides) => {
                 let strides = strides.extract::<Vec<i64>>()?;
                 strides.iter().map(|stride| stride / item_bytes).collect()
@@ -221,7 +207,8 @@ impl<'py> Operand<'py> {
         let name = if is_empty {
             "cuda:0".to_owned()
         } else {
-            lender::cuda_device_of(py, address)?
+            py.detach(|| core::cuda_device_of(address))
+                .into_py_result(py)?
         };
         // Up to version 2 nothing names the stream of the producer; PyTorch works in the driver's own.
         let version = entry("version")?.map_or(Ok(0), |version| version.extract::<u32>())?;
@@ -230,7 +217,9 @@ impl<'py> Operand<'py> {
             None => (version < FIRST_VERSION_WITH_STREAMS).then_some(LEGACY_DEFAULT_STREAM),
         };
         if let Some(stream) = stream {
-            lender::wait_for(py, &name, stream)?;
+            // SAFETY: by the protocol of `__cuda_array_interface__` the producer names a live stream.
+            py.detach(|| unsafe { core::wait_for(&name, stream) })
+                .into_py_result(py)?;
         }
         Ok(Self {
             data: std::ptr::with_exposed_provenance_mut(address as usize),
@@ -238,7 +227,7 @@ impl<'py> Operand<'py> {
             shape,
             strides,
             is_writable: !is_read_only,
-            place: Place::Device(name),
+            location: MemoryLocation::Device(name),
             own_device: None,
             owner: Owner::Python(object.clone()),
         })
@@ -246,11 +235,31 @@ impl<'py> Operand<'py> {
 
     /// The device through which the memory is reached; `None` for host memory.
     pub fn device(&self, py: Python<'_>) -> PyResult<Option<Arc<dyn hal::Device>>> {
-        match (&self.own_device, self.place.gpu()) {
+        match (&self.own_device, self.location.gpu()) {
             (Some(device), _) => Ok(Some(Arc::clone(device))),
-            (None, Some(name)) => lender::device(py, name).map(Some),
+            (None, Some(name)) => external_device(py, name).map(Some),
             (None, None) => Ok(None),
         }
+    }
+
+    /// The memory as an array, which keeps its owner.
+    pub fn into_array(self, py: Python<'_>) -> PyResult<core::Array> {
+        let device = self.device(py)?;
+        let (dtype, is_read_only) = (self.dtype, !self.is_writable);
+        let layout = (self.shape.clone(), self.strides.clone());
+        let address = DevicePointer::from_host(self.data);
+        let external = External {
+            location: self.location.clone(),
+            device,
+            owner: self.into_owner(),
+        };
+        Ok(core::Array::of_external(
+            external,
+            address,
+            layout,
+            dtype,
+            is_read_only,
+        ))
     }
 
     /// The object that keeps the memory alive, for work that outlives the call.
@@ -272,18 +281,10 @@ impl<'py> Operand<'py> {
     }
 }
 
-pub fn is_contiguous(shape: &[i64], strides: &[i64]) -> bool {
-    if shape.contains(&0) {
-        return true;
-    }
-    let mut expected = 1;
-    for (extent, stride) in shape.iter().zip(strides).rev() {
-        if *extent != 1 && *stride != expected {
-            return false;
-        }
-        expected *= extent;
-    }
-    true
+/// The device of that name, open for memory that another library lends.
+fn external_device(py: Python<'_>, name: &str) -> PyResult<Arc<dyn hal::Device>> {
+    py.detach(|| core::device_for_external(name))
+        .into_py_result(py)
 }
 
 pub const MASKED: &str = "arrays with a mask are not understood; pass x.filled(value) in their place, or x.data to ignore the mask";

@@ -5,6 +5,7 @@ pub mod elementwise;
 pub mod embedding;
 pub mod matmul;
 pub mod normalize;
+pub mod on_device;
 pub mod pool;
 pub mod reduce;
 pub mod scan;

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
+use amdgpu_array::{Storage, recording};
 use amdgpu_aura::{Kernel, PackedArguments};
 use amdgpu_hal::LaunchConfig;
 use pyo3::prelude::*;
 
 use crate::arguments::{convert, finish, note};
-use crate::array::Storage;
 use crate::errors::IntoPyResult;
 use crate::graph;
-use crate::plan::trace;
 use crate::stream::{Stream, check_device};
 
 /// A kernel with grid, block and arguments fixed; calling it launches. It keeps its arrays alive.
@@ -55,11 +54,10 @@ impl PreparedLaunch {
 impl PreparedLaunch {
     fn __call__(slf: &Bound<'_, Self>) -> PyResult<()> {
         let (py, this) = (slf.py(), slf.get());
-        trace::give_up();
         let stream = this.stream.as_ref().map(Py::get);
-        if graph::is_recording() {
+        if recording::is_recording() {
             let owners = vec![slf.clone().unbind().into_any()];
-            graph::record_uses(&this.memory);
+            recording::record_uses(&this.memory);
             let arguments = &this.arguments;
             return graph::record_launch(py, &this.kernel, this.config, arguments, owners, stream);
         }

@@ -14,7 +14,6 @@ use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 
 use crate::errors::raise;
-use crate::plan::trace;
 
 /// Wait of a poll without a limit: long, but short enough that Ctrl-C is answered.
 const POLL_SLICE: Duration = Duration::from_millis(100);
@@ -92,7 +91,6 @@ impl Decision {
 
     /// Put it on the bus.
     fn record(&self) {
-        trace::note_decision(&self.0);
         if amdgpu_telemetry::is_enabled() {
             self.record_at(amdgpu_telemetry::now_ns());
         }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
+use amdgpu_array::{self as core, Dims, Storage, recording};
 use amdgpu_aura::{Context, Kernel, OpenDevice};
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::vendor::{Number, Product, Session, VendorEpilogue, VendorLibrary, Workspace};
@@ -11,12 +12,9 @@ use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
 use crate::arguments::{hold, note};
-use crate::array::{Array, Storage};
+use crate::array::Array;
 use crate::device::Device;
 use crate::errors::{IntoPyResult, raise};
-use crate::graph;
-use crate::operand::is_contiguous;
-use crate::plan::trace;
 use crate::stream::{Stream, check_device};
 
 static MULTIPLY: Boundary =
@@ -92,8 +90,7 @@ impl VendorSession {
         stream: Option<&Bound<'_, Stream>>,
     ) -> PyResult<bool> {
         let _crossing = MULTIPLY.enter();
-        trace::give_up();
-        if graph::is_recording() {
+        if recording::is_recording() {
             return Ok(false);
         }
         let number = Number::from_name(number).ok_or_else(|| {
@@ -142,8 +139,8 @@ impl VendorSession {
         device.hold_back(queue.as_ref()).into_py_result(py)?;
         let memory = (bytes > 0)
             .then(|| {
-                let shape = vec![bytes as i64];
-                Array::allocate(py, device, shape, Dtype::I8, MemoryKind::Device)
+                let shape = Dims::from_slice(&[bytes as i64]);
+                core::Array::empty(device, shape, Dtype::I8, MemoryKind::Device).into_py_result(py)
             })
             .transpose()?;
         let workspace = memory
@@ -155,8 +152,8 @@ impl VendorSession {
         let kept: Vec<Arc<Storage>> = [Some(a), Some(b), Some(out), bias]
             .into_iter()
             .flatten()
-            .map(|array| array.get().keep())
-            .chain(memory.as_ref().map(Array::keep))
+            .map(|array| Arc::clone(array.get().storage()))
+            .chain(memory.as_ref().map(|array| Arc::clone(array.storage())))
             .collect();
         if let Some(stream) = stream {
             note(&kept, stream.get());
@@ -217,14 +214,14 @@ impl VendorSession {
             let Some(array) = array.map(Bound::get) else {
                 continue;
             };
-            array.check_alive(py)?;
-            if !is_contiguous(&array.shape, &array.strides) {
+            array.check_alive().into_py_result(py)?;
+            if !array.is_contiguous() {
                 return Ok(false);
             }
             let info = self.context.info();
             if array.open_device().is_some() {
-                check_device(py, name, array.device_name().unwrap_or("cpu:0"), &info.name)?;
-            } else if !array.place().is_reachable_by(info.kind, &info.name) {
+                check_device(py, name, array.device_name(), &info.name)?;
+            } else if !array.location().is_reachable_by(info.kind, &info.name) {
                 return Ok(false);
             }
             if array.dtype != dtype || array.shape.iter().product::<i64>() as u64 != items {

@@ -1,5 +1,5 @@
 //! NVIDIA GPUs through a library that stands in for NVML: units, errors, missing functions, sleep. The real library is read by
-//! `tests/test_gpu_sensors.py`.
+//! `tests/gpu/test_sensors.py`.
 
 // Values come back as they were given; what fails in a helper fails the test.
 #![allow(clippy::float_cmp, clippy::unwrap_used)]

@@ -61,7 +61,7 @@ test("a launch that a Python program makes arrives, and its core is seen at work
   assert.ok(cpu);
   await client.subscribeTelemetry(cpu.id, CoreType.AURA, samples.seen);
   const program = await startPython([
-    `${repository}tests/telemetry_program.py`,
+    `${repository}tests/support/telemetry_program.py`,
     "--seconds",
     "60",
     "--rate",

@@ -15,26 +15,26 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-# Name of the command: its module, and the line that --help shows.
+# Name of the command: its module by group, and the line that --help shows.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "overview": ("overview", "devices, memory, sensors and processes at a glance; what `amdgpu` alone shows"),
-    "devices": ("devices", "list the devices, best first"),
-    "pick": ("pick", "propose the device that is free"),
-    "top": ("top_command", "watch devices, processes and kernels live"),
-    "run": ("run_command", "run a program and sum up what it did"),
-    "trace": ("trace_command", "run a program and write a trace for Perfetto or Chrome"),
-    "explain": ("explain_command", "say what costs a program its time, with evidence and a fix"),
-    "record": ("record_command", "record a program or a process into a file"),
-    "replay": ("replay_command", "look at a recording"),
-    "serve": ("serve", "serve the dashboard, the API and the metrics"),
-    "metrics": ("metrics", "print the metrics in Prometheus text format"),
-    "compile": ("compile_command", "compile kernel files for targets, without their devices"),
-    "net": ("net", "check a network file, show what it is, and run it"),
-    "tune": ("tune_command", "measure which kernels compute matrix products fastest on a GPU"),
-    "info": ("info", "devices, cores, memory, libraries"),
-    "doctor": ("doctor_command", "check the installation"),
-    "completion": ("completion", "print the completion script of a shell"),
-    "man": ("man", "print the manual page"),
+    "overview": ("status.overview", "devices, memory, sensors and processes at a glance; what `amdgpu` alone shows"),
+    "devices": ("status.devices", "list the devices, best first"),
+    "pick": ("status.pick", "propose the device that is free"),
+    "top": ("top.top_command", "watch devices, processes and kernels live"),
+    "run": ("watch.run_command", "run a program and sum up what it did"),
+    "trace": ("watch.trace_command", "run a program and write a trace for Perfetto or Chrome"),
+    "explain": ("watch.explain_command", "say what costs a program its time, with evidence and a fix"),
+    "record": ("watch.record_command", "record a program or a process into a file"),
+    "replay": ("watch.replay_command", "look at a recording"),
+    "serve": ("serving.serve", "serve the dashboard, the API and the metrics"),
+    "metrics": ("serving.metrics", "print the metrics in Prometheus text format"),
+    "compile": ("compute.compile_command", "compile kernel files for targets, without their devices"),
+    "net": ("compute.net", "check a network file, show what it is, and run it"),
+    "tune": ("compute.tune_command", "measure which kernels compute matrix products fastest on a GPU"),
+    "info": ("status.info", "devices, cores, memory, libraries"),
+    "doctor": ("status.doctor_command", "check the installation"),
+    "completion": ("shell.completion", "print the completion script of a shell"),
+    "man": ("shell.man", "print the manual page"),
 }
 DEFAULT_COMMAND = "overview"
 PROGRAM_COMMANDS = ("run", "trace", "explain", "record")

@@ -15,8 +15,6 @@ from amdgpu.device_network.structure import Layer, Numbers, Structure, placed
 from amdgpu.device_ops import elementwise
 from amdgpu.device_ops.elementwise_source import Body
 from amdgpu.device_ops.operand import Operand, of_array
-from amdgpu.device_ops.placed import elementwise as elements
-from amdgpu.device_ops.placed import normalize, reduce
 from amdgpu.device_ops.product import ACTIVATIONS
 from amdgpu.device_ops.transpose import dense
 from amdgpu.errors import CodeGenerationError, CompileError, NoImplementationError, UnsupportedFeatureError
@@ -43,7 +41,8 @@ def forward(network: _native.LayeredNetwork, x: Any, *, device: AMDGPUDevice) ->
     if is_there and x.dtype == "float32":
         samples, steps, lead = network.input_samples(x.shape)
         rows = dense(device, of_array(x)).reshape(samples * steps, network.input_size)
-        if rows.size and not bool(reduce("all", elements("isfinite", (rows,), device=device), device=device).numpy()):
+        are_finite = _native.elementwise_on_device("isfinite", (rows,), device=device)
+        if rows.size and not bool(_native.reduce_on_device("all", are_finite, device=device).numpy()):
             network.checked_input(x.numpy())
     else:
         values = network.checked_input(x.numpy() if isinstance(x, _native.Array) and not x.is_on_host else x)
@@ -74,9 +73,13 @@ def propagate(
     for place in structure.order:
         layer, bias = structure.layers[place], numbers.biases[place]
         if place == structure.inputs:
-            sums = x if bias is None else elements("add", (x, bias), device=device)
+            sums = x if bias is None else _native.elementwise_on_device("add", (x, bias), device=device)
             # What arrives is the caller's: layers with a state write potentials over their sums.
-            own = elements("identity", (sums,), device=device) if layer.has_state and sums is x else sums
+            own = (
+                _native.elementwise_on_device("identity", (sums,), device=device)
+                if layer.has_state and sums is x
+                else sums
+            )
             values[place] = activated(device, layer, own, steps)
             continue
         inputs = side_by_side(device, [values[source] for source in layer.sources])
@@ -101,14 +104,14 @@ def activated(device: AMDGPUDevice, layer: Layer, sums: _native.Array, steps: in
     if layer.has_state:
         return with_state(device, layer, sums, steps)
     if layer.activation == "softmax":
-        soft: _native.Array = normalize("softmax", sums, (), (1,), device=device)
+        soft: _native.Array = _native.normalize_on_device("softmax", sums, (), (1,), device=device)
         return soft
     if layer.activation == "neuromorphic":
         made = device.native.empty(sums.shape, "float32")
         operands = (of_array(sums), Operand("float32", (), (), None, layer.beta))
         elementwise.compute(device, _NEUROMORPHIC, operands, of_array(made), "float32", alpha=layer.alpha)
         return made
-    result: _native.Array = elements(layer.activation, (sums,), alpha=layer.alpha, device=device)
+    result: _native.Array = _native.elementwise_on_device(layer.activation, (sums,), alpha=layer.alpha, device=device)
     return result
 
 
@@ -120,8 +123,9 @@ def outputs_of(
     for place in structure.outputs:
         part = values[place]
         if structure.is_temporal:
-            part = reduce("mean", part.reshape(samples, steps, structure.layers[place].size), (1,), device=device)
+            steps_of_units = part.reshape(samples, steps, structure.layers[place].size)
+            part = _native.reduce_on_device("mean", steps_of_units, (1,), device=device)
         if structure.is_pooled(place):
-            part = normalize("softmax", part, (), (1,), device=device)
+            part = _native.normalize_on_device("softmax", part, (), (1,), device=device)
         parts.append(part)
     return side_by_side(device, parts)

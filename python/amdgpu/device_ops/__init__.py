@@ -1,4 +1,4 @@
-"""`amdgpu.ops` on arrays of a device: kernels in HIP-C that are generated for the dtypes at hand and compiled by amdgpu's own compiler.
+"""Kernels in HIP-C that are generated for the dtypes at hand: those of products and layered networks that Python still launches.
 
-The same kernels run on every kind of device; the tests run them on the CPU device. `placed` is what the dispatcher calls.
+`amdgpu.ops` on arrays of a device is computed by `crates/amdgpu-ops`; `dispatch` names its functions.
 """

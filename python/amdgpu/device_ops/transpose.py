@@ -1,15 +1,12 @@
-"""Axes in another order on a device, through tiles of shared memory where rows become columns."""
+"""Copies without gaps on a device, through tiles of shared memory where rows become columns."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from amdgpu.device_ops import dtypes, elementwise, source
-from amdgpu.device_ops.lines import resolve_axes
-from amdgpu.device_ops.operand import Operand, lend, target
-from amdgpu.errors import InvalidArgumentError
+from amdgpu.device_ops.operand import Operand, target
 
 if TYPE_CHECKING:
     from amdgpu import _native
@@ -19,23 +16,6 @@ _TILE = 32
 _TILE_ROWS = 8
 # Elements are moved, not computed with.
 WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "unsigned long long"}
-
-
-def transpose(x: Any, axes: Sequence[int] | None = None, out: Any = None, *, device: AMDGPUDevice) -> Any:
-    """What `amdgpu._native.transpose` does, on a device.
-
-    Raises:
-        As `amdgpu.ops.transpose`.
-    """
-    values = lend("transpose", "x", x, device)
-    rank = len(values.shape)
-    order = tuple(range(rank - 1, -1, -1)) if axes is None else resolve_axes("transpose", values.shape, axes)
-    if len(order) != rank:
-        raise InvalidArgumentError(f"transpose: axes {list(axes or ())} name {len(order)} of the {rank} axes of x")
-    turned = values.permuted(order)
-    made = target("transpose", device, turned.shape, values.dtype, out, inputs=(values,))
-    write(device, turned, made.operand)
-    return made.deliver()
 
 
 def write(device: AMDGPUDevice, x: Operand, result: Operand) -> None:

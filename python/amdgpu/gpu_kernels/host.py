@@ -79,10 +79,6 @@ def multiply(a: Any, b: Any, out: Any = None, *, device: AMDGPUDevice, **options
     return result if out is not None or is_ours else result.numpy()
 
 
-# What it launches depends on options and layouts alone; what is read or copied meanwhile is seen where it happens.
-multiply.keeps_plans = True  # type: ignore[attr-defined]
-
-
 def _direct(a: Any, b: Any, out: Any, device: AMDGPUDevice, options: dict[str, Any]) -> _native.Array | None:
     """The product of two matrices that lie on the device as the kernels take them; None for everything else."""
     if out is not None or not options.keys() <= _DIRECT_OPTIONS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.device_ops.reduce import reduce as fold_axes
+from amdgpu import _native
 from amdgpu.errors import InvalidArgumentError, NoImplementationError, ShapeMismatchError, UnsupportedDtypeError
 from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
 from amdgpu.gpu_kernels.choice import estimate
@@ -12,7 +12,6 @@ from amdgpu.gpu_kernels.loading import LaunchPlan, facts_of, launch, load
 from amdgpu.gpu_kernels.problem import ITEM_BYTES, NUMBERS, Problem, epilogue_of
 
 if TYPE_CHECKING:
-    from amdgpu import _native
     from amdgpu.device import AMDGPUDevice
 
 _TRANSPOSE = "const void* input, void* output, unsigned rows, unsigned columns"
@@ -132,7 +131,7 @@ def reduce(
     number = NUMBERS.get(str(x.dtype), "")
     if not is_row and stream is None and number in ("f64", "f32", "f16", "bf16"):
         # A thread of the archived kernel walks a whole column; these cut columns into parts.
-        columns: _native.Array = fold_axes(_FOLDS[operation], x, (0,), device=device)
+        columns: _native.Array = _native.reduce_on_device(_FOLDS[operation], x, (0,), device=device)
         return columns
     side = "row" if is_row else "column"
     kernel = _find(device, "reduction", f"{operation} of {x.dtype}", operation=operation, number=number, axis=side)

@@ -41,7 +41,7 @@ _PART_DEPTH = 256
 _MAX_PARTS = 32
 # Blocks of 256 threads that a unit holds and that read from memory at its full speed.
 _VECTOR_BLOCKS_PER_UNIT = 4
-# How zig/src/kernels/vector.zig shares out a block: threads for each result where the inner dimension is contiguous; where it is not,
+# How zig/src/kernels/gemv.zig shares out a block: threads for each result where the inner dimension is contiguous; where it is not,
 # threads side by side, with a number each or, where rows are aligned, fewer with 16 bytes each.
 _THREADS_ACROSS = 64
 _THREADS_ACROSS_ALIGNED = 32

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from amdgpu import _native, arguments, dispatch
-from amdgpu.device import default_device
+from amdgpu.device import AMDGPUDevice, default_device
 from amdgpu.ops import placement
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def matrix_multiply(
         OutOfMemoryError: The result, or the copy of an operand in another type, does not fit into memory.
         ReadOnlyError: `out` cannot be written to.
         DeviceNotFoundError: No such device.
+        CoreNotEnabledError: `device_id` is an opened device without the core type "matrix".
         WrongDeviceError: Operands of two devices.
 
     Example:
@@ -92,16 +93,11 @@ def matrix_multiply(
         >>> amdgpu.matrix_multiply(numpy.eye(2), [[1, -2], [3, -4]], bias=[10, 1], activation="relu").tolist()
         [[11.0, 0.0], [13.0, 0.0]]
     """
+    if type(device_id) is not int and isinstance(device_id, AMDGPUDevice):
+        # Also where operands decide on the device, and before a plan of another opening of it is found.
+        device_id.require_core("matrix")
     if precision is not None:
         arguments.choice("matrix_multiply", "precision", precision, PRECISIONS)
-    is_ours = type(a) is _native.Array
-    if is_ours:
-        kind = ("matrix_multiply", device_id, precision, transpose_a, transpose_b, activation, alpha, beta)
-        arrays = (a, b, bias, residual, out)
-        # Before numbers are looked at: those of another type are in no plan.
-        known: npt.NDArray[Any] | None = _native.run_plan(kind, arrays)
-        if known is not None:
-            return known
     if activation is not None:
         arguments.text("matrix_multiply", "activation", activation, "a name such as 'relu'")
     transpose_a = arguments.truth("matrix_multiply", "transpose_a", transpose_a)
@@ -127,18 +123,6 @@ def matrix_multiply(
     result: npt.NDArray[Any]
     place = placement.device_of("matrix_multiply", (a, b, bias, residual, out))
     device_id = device_id if place is None else place
-    if is_ours and not a.is_on_host:
-        compute = functools.partial(_watched, device_id, a, b, out, **options)
-        result = _native.keep_plan(kind, arrays, compute)
-    else:
-        multiply = dispatch.shared("matrix_multiply", "matrix", device_id, default_device)
-        result = multiply(a, b, out, **options)
-    return result
-
-
-def _watched(device_id: int | str, *arguments: Any, **options: Any) -> Any:
-    """The product of an array of a GPU; what it launches is kept for the next call like this."""
     multiply = dispatch.shared("matrix_multiply", "matrix", device_id, default_device)
-    if not dispatch.keeps_plans(multiply):
-        _native.leave_plan()
-    return multiply(*arguments, **options)
+    result = multiply(a, b, out, **options)
+    return result

@@ -6,7 +6,6 @@ device. Where no operand has a device, the CPU computes, or the device that the 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -24,51 +23,28 @@ _MOST_HOST_TYPES = 64
 
 
 def elementwise(operation: str, inputs: tuple[Any, ...], out: Any, alpha: float = 0.0) -> Any:
-    """Runs an elementwise operation where its arguments lie."""
+    """Runs an elementwise operation on the device of its arguments."""
     # What follows is `implementation` for the common case: a thousand elements take a microsecond in all.
     for argument in inputs:
         if type(argument) not in _host_types:
-            options, arrays = ("elementwise", operation, alpha), (*inputs, out)
-            done = _native.run_plan(options, arrays)
-            if done is not None:
-                return done
-            if alpha:
-                return _watched(options, arrays, operation, inputs, out, alpha=alpha)
-            return _watched(options, arrays, operation, inputs, out)
-    is_on_host = out is None or type(out) in _host_types
-    compute = dispatch.of_host("elementwise") if is_on_host else implementation("elementwise", out)
+            compute = implementation("elementwise", *inputs, out, said=operation)
+            break
+    else:
+        is_on_host = out is None or type(out) in _host_types
+        compute = dispatch.of_host("elementwise") if is_on_host else implementation("elementwise", out)
     return compute(operation, inputs, out, alpha=alpha) if alpha else compute(operation, inputs, out)
 
 
 def run(options: tuple[Any, ...], arrays: tuple[Any, ...], *arguments: Any, **keywords: Any) -> Any:
-    """Runs an operation where its arguments lie.
+    """Runs an operation on the device of its arguments.
 
     Args:
-        options: The operation's name in the table, then all that its launches depend on beside arrays.
-        arrays: All arrays among the arguments, the first of them first, None in the place of one that is not given.
-        arguments: What the implementation takes.
-        keywords: What it takes by name.
+        options: The operation's name in the table; behind it, where there are several of one name, the one that messages use.
+        arrays: All arrays among the arguments, None in the place of one that is not given.
+        arguments: Positional arguments of the implementation.
+        keywords: Keyword arguments of the implementation.
     """
-    if type(arrays[0]) is _native.Array:
-        done = _native.run_plan(options, arrays)
-        if done is not None:
-            return done
-        return _watched(options, arrays, *arguments, **keywords)
     return _found(options, arrays)(*arguments, **keywords)
-
-
-def _watched(options: tuple[Any, ...], arrays: tuple[Any, ...], *arguments: Any, **keywords: Any) -> Any:
-    """Runs an operation the long way; where it lies on a GPU, what it launches is kept for the next call like this."""
-    if any(isinstance(x, _native.Array) and not x.is_on_host for x in arrays):
-        return _native.keep_plan(options, arrays, functools.partial(_long_way, options, arrays, *arguments, **keywords))
-    return _found(options, arrays)(*arguments, **keywords)
-
-
-def _long_way(options: tuple[Any, ...], arrays: tuple[Any, ...], *arguments: Any, **keywords: Any) -> Any:
-    compute = _found(options, arrays)
-    if not dispatch.keeps_plans(compute):
-        _native.leave_plan()
-    return compute(*arguments, **keywords)
 
 
 def _found(options: tuple[Any, ...], arrays: tuple[Any, ...]) -> Callable[..., Any]:
@@ -169,9 +145,7 @@ def converted(array: Any, dtype: str) -> Any:
 
 
 def _on(operation: str, name: str) -> Callable[..., Any]:
-    device = default_device(name)
-    compute, entry = dispatch.resolve(operation, "matrix", device.native.kind)
-    return functools.partial(compute, device=device) if entry.takes_device else compute
+    return dispatch.of_device(operation, default_device(name))
 
 
 def _is_on_gpu(argument: Any) -> bool:

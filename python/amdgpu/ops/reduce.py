@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amdgpu import _native, arguments
+from amdgpu import arguments
 from amdgpu.ops import placement, short_way
 
 __all__ = [
@@ -34,19 +34,10 @@ __all__ = [
 
 
 def _run(operation: str, x: Any, axis: Any, out: Any, *, keepdims: Any, correction: Any = 0.0) -> Any:
-    is_ours = type(x) is _native.Array
-    if is_ours:
-        plan = ("reduce", operation, axis, keepdims, correction)
-        # Before the options are looked at, which takes as long as the rest of a call that repeats.
-        done = _native.run_plan(plan, (x, out))
-        if done is not None:
-            return done
     axes = None if axis is None else arguments.integers(operation, "axis", axis)
     keepdims = arguments.truth(operation, "keepdims", keepdims)
     correction = arguments.number(operation, "correction", correction)
-    if is_ours:
-        return placement.run(plan, (x, out), operation, x, axes, out, keepdims=keepdims, correction=correction)
-    compute = placement.implementation("reduce", x, out)
+    compute = placement.implementation("reduce", x, out, said=operation)
     return compute(operation, x, axes, out, keepdims=keepdims, correction=correction)
 
 

@@ -1,6 +1,6 @@
-"""Native ways in front of the functions of `amdgpu.ops`, for usual arguments in memory of the host.
+"""Fast paths in front of the functions of `amdgpu.ops`, for usual arguments in memory of the host or on one device.
 
-A decorated function is called as before, but no frame of Python runs where its arguments are NumPy's arrays, numbers or arrays of a CPU
+A decorated function is called as before, but no frame of Python runs where its arguments are NumPy's arrays, numbers or arrays of one
 device and nothing unusual is asked for. Everything else, errors in their number or kind included, reaches the function itself, which
 decides where its operation runs (`amdgpu.ops.placement`).
 """
@@ -21,13 +21,17 @@ def elementwise(function: _Function) -> _Function:
     """For `function(*inputs, *, out=None)` and its like; further keywords have their defaults on the native way."""
     alpha = (getattr(function, "__kwdefaults__", None) or {}).get("alpha", 0.0)
     name = function.__name__
-    short = _native.elementwise_way(function, name, alpha, dispatch.matrix_functions(), _native.elementwise)
+    host = dispatch.matrix_functions(), _native.elementwise
+    device = dispatch.device_functions(), _native.elementwise_on_device
+    short = _native.elementwise_way(function, name, alpha, host, device)
     return cast(_Function, functools.update_wrapper(short, function))
 
 
 def reduce(function: _Function) -> _Function:
     """For `function(x, axis=None, *, keepdims=False, out=None)`, `correction` besides where the reduction has one."""
-    short = _native.reduce_way(function, function.__name__, dispatch.matrix_functions(), _native.reduce)
+    host = dispatch.matrix_functions(), _native.reduce
+    device = dispatch.device_functions(), _native.reduce_on_device
+    short = _native.reduce_way(function, function.__name__, host, device)
     return cast(_Function, functools.update_wrapper(short, function))
 
 
@@ -36,5 +40,7 @@ def normalize(function: _Function) -> _Function:
     eps = inspect.signature(function).parameters.get("eps")
     epsilon = 0.0 if eps is None else eps.default
     name = function.__name__
-    short = _native.normalize_way(function, name, epsilon, dispatch.matrix_functions(), _native.normalize)
+    host = dispatch.matrix_functions(), _native.normalize
+    device = dispatch.device_functions(), _native.normalize_on_device
+    short = _native.normalize_way(function, name, epsilon, host, device)
     return cast(_Function, functools.update_wrapper(short, function))

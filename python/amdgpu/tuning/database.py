@@ -129,7 +129,6 @@ class Database:
             self._index()
             global changes
             changes += 1
-            _native.forget_plans()
         return changed
 
     def _index(self) -> None:

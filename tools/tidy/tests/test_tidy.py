@@ -39,7 +39,10 @@ def test_every_rule_is_run(tmp_path: Path) -> None:
         tmp_path,
         {
             "crates/new/Cargo.toml": "[package]\n",
-            "crates/new/src/lib.rs": "fn f() { unsafe { g() } }\n",
+            "crates/new/src/lib.rs": "fn f() { unsafe { g() } }\nmod a;\nmod b;\n",
+            "crates/new/src/a.rs": "use crate::b::B;\nfn long() {\n" + "    g();\n" * 80 + "}\n",
+            "crates/new/src/b.rs": "use crate::a::A;\n",
+            "tests/a/test_b.py": "x._y\n",
             "python/amdgpu/errors.py": "import amdgpu.cli\n",
             "a/mod.rs": "x\n",
         },

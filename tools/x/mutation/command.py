@@ -38,12 +38,12 @@ class Wanted:
 
 
 def run(console: Console, names: Sequence[str], wanted: Wanted) -> int:
-    """Mutates the areas one after the other. The exit code says whether the run worked, not whether faults survived."""
-    results = []
+    """Mutates the areas. The exit code says whether the run worked, not whether faults survived."""
+    chosen = list(names or AREAS)
     with working_copy.exclusive(console):
-        for name in names or AREAS:
-            console.line(f"== {name}, seed {wanted.seed}", "bold")
-            results.append(_run_area(console, name, wanted))
+        rust = [name for name in chosen if isinstance(AREAS[name], RustArea)]
+        results = _run_rust(console, rust, wanted) if rust else []
+        results += [_run_text(console, name, wanted) for name in chosen if name not in rust]
         report.conclude(console, results)
     return 0
 
@@ -58,23 +58,50 @@ def made_up_seed() -> int:
     return secrets.randbelow(1 << 20)
 
 
-def _run_area(console: Console, name: str, wanted: Wanted) -> Result:
+def _run_rust(console: Console, names: Sequence[str], wanted: Wanted) -> list[Result]:
+    """The faults of all these areas are compiled in together, which takes most of the time."""
+    draws = []
+    candidates = []
+    for name in names:
+        area = AREAS[name]
+        assert isinstance(area, RustArea)
+        everything = cargo.list_faults(console, area.crates)
+        chosen, count = _chosen(console, name, everything, wanted)
+        draws.append((name, area, chosen, count))
+        candidates.append(_within(everything, wanted))
+    tried = rust_area.run(console, rust_area.numbered(draws), python=not wanted.near)
+    return [
+        Result(name, wanted.seed, len(possible), one.refused, one.verdicts, one.seconds)
+        for name, possible, one in zip(names, candidates, tried, strict=True)
+    ]
+
+
+def _run_text(console: Console, name: str, wanted: Wanted) -> Result:
     started = time.monotonic()
     area = AREAS[name]
-    everything = cargo.list_faults(console, area.crates) if isinstance(area, RustArea) else text_area.list_faults(area)
-    candidates = [fault for fault in everything if wanted.within in fault.file]
+    assert isinstance(area, TextArea)
+    everything = text_area.list_faults(area)
+    chosen, count = _chosen(console, name, everything, wanted)
+    runner = text_area.Runner(console, area)
+    verdicts = runner.run(chosen, count)
+    possible = len(_within(everything, wanted))
+    return Result(name, wanted.seed, possible, runner.refused, verdicts, time.monotonic() - started)
+
+
+def _within(everything: Sequence[Fault], wanted: Wanted) -> list[Fault]:
+    return [fault for fault in everything if wanted.within in fault.file]
+
+
+def _chosen(console: Console, name: str, everything: Sequence[Fault], wanted: Wanted) -> tuple[list[Fault], int]:
+    """The faults in the order in which they are tried, and how many are."""
+    console.line(f"== {name}, seed {wanted.seed}", "bold")
+    candidates = _within(everything, wanted)
     chosen = _named(candidates, wanted.only) if wanted.only else drawn(candidates, wanted.seed)
     if not chosen:
         place = f" in files with `{wanted.within}` in their path" if wanted.within else ""
         raise Failure(f"nothing can be mutated in {name}{place}")
     console.line(f"  {len(candidates)} possible faults on {len({(f.file, f.line) for f in candidates})} lines")
-    count = min(len(wanted.only) or wanted.count, len(chosen))
-    if isinstance(area, RustArea):
-        verdicts, refused = rust_area.run(console, area, chosen, count, python=not wanted.near)
-    else:
-        runner = text_area.Runner(console, area)
-        verdicts, refused = runner.run(chosen, count), runner.refused
-    return Result(name, wanted.seed, len(candidates), refused, verdicts, time.monotonic() - started)
+    return chosen, min(len(wanted.only) or wanted.count, len(chosen))
 
 
 def _named(candidates: Sequence[Fault], only: Sequence[str]) -> list[Fault]:

@@ -18,7 +18,7 @@ from x.mutation.text_faults import LANGUAGES, faults_of_text
 from x.mutation.units import Unit
 from x.mutation.working_copy import COPY, FOLDER, environment, refresh, source_names
 from x.native import zig_environment
-from x.paths import EXTENSION, ROOT, VENV_PYTHON
+from x.paths import CORE_LIBRARY, EXTENSION, ROOT, VENV_PYTHON
 from x.rust import find_program
 from x.system import julia_executable
 
@@ -41,6 +41,8 @@ SDK_FILES = {
 }
 # A fault in Python meets no more files of tests than this.
 PYTHON_FILES = 10
+# Areas whose tests do not run here: they need a GPU, or the simulators that others wrote.
+ELSEWHERE = ("gpu", "neuro_validation")
 
 
 def list_faults(area: TextArea) -> list[Fault]:
@@ -72,14 +74,15 @@ def pytest_command() -> tuple[str, ...]:
 
 
 def near_python_tests(file: str) -> list[str]:
-    """Files of tests that share words with the path of a module, most first; then those that speak of it in their text."""
+    """Files of tests whose path shares words with that of a module, most first; then those that speak of it in their text."""
     words = _words(file.removeprefix("python/amdgpu/").removesuffix(".py"))
     ranked = []
-    for path in sorted((ROOT / "tests").glob("test_*.py")):
-        shared = len(words & _words(path.stem))
+    for path in sorted((ROOT / "tests").glob("*/test_*.py")):
+        name = path.relative_to(ROOT / "tests").as_posix()
+        shared = len(words & _words(name.removesuffix(".py")))
         said = path.read_text().count(PurePosixPath(file).stem)
-        if not path.stem.startswith("test_gpu") and (shared or said):
-            ranked.append((-shared, -said, f"tests/{path.name}"))
+        if path.parent.name not in ELSEWHERE and (shared or said):
+            ranked.append((-shared, -said, f"tests/{name}"))
     return [name for _, _, name in sorted(ranked)]
 
 
@@ -160,8 +163,11 @@ class Runner:
     def run(self, drawn: Sequence[Fault], count: int) -> list[Verdict]:
         """The verdicts of the first `count` faults that compile."""
         refresh({f"js/sdk/{SDK_SETTINGS}": json.dumps(SDK_FILES).encode()})
-        if EXTENSION.exists():
-            shutil.copy2(EXTENSION, COPY / EXTENSION.relative_to(ROOT))
+        for built in (EXTENSION, CORE_LIBRARY):
+            if built.exists():
+                copy = COPY / built.relative_to(ROOT)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(built, copy)
         verdicts: list[Verdict] = []
         for fault in drawn:
             if len(verdicts) >= count:

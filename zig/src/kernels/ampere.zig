@@ -4,7 +4,7 @@
 const device = @import("device.zig");
 const variant = @import("variant");
 
-/// Copies 16 bytes to block memory, past the first-level cache; of `bytes` fewer than 16 the rest becomes zero.
+/// Copies 16 bytes to shared memory, past the first-level cache; of `bytes` fewer than 16 the rest becomes zero.
 pub inline fn copy16(target: u32, source: anytype, bytes: u32) void {
     asm volatile ("cp.async.cg.shared.global [%[target]], [%[source]], 16, %[bytes];"
         :
@@ -28,7 +28,7 @@ pub inline fn commitCopies() void {
     asm volatile ("cp.async.commit_group;" ::: .{ .memory = true });
 }
 
-/// Until at most `pending` groups of copies run.
+/// Waits until at most `pending` groups of copies run.
 pub inline fn waitForCopies(comptime pending: u32) void {
     asm volatile ("cp.async.wait_group " ++ [_]u8{'0' + pending} ++ ";" ::: .{ .memory = true });
 }
@@ -59,8 +59,8 @@ pub fn depthOf(comptime number: variant.Number) u32 {
     };
 }
 
-/// sums += a b for 16 x 8 results; all three as the instruction spreads them over a warp.
-pub inline fn multiply(comptime number: variant.Number, sums: [4]number.Sum(), a: [4]u32, b: [2]u32) [4]number.Sum() {
+/// accumulators += a b for 16 x 8 results; all three as the instruction spreads them over a warp.
+pub inline fn multiply(comptime number: variant.Number, accumulators: [4]number.Sum(), a: [4]u32, b: [2]u32) [4]number.Sum() {
     const shape = switch (number) {
         .f16 => "m16n8k16.row.col.f32.f16.f16.f32",
         .bf16 => "m16n8k16.row.col.f32.bf16.bf16.f32",
@@ -70,7 +70,7 @@ pub inline fn multiply(comptime number: variant.Number, sums: [4]number.Sum(), a
     };
     const text = "mma.sync.aligned." ++ shape ++ " {%[d0], %[d1], %[d2], %[d3]}, {%[a0], %[a1], %[a2], %[a3]}, {%[b0], %[b1]}, {%[c0], %[c1], %[c2], %[c3]};";
     // Registers are 32 bits for asm whatever they hold.
-    const c: [4]u32 = @bitCast(sums);
+    const c: [4]u32 = @bitCast(accumulators);
     var d0: u32 = undefined;
     var d1: u32 = undefined;
     var d2: u32 = undefined;

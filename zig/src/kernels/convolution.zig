@@ -1,9 +1,9 @@
-//! Convolution as a matrix product of patches and filters that are never written out (implicit GEMM).
+//! Convolution as a matmul of patches and filters that are never written out (implicit GEMM).
 //!
 //! Images are NHWC, filters (kernel rows, kernel columns, channels of a group, filters), or, in the layout `nt`, with the filters first, results
-//! NHWC. The rows of the product are the pixels
+//! NHWC. The rows of the matmul are the pixels
 //! of the result, k runs over the taps of the kernel and the channels. Groups are the blocks' second dimension. What multiplies, tiles and
-//! epilogue are those of the matrix products. Where channels are aligned (their number in a group is a multiple of 16 bytes), 16 bytes of k
+//! epilogue are those of the matmuls. Where channels are aligned (their number in a group is a multiple of 16 bytes), 16 bytes of k
 //! never belong to two taps.
 
 const device = @import("device.zig");
@@ -12,7 +12,7 @@ const source = @import("source.zig");
 const tile_order = @import("tile_order.zig");
 const variant = @import("variant");
 
-/// `Body` is the generator of the matrix products whose `run` computes a tile.
+/// `Body` is the generator of the matmuls whose `run` computes a tile.
 pub fn Kernel(comptime v: variant.Matmul, comptime Body: type) type {
     return struct {
         const Stored = v.operand.Stored();

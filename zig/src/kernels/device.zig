@@ -22,7 +22,7 @@ pub fn Output(comptime T: type) type {
 extern fn @"llvm.nvvm.barrier.cta.sync.aligned.all"(id: u32) void;
 extern fn @"llvm.amdgcn.s.barrier"() void;
 
-/// All threads of the block have written what they wrote to block memory when any of them goes on.
+/// All threads of the block have written what they wrote to shared memory when any of them goes on.
 pub inline fn barrier() void {
     if (is_nvidia) {
         @"llvm.nvvm.barrier.cta.sync.aligned.all"(0);
@@ -47,7 +47,7 @@ pub inline fn uniform(value: u32) u32 {
 
 extern fn @"llvm.amdgcn.readfirstlane.i32"(value: u32) u32;
 
-/// The same value, of which the compiler knows nothing more: what is computed from it is not kept from one round of a loop to the next.
+/// The same value, of which the compiler knows nothing more: what is computed from it is not kept from one iteration of a loop to the next.
 pub inline fn forget(value: u32) u32 {
     return asm volatile (""
         : [result] "=r" (-> u32),
@@ -62,7 +62,7 @@ pub inline fn sharedAddress(ptr: anytype) u32 {
 
 extern fn @"llvm.amdgcn.sched.barrier"(mask: u32) void;
 
-/// Keeps LLVM's scheduler from moving instructions over this place. Without it the reads of a whole unrolled tile come first on AMD, in more
+/// Keeps LLVM's scheduler from moving instructions over this point. Without it the reads of a whole unrolled tile come first on AMD, in more
 /// registers than there are.
 pub inline fn pinSchedule() void {
     if (is_amd) @"llvm.amdgcn.sched.barrier"(0);

@@ -1,10 +1,10 @@
-//! One operation on every element of arrays without gaps: 16 bytes of each array per thread and step, blocks stride over the rest. Narrow
+//! One operation on every element of contiguous arrays: 16 bytes of each array per thread and step, blocks stride over the rest. Narrow
 //! floats are computed in float32 and rounded once. Where the arrays are not aligned, and at their end, elements go one by one.
 
 const device = @import("device.zig");
 const number = @import("number.zig");
 const variant = @import("variant");
-const vector_math = @import("../matrix/vector_math.zig");
+const vector_math = @import("../simd/vector_math.zig");
 
 pub fn Kernel(comptime v: variant.Elementwise) type {
     return struct {
@@ -33,8 +33,8 @@ pub fn Kernel(comptime v: variant.Elementwise) type {
         }
 
         inline fn at(array: device.Input(Stored), i: u64) Vector {
-            const place: *align(16) addrspace(.global) const Vector = @ptrCast(@alignCast(array + i * width));
-            return place.*;
+            const position: *align(16) addrspace(.global) const Vector = @ptrCast(@alignCast(array + i * width));
+            return position.*;
         }
 
         inline fn one(x: Stored, y: Stored) Stored {

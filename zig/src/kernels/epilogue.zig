@@ -1,6 +1,6 @@
 //! What happens to a sum before it is stored: alpha, beta, bias, activation, rounding.
 
-const vector_math = @import("../matrix/vector_math.zig");
+const vector_math = @import("../simd/vector_math.zig");
 const device = @import("device.zig");
 const number = @import("number.zig");
 const variant = @import("variant");
@@ -30,32 +30,32 @@ pub fn Result(comptime v: variant.Matmul) type {
 
         /// Stores `len` sums of adjacent columns; the last ones may lie outside the matrix. Where rows are aligned, `len` divides `column` and
         /// the number of columns, so that all are inside or none.
-        pub inline fn store(self: *const Self, comptime len: u32, row: u32, column: u32, sums: [len]Sum) void {
+        pub inline fn store(self: *const Self, comptime len: u32, row: u32, column: u32, accumulators: [len]Sum) void {
             if (row >= self.m or column >= self.n) return;
-            const place = self.c + (@as(usize, row) * self.ldc + column);
+            const position = self.c + (@as(usize, row) * self.ldc + column);
             if (v.is_aligned) {
                 const V = @Vector(len, Stored);
-                const target: *align(len * @sizeOf(Stored)) addrspace(.global) V = @ptrCast(@alignCast(place));
-                // Vectors, because choosing between two arrays would choose between two places in memory.
+                const target: *align(len * @sizeOf(Stored)) addrspace(.global) V = @ptrCast(@alignCast(position));
+                // Vectors, because choosing between two arrays would choose between two positions in memory.
                 const old: V = if (self.beta != 0) target.* else @splat(0);
                 var new: V = undefined;
-                inline for (0..len) |i| new[i] = self.finish(sums[i], old[i], column + @as(u32, i));
+                inline for (0..len) |i| new[i] = self.finish(accumulators[i], old[i], column + @as(u32, i));
                 target.* = new;
                 return;
             }
             inline for (0..len) |i| {
                 if (column + i < self.n) {
-                    const old = if (self.beta != 0) place[i] else 0;
-                    place[i] = self.finish(sums[i], old, column + @as(u32, i));
+                    const old = if (self.beta != 0) position[i] else 0;
+                    position[i] = self.finish(accumulators[i], old, column + @as(u32, i));
                 }
             }
         }
 
         /// Two results of adjacent columns that do not depend on what was stored; of columns outside they are never stored.
-        pub inline fn finishPair(self: *const Self, column: u32, sums: [2]Sum) [2]Stored {
+        pub inline fn finishPair(self: *const Self, column: u32, accumulators: [2]Sum) [2]Stored {
             // A bias has no element outside.
             const inside = @min(column, self.n -| 2);
-            return number.pairFromSum(v.output, .{ self.finishSum(sums[0], 0, inside), self.finishSum(sums[1], 0, inside + 1) });
+            return number.pairFromSum(v.output, .{ self.finishSum(accumulators[0], 0, inside), self.finishSum(accumulators[1], 0, inside + 1) });
         }
 
         /// One result that does not depend on what was stored; of a column outside it is never stored.
@@ -66,15 +66,15 @@ pub fn Result(comptime v: variant.Matmul) type {
         /// Stores one result, if it is inside.
         pub inline fn storeOne(self: *const Self, row: u32, column: u32, sum: Sum) void {
             if (row >= self.m or column >= self.n) return;
-            const place = self.c + (@as(usize, row) * self.ldc + column);
-            place[0] = self.finish(sum, if (self.beta != 0) place[0] else 0, column);
+            const position = self.c + (@as(usize, row) * self.ldc + column);
+            position[0] = self.finish(sum, if (self.beta != 0) position[0] else 0, column);
         }
 
         /// Stores results of adjacent columns that are all inside or none.
         pub inline fn storeWhole(self: *const Self, comptime len: u32, row: u32, column: u32, values: @Vector(len, Stored)) void {
             if (row >= self.m or column >= self.n) return;
-            const place = self.c + (@as(usize, row) * self.ldc + column);
-            const target: *align(len * @sizeOf(Stored)) addrspace(.global) @Vector(len, Stored) = @ptrCast(@alignCast(place));
+            const position = self.c + (@as(usize, row) * self.ldc + column);
+            const target: *align(len * @sizeOf(Stored)) addrspace(.global) @Vector(len, Stored) = @ptrCast(@alignCast(position));
             target.* = values;
         }
 
@@ -110,7 +110,7 @@ pub fn Result(comptime v: variant.Matmul) type {
     };
 }
 
-/// What follows a sum where the launch says it: for kernels with few sums for each thread, which need no kernel for each kind.
+/// What follows a sum where the launch says it: for kernels with few results for each thread, which need no kernel for each kind.
 pub fn Following(comptime output: variant.Number, comptime Sum: type) type {
     return struct {
         const Self = @This();
@@ -131,18 +131,18 @@ pub fn Following(comptime output: variant.Number, comptime Sum: type) type {
         }
 
         /// Stores a result.
-        pub inline fn store(self: *const Self, place: device.Output(Stored), bias: device.Input(Stored), sum: Sum) void {
+        pub inline fn store(self: *const Self, position: device.Output(Stored), bias: device.Input(Stored), sum: Sum) void {
             var value = if (Sum == i32) self.alpha *% sum else self.alpha * sum;
             // What is not a number in memory must not reach a result that does not want it.
             if (self.beta != 0) {
-                const old = number.toSum(output, place[0]);
+                const old = number.toSum(output, position[0]);
                 value = if (Sum == i32) value +% self.beta *% old else value + self.beta * old;
             }
             if (self.has_bias) {
                 const added = number.toSum(output, bias[0]);
                 value = if (Sum == i32) value +% added else value + added;
             }
-            place[0] = number.fromSum(output, self.activate(value));
+            position[0] = number.fromSum(output, self.activate(value));
         }
 
         inline fn activate(self: *const Self, x: Sum) Sum {

@@ -1,4 +1,4 @@
-//! Instructions of sm_90a that Zig and LLVM have no words for: barriers that count bytes, the bulk tensor copy engine, wgmma, clusters.
+//! Instructions of sm_90a that Zig and LLVM have no words for: barriers that count bytes, TMA (the tensor memory accelerator), wgmma, clusters.
 //! Source: PTX ISA 8.3, "mbarrier", "cp.async.bulk.tensor", "Asynchronous Warpgroup Level Matrix Instructions".
 
 const std = @import("std");
@@ -9,7 +9,7 @@ const variant = @import("variant");
 pub const swizzle_bytes = 128;
 /// Bytes of a swizzle pattern: eight rows.
 const pattern_bytes = 8 * swizzle_bytes;
-/// All that block memory offers after what the system keeps; launches ask for what a kernel needs.
+/// All that shared memory offers after what the system keeps; launches ask for what a kernel needs.
 pub const shared = @extern([*]align(16) addrspace(.shared) u8, .{ .name = "dynamic_shared" });
 
 pub inline fn initBarrier(barrier: u32, arrivals: u32) void {
@@ -20,12 +20,12 @@ pub inline fn initBarrier(barrier: u32, arrivals: u32) void {
         : .{ .memory = true });
 }
 
-/// Makes initialised barriers visible to the cluster and the copy engine.
+/// Makes initialised barriers visible to the cluster and TMA.
 pub inline fn publishBarriers() void {
     asm volatile ("fence.mbarrier_init.release.cluster;" ::: .{ .memory = true });
 }
 
-/// Arrives and announces bytes that the copy engine will deliver.
+/// Arrives and announces bytes that TMA will deliver.
 pub inline fn expectBytes(barrier: u32, bytes: u32) void {
     asm volatile ("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%[barrier]], %[bytes];"
         :
@@ -34,7 +34,7 @@ pub inline fn expectBytes(barrier: u32, bytes: u32) void {
         : .{ .memory = true });
 }
 
-/// Arrives at the barrier that lies at the same place in a block of the cluster.
+/// Arrives at the barrier that lies at the same position in a block of the cluster.
 pub inline fn arriveAt(barrier: u32, block: u32) void {
     asm volatile ("{ .reg .b32 remote; mapa.shared::cluster.u32 remote, %[barrier], %[block]; mbarrier.arrive.shared::cluster.b64 _, [remote]; }"
         :
@@ -51,7 +51,7 @@ pub inline fn arrive(barrier: u32) void {
 }
 
 /// Waits until the phase of that parity has ended. Neither this nor `arriveAt` orders ordinary accesses between blocks: what passes between
-/// blocks here is written by the copy engine and read by wgmma, and an order for all the rest costs a third of the speed.
+/// blocks here is written by TMA and read by wgmma, and an order for all the rest costs a third of the speed.
 pub inline fn wait(barrier: u32, parity: u32) void {
     asm volatile ("{ .reg .pred ended; again: mbarrier.try_wait.parity.shared::cta.b64 ended, [%[barrier]], %[parity]; @ended bra done; bra again; done: }"
         :
@@ -60,7 +60,7 @@ pub inline fn wait(barrier: u32, parity: u32) void {
         : .{ .memory = true });
 }
 
-/// Copies a box of a matrix to block memory; the barrier counts its bytes.
+/// Copies a box of a matrix to shared memory; the barrier counts its bytes.
 pub inline fn copyBox(target: u32, map: device.Input(u8), x: u32, y: u32, z: u32, barrier: u32) void {
     asm volatile ("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%[target]], [%[map], {%[x], %[y], %[z]}], [%[barrier]];"
         :
@@ -73,7 +73,7 @@ pub inline fn copyBox(target: u32, map: device.Input(u8), x: u32, y: u32, z: u32
         : .{ .memory = true });
 }
 
-/// The same, to the same place of every block of the cluster that `mask` names.
+/// The same, to the same position of every block of the cluster that `mask` names.
 pub inline fn copyBoxToCluster(target: u32, map: device.Input(u8), x: u32, y: u32, z: u32, barrier: u32, mask: u16) void {
     asm volatile ("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%[target]], [%[map], {%[x], %[y], %[z]}], [%[barrier]], %[mask];"
         :
@@ -87,7 +87,7 @@ pub inline fn copyBoxToCluster(target: u32, map: device.Input(u8), x: u32, y: u3
         : .{ .memory = true });
 }
 
-/// Copies a box of block memory to a matrix. Outside the matrix nothing is written.
+/// Copies a box of shared memory to a matrix. Outside the matrix nothing is written.
 pub inline fn storeBox(map: device.Input(u8), x: u32, y: u32, z: u32, source: u32) void {
     asm volatile ("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%[map], {%[x], %[y], %[z]}], [%[source]]; cp.async.bulk.commit_group;"
         :
@@ -99,17 +99,17 @@ pub inline fn storeBox(map: device.Input(u8), x: u32, y: u32, z: u32, source: u3
         : .{ .memory = true });
 }
 
-/// Until at most `pending` boxes of this thread are still read from block memory.
+/// Waits until at most `pending` boxes of this thread are still read from shared memory.
 pub inline fn waitForStores(comptime pending: u32) void {
     asm volatile (std.fmt.comptimePrint("cp.async.bulk.wait_group.read {d};", .{pending}) ::: .{ .memory = true });
 }
 
-/// What this thread wrote to block memory becomes visible to the copy engine.
+/// What this thread wrote to shared memory becomes visible to TMA.
 pub inline fn publishMemory() void {
     asm volatile ("fence.proxy.async.shared::cta;" ::: .{ .memory = true });
 }
 
-/// A descriptor in global memory that the host wrote becomes visible to the copy engine.
+/// A descriptor in global memory that the host wrote becomes visible to TMA.
 pub inline fn acquireMap(map: device.Input(u8)) void {
     asm volatile ("fence.proxy.tensormap::generic.acquire.gpu [%[map]], 128;"
         :
@@ -158,7 +158,7 @@ fn decimal(comptime number: u32) []const u8 {
     }
 }
 
-/// How an operand lies in block memory.
+/// How an operand lies in shared memory.
 pub const Major = enum { k, outer };
 
 /// The descriptor of an operand whose rows of 128 bytes are swizzled. `block_bytes` is from one group of 128 bytes along the outer dimension
@@ -177,7 +177,7 @@ pub fn kStep(comptime major: Major) u64 {
 
 /// Sums in registers of a warp group. LLVM cannot pass so many through one instruction, so they are registers of PTX, declared once at the
 /// kernel's beginning and named in every use; ptxas gives them their place as it does for all others.
-pub fn Sums(comptime operand: variant.Number, comptime count: u32, comptime columns: u32) type {
+pub fn Accumulators(comptime operand: variant.Number, comptime count: u32, comptime columns: u32) type {
     return struct {
         const per_instruction = columns / 2;
 
@@ -193,12 +193,12 @@ pub fn Sums(comptime operand: variant.Number, comptime count: u32, comptime colu
             asm volatile ("wgmma.commit_group.sync.aligned;" ::: .{ .memory = true });
         }
 
-        /// Until at most `pending` groups run.
+        /// Waits until at most `pending` groups run.
         pub inline fn waitFor(comptime pending: u32) void {
             asm volatile (std.fmt.comptimePrint("wgmma.wait_group.sync.aligned {d};", .{pending}) ::: .{ .memory = true });
         }
 
-        /// sums[index] = a b + (sums[index] if keep)
+        /// accumulators[index] = a b + (accumulators[index] if keep)
         pub inline fn multiply(comptime index: u32, comptime majors: [2]Major, a: u64, b: u64, keep: u32) void {
             asm volatile (text(index, majors)
                 :

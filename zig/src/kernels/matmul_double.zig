@@ -1,6 +1,6 @@
 //! Matrix product of float64 by mma.sync of sm_80 and sm_90.
 //!
-//! A block computes tile_m x tile_n, its warps part_m x part_n each. Tiles of k lie in a ring of `stages` in block memory, copied past the
+//! A block computes tile_m x tile_n, its warps part_m x part_n each. Tiles of k lie in a ring of `stages` in shared memory, copied past the
 //! threads' registers stages - 1 ahead: 16 bytes at a time where rows are aligned, else one number. Copies are issued one by one between the
 //! multiplications, whose units are busy long enough for all that the threads do beside.
 
@@ -24,7 +24,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
             if (v.tile_m / v.part_m * (v.tile_n / v.part_n) * 32 != v.threads) @compileError("warps do not cover the tile");
         }
 
-        /// One tile of the product of two matrices.
+        /// One tile of the matmul of two matrices.
         pub inline fn run(source_a: anytype, source_b: anytype, result: *const Result(v), first_m: u32, first_n: u32, k: u32) void {
             @setEvalBranchQuota(10_000_000);
             const thread = @workItemId(0);
@@ -32,7 +32,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
             var copies: Copies = .{
                 .a = .init(source_a.start, source_a.lead, first_m, source_a.outer_end, thread),
                 .b = .init(source_b.start, source_b.lead, first_n, source_b.outer_end, thread),
-                .left = k,
+                .remaining_k = k,
             };
             var slot: u32 = 0;
             while (slot < v.stages - 1) : (slot += 1) {
@@ -65,15 +65,15 @@ pub fn Generator(comptime v: variant.Matmul) type {
             a: A,
             b: B,
             /// Of k from the tile that is copied on.
-            left: u32,
+            remaining_k: u32,
             stage: u32 = undefined,
             limit_a: u32 = undefined,
             limit_b: u32 = undefined,
 
             inline fn begin(self: *Copies, stage: u32) void {
                 self.stage = stage;
-                self.limit_a = self.a.limit(self.left);
-                self.limit_b = self.b.limit(self.left);
+                self.limit_a = self.a.limit(self.remaining_k);
+                self.limit_b = self.b.limit(self.remaining_k);
             }
 
             pub inline fn after(self: *Copies, comptime product: u32) void {
@@ -91,7 +91,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
                     ampere.commitCopies();
                     self.a.advance();
                     self.b.advance();
-                    self.left -|= double.tile_k;
+                    self.remaining_k -|= double.tile_k;
                 }
             }
         };
@@ -100,7 +100,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
             return struct {
                 const Self = @This();
                 const bytes = outer * double.row_bytes;
-                /// Numbers that are copied at a time.
+                /// How many numbers are copied at a time.
                 const width = if (v.is_aligned) 2 else 1;
                 const copies = outer * double.tile_k / width / v.threads;
                 const line_copies = (if (is_k_contiguous) double.tile_k else outer) / width;
@@ -115,9 +115,9 @@ pub fn Generator(comptime v: variant.Matmul) type {
                 /// Of the thread's first number in the tile that is copied next.
                 ptr: device.Input(f64),
                 lead: u32,
-                /// The thread's first line of a tile, and where it goes in block memory.
+                /// The thread's first line of a tile, and where it goes in shared memory.
                 line: u32,
-                place: u32,
+                position: u32,
                 /// How much of k has to be left for the thread to copy anything, and lines along the outer dimension: all there are, or,
                 /// where lines follow each other along k, any or none.
                 needs: u32,
@@ -131,16 +131,16 @@ pub fn Generator(comptime v: variant.Matmul) type {
                         .ptr = start + offset,
                         .lead = lead,
                         .line = line,
-                        .place = double.address(line, along / 2) + along % 2 * 8,
+                        .position = double.address(line, along / 2) + along % 2 * 8,
                         .needs = if (is_k_contiguous) along else 0,
                         .lines = if (is_k_contiguous) end - first else if (first + along < end) @as(u32, 0xffff_ffff) else 0,
                     };
                 }
 
                 /// Lines of a tile that are inside.
-                inline fn limit(self: *const Self, left: u32) u32 {
-                    if (is_k_contiguous) return if (self.needs < left) self.lines else 0;
-                    return @min(left, self.lines);
+                inline fn limit(self: *const Self, remaining_k: u32) u32 {
+                    if (is_k_contiguous) return if (self.needs < remaining_k) self.lines else 0;
+                    return @min(remaining_k, self.lines);
                 }
 
                 inline fn copy(self: *const Self, comptime number: u32, stage: u32, end: u32) void {
@@ -148,7 +148,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
                     // Kept in no register from one tile to the next.
                     const lead = device.forget(self.lead);
                     const ptr = self.ptr + @as(usize, lead) * offset;
-                    const target = (stage + self.place ^ offset % 8 * 16) + offset * double.row_bytes;
+                    const target = (stage + self.position ^ offset % 8 * 16) + offset * double.row_bytes;
                     const is_inside = self.line + offset < end;
                     if (v.is_aligned) {
                         ampere.copy16(target, ptr, if (is_inside) 16 else 0);

@@ -1,10 +1,10 @@
-//! Matrix product by mma.sync of sm_80: float16, bfloat16, tf32 and int8.
+//! Matmul by mma.sync of sm_80: float16, bfloat16, tf32 and int8.
 //!
-//! A block computes tile_m x tile_n, its warps part_m x part_n each. Tiles of k lie in a ring of `stages` in block memory. Where rows are
+//! A block computes tile_m x tile_n, its warps part_m x part_n each. Tiles of k lie in a ring of `stages` in shared memory. Where rows are
 //! aligned and ldmatrix can bring them into the order of the instruction, they are copied past the threads' registers, stages - 1 ahead;
 //! otherwise they pass through registers, one ahead, and are transposed or filled up on the way.
 //!
-//! A row of block memory is 128 bytes of k (or all of the outer dimension, for operands that are contiguous along it), in chunks of 16 bytes
+//! A row of shared memory is 128 bytes of k (or all of the outer dimension, for operands that are contiguous along it), in chunks of 16 bytes
 //! whose number is combined with the row's, so that the eight rows of a matrix lie in different banks.
 
 const std = @import("std");
@@ -39,7 +39,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
             if (v.tile_m / v.part_m * warps_n * 32 != v.threads) @compileError("warps do not cover the tile");
         }
 
-        /// One tile of the product of two sources.
+        /// One tile of the matmul of two sources.
         pub inline fn run(source_a: anytype, source_b: anytype, result: *const Result(v), first_m: u32, first_n: u32, k: u32) void {
             @setEvalBranchQuota(10_000_000);
             const thread = @workItemId(0);
@@ -48,7 +48,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
             const warp = thread / 32;
             const row = warp / warps_n * v.part_m;
             const column = warp % warps_n * v.part_n;
-            var sums: [count_m][count_n][4]Sum = @splat(@splat(@splat(0)));
+            var accumulators: [count_m][count_n][4]Sum = @splat(@splat(@splat(0)));
             var done: u32 = 0;
             var slot: u32 = 0;
             if (is_copied) {
@@ -65,7 +65,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
                     A.copy(source_a, first_m, ahead, done + (v.stages - 1) * v.tile_k, thread);
                     B.copy(source_b, first_n, ahead + A.bytes, done + (v.stages - 1) * v.tile_k, thread);
                     ampere.commitCopies();
-                    multiply(&sums, base + slot * stage_bytes, row, column, thread % 32);
+                    multiply(&accumulators, base + slot * stage_bytes, row, column, thread % 32);
                     slot = if (slot == v.stages - 1) 0 else slot + 1;
                 }
             } else {
@@ -80,7 +80,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
                     done += v.tile_k;
                     A.load(source_a, first_m, &held_a, done, thread);
                     B.load(source_b, first_n, &held_b, done, thread);
-                    multiply(&sums, base + slot * stage_bytes, row, column, thread % 32);
+                    multiply(&accumulators, base + slot * stage_bytes, row, column, thread % 32);
                     slot ^= 1;
                 }
             }
@@ -92,13 +92,13 @@ pub fn Generator(comptime v: variant.Matmul) type {
                 inline for (0..count_n) |y| {
                     inline for (0..2) |half| {
                         const at_row = own_row + @as(u32, x) * 16 + @as(u32, half) * 8;
-                        result.store(2, at_row, own_column + @as(u32, y) * 8, sums[x][y][half * 2 ..][0..2].*);
+                        result.store(2, at_row, own_column + @as(u32, y) * 8, accumulators[x][y][half * 2 ..][0..2].*);
                     }
                 }
             }
         }
 
-        inline fn multiply(sums: *[count_m][count_n][4]Sum, stage: u32, row: u32, column: u32, lane: u32) void {
+        inline fn multiply(accumulators: *[count_m][count_n][4]Sum, stage: u32, row: u32, column: u32, lane: u32) void {
             inline for (0..row_bytes / (2 * chunk_bytes)) |step| {
                 var parts_a: [count_m][4]u32 = undefined;
                 inline for (0..count_m) |x| parts_a[x] = A.matrices(stage, row + @as(u32, x) * 16, step, .rows_first, lane);
@@ -106,7 +106,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
                     const both = B.matrices(stage + A.bytes, column + @as(u32, y) * 16, step, .k_first, lane);
                     inline for (0..2) |half| {
                         inline for (0..count_m) |x| {
-                            const sum = &sums[x][y * 2 + half];
+                            const sum = &accumulators[x][y * 2 + half];
                             sum.* = ampere.multiply(v.operand, sum.*, parts_a[x], both[half * 2 ..][0..2].*);
                         }
                     }
@@ -119,7 +119,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
 
         fn Operand(comptime outer: u32, comptime is_k_contiguous: bool) type {
             return struct {
-                /// As it lies in block memory: rows of k unless copied as it is.
+                /// As it lies in shared memory: rows of k unless copied as it is.
                 const has_k_rows = is_k_contiguous or !is_copied;
                 const line_bytes = if (has_k_rows) row_bytes else outer * @sizeOf(Stored);
                 const bytes = outer * row_bytes;
@@ -142,10 +142,10 @@ pub fn Generator(comptime v: variant.Matmul) type {
                         const index = thread + @as(u32, i) * v.threads;
                         const line = index / row_chunks;
                         const along = index % row_chunks * width;
-                        const place = if (is_k_contiguous) from.find(first + line, k + along) else from.find(first + along, k + line);
+                        const position = if (is_k_contiguous) from.find(first + line, k + along) else from.find(first + along, k + line);
                         // Where nothing is read the address still has to be one.
-                        const ptr = if (place.inside != 0) place.ptr else from.start;
-                        ampere.copy16(target + address(index / lines_chunks, index % lines_chunks), ptr, if (place.inside != 0) chunk_bytes else 0);
+                        const ptr = if (position.inside != 0) position.ptr else from.start;
+                        ampere.copy16(target + address(index / lines_chunks, index % lines_chunks), ptr, if (position.inside != 0) chunk_bytes else 0);
                     }
                 }
 
@@ -167,12 +167,12 @@ pub fn Generator(comptime v: variant.Matmul) type {
                         const line = index / row_chunks;
                         const chunk = index % row_chunks;
                         if (is_k_contiguous) {
-                            const place: *align(chunk_bytes) addrspace(.shared) @Vector(width, Stored) = @ptrFromInt(target + address(line, chunk));
-                            place.* = held[i];
+                            const position: *align(chunk_bytes) addrspace(.shared) @Vector(width, Stored) = @ptrFromInt(target + address(line, chunk));
+                            position.* = held[i];
                         } else {
                             inline for (0..width) |j| {
-                                const place: *addrspace(.shared) Stored = @ptrFromInt(target + address(chunk * width + @as(u32, j), line / width) + line % width * @sizeOf(Stored));
-                                place.* = held[i][j];
+                                const position: *addrspace(.shared) Stored = @ptrFromInt(target + address(chunk * width + @as(u32, j), line / width) + line % width * @sizeOf(Stored));
+                                position.* = held[i][j];
                             }
                         }
                     }

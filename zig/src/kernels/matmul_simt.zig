@@ -1,8 +1,8 @@
-//! Matrix product by fused multiply-add of single lanes: float32, float64 and bfloat16 everywhere; float16 and int8 by the dot products of
+//! Matmul by fused multiply-add of single lanes: float32, float64 and bfloat16 everywhere; float16 and int8 by the dot products of
 //! RDNA 2 (v_dot2_f32_f16, v_dot4_i32_i8).
 //!
-//! A block computes tile_m x tile_n. Tiles of k go through registers into one of two buffers in block memory while the other is multiplied.
-//! A thread holds part_m x part_n sums in chunks of 16 bytes; a group of 32 threads spans 4 x 8 chunks, so that reads of block memory are
+//! A block computes tile_m x tile_n. Tiles of k go through registers into one of two buffers in shared memory while the other is multiplied.
+//! A thread holds part_m x part_n sums in chunks of 16 bytes; a group of 32 threads spans 4 x 8 chunks, so that reads of shared memory are
 //! broadcasts or without conflicts.
 
 const device = @import("device.zig");
@@ -63,11 +63,11 @@ pub fn Generator(comptime v: variant.Matmul) type {
         var tiles_a: [2][StageA.lanes]L align(16) addrspace(.shared) = undefined;
         var tiles_b: [2][StageB.lanes]L align(16) addrspace(.shared) = undefined;
 
-        /// One tile of the product of two sources.
+        /// One tile of the matmul of two sources.
         pub inline fn run(source_a: anytype, source_b: anytype, result: *const Result(v), first_m: u32, first_n: u32, k: u32) void {
             @setEvalBranchQuota(10_000_000);
             const thread = @workItemId(0);
-            var sums: [v.part_m][v.part_n]Sum = @splat(@splat(0));
+            var accumulators: [v.part_m][v.part_n]Sum = @splat(@splat(0));
             var stage_a: StageA = undefined;
             var stage_b: StageB = undefined;
             stage_a.load(source_a, first_m, 0, thread);
@@ -76,8 +76,8 @@ pub fn Generator(comptime v: variant.Matmul) type {
             stage_b.store(&tiles_b[0], thread);
             device.barrier();
 
-            const row = placeOf(.m, thread);
-            const column = placeOf(.n, thread);
+            const row = positionOf(.m, thread);
+            const column = positionOf(.n, thread);
             var next: u32 = 0;
             var buffer: u32 = 0;
             while (next < k) {
@@ -86,7 +86,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
                 // all reads of the tile, which then need more registers than there are.
                 stage_a.load(source_a, first_m, next, thread);
                 stage_b.load(source_b, first_n, next, thread);
-                multiply(&sums, &tiles_a[buffer], &tiles_b[buffer], row, column);
+                multiply(&accumulators, &tiles_a[buffer], &tiles_b[buffer], row, column);
                 buffer ^= 1;
                 stage_a.store(&tiles_a[buffer], thread);
                 stage_b.store(&tiles_b[buffer], thread);
@@ -95,13 +95,13 @@ pub fn Generator(comptime v: variant.Matmul) type {
 
             inline for (0..v.part_m) |x| {
                 inline for (0..v.part_n / chunk) |y| {
-                    result.store(chunk, first_m + row + offset(x, group_m), first_n + column + offset(y * chunk, group_n), sums[x][y * chunk ..][0..chunk].*);
+                    result.store(chunk, first_m + row + offset(x, group_m), first_n + column + offset(y * chunk, group_n), accumulators[x][y * chunk ..][0..chunk].*);
                 }
             }
         }
 
         inline fn multiply(
-            sums: *[v.part_m][v.part_n]Sum,
+            accumulators: *[v.part_m][v.part_n]Sum,
             tile_a: *align(16) addrspace(.shared) const [StageA.lanes]L,
             tile_b: *align(16) addrspace(.shared) const [StageB.lanes]L,
             row: u32,
@@ -114,7 +114,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
                 const next_a = if (is_last) parts_a else read(v.part_m, group_m, &tile_a[i * StageA.stride + row]);
                 const next_b = if (is_last) parts_b else read(v.part_n, group_n, &tile_b[i * StageB.stride + column]);
                 inline for (0..v.part_m) |x| {
-                    inline for (0..v.part_n) |y| sums[x][y] = multiplyAdd(parts_a[x], parts_b[y], sums[x][y]);
+                    inline for (0..v.part_n) |y| accumulators[x][y] = multiplyAdd(parts_a[x], parts_b[y], accumulators[x][y]);
                 }
                 parts_a = next_a;
                 parts_b = next_b;
@@ -125,7 +125,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
         const Dimension = enum { m, n };
 
         /// Where the thread's first chunk begins in the tile.
-        inline fn placeOf(comptime dimension: Dimension, thread: u32) u32 {
+        inline fn positionOf(comptime dimension: Dimension, thread: u32) u32 {
             const group = thread / 32;
             const inside = thread % 32;
             return switch (dimension) {
@@ -139,8 +139,8 @@ pub fn Generator(comptime v: variant.Matmul) type {
             return i / chunk * (group * chunk) + i % chunk;
         }
 
-        inline fn read(comptime len: u32, comptime group: u32, place: *addrspace(.shared) const L) [len]L {
-            const from: [*]addrspace(.shared) const L = @ptrCast(place);
+        inline fn read(comptime len: u32, comptime group: u32, position: *addrspace(.shared) const L) [len]L {
+            const from: [*]addrspace(.shared) const L = @ptrCast(position);
             var result: [len]L = undefined;
             inline for (0..len / chunk) |i| {
                 const whole: *align(16) addrspace(.shared) const @Vector(chunk, L) = @ptrCast(@alignCast(from + i * group * chunk));

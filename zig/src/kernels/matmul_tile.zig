@@ -1,4 +1,4 @@
-//! The kernel of the matrix products of which a block computes one tile: which tile it is, and of which matrices of a stack. Those of wgmma, whose
+//! The kernel of the matmuls of which a block computes one tile: which tile it is, and of which matrices of a batch. Those of wgmma, whose
 //! blocks stay for many tiles, are kernels of their own.
 
 const device = @import("device.zig");

@@ -1,6 +1,6 @@
-//! Matrix product by the matrix instructions of AMD: MFMA of CDNA, WMMA of RDNA 3 and 4.
+//! Matmul by the matrix instructions of AMD: MFMA of CDNA, WMMA of RDNA 3 and 4.
 //!
-//! A block computes tile_m x tile_n, its waves part_m x part_n each. Tiles of k go through registers into one of two buffers in block memory
+//! A block computes tile_m x tile_n, its waves part_m x part_n each. Tiles of k go through registers into one of two buffers in shared memory
 //! while the other is multiplied. Both lie there in rows of k, 16 bytes longer than their numbers, so that the lanes of a wave read from
 //! different banks; operands that are contiguous along the outer dimension are transposed on the way.
 
@@ -36,7 +36,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
         var tiles_a: [2][v.tile_m * stride]Stored align(16) addrspace(.shared) = undefined;
         var tiles_b: [2][v.tile_n * stride]Stored align(16) addrspace(.shared) = undefined;
 
-        /// One tile of the product of two sources.
+        /// One tile of the matmul of two sources.
         pub inline fn run(source_a: anytype, source_b: anytype, result: *const Result(v), first_m: u32, first_n: u32, k: u32) void {
             @setEvalBranchQuota(10_000_000);
             const thread = @workItemId(0);
@@ -45,7 +45,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
             const row = number / waves_n * v.part_m;
             const column = number % waves_n * v.part_n;
 
-            var sums: [count_m][count_n]Instruction.Sums = @splat(@splat(@splat(0)));
+            var accumulators: [count_m][count_n]Instruction.Accumulators = @splat(@splat(@splat(0)));
             var held_a = A.load(source_a, first_m, 0, thread);
             var held_b = B.load(source_b, first_n, 0, thread);
             A.store(&held_a, &tiles_a[0], thread);
@@ -58,7 +58,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
                 // Behind the last tile this loads nothing and stores zeros; see matmul_simt.zig.
                 held_a = A.load(source_a, first_m, next, thread);
                 held_b = B.load(source_b, first_n, next, thread);
-                multiply(&sums, &tiles_a[buffer], &tiles_b[buffer], row, column, lane);
+                multiply(&accumulators, &tiles_a[buffer], &tiles_b[buffer], row, column, lane);
                 buffer ^= 1;
                 A.store(&held_a, &tiles_a[buffer], thread);
                 B.store(&held_b, &tiles_b[buffer], thread);
@@ -70,14 +70,14 @@ pub fn Generator(comptime v: variant.Matmul) type {
                     inline for (0..Instruction.per_result) |i| {
                         const at_row = first_m + row + @as(u32, x) * Instruction.side + Instruction.rowOf(i, lane);
                         const at_column = first_n + column + @as(u32, y) * Instruction.side + lane % Instruction.side;
-                        result.store(1, at_row, at_column, .{sums[x][y][i]});
+                        result.store(1, at_row, at_column, .{accumulators[x][y][i]});
                     }
                 }
             }
         }
 
         inline fn multiply(
-            sums: *[count_m][count_n]Instruction.Sums,
+            accumulators: *[count_m][count_n]Instruction.Accumulators,
             tile_a: *align(16) addrspace(.shared) const [v.tile_m * stride]Stored,
             tile_b: *align(16) addrspace(.shared) const [v.tile_n * stride]Stored,
             row: u32,
@@ -95,7 +95,7 @@ pub fn Generator(comptime v: variant.Matmul) type {
                         inline for (0..count_n) |y| {
                             const of_a: Instruction.Operand = parts_a[x][part * Instruction.per_lane ..][0..Instruction.per_lane].*;
                             const of_b: Instruction.Operand = parts_b[y][part * Instruction.per_lane ..][0..Instruction.per_lane].*;
-                            sums[x][y] = Instruction.multiply(of_a, of_b, sums[x][y]);
+                            accumulators[x][y] = Instruction.multiply(of_a, of_b, accumulators[x][y]);
                         }
                     }
                 }
@@ -142,12 +142,12 @@ pub fn Generator(comptime v: variant.Matmul) type {
                     inline for (0..chunks) |i| {
                         const index = thread + @as(u32, i) * v.threads;
                         const line = index / row_chunks;
-                        const place = index % row_chunks * width;
+                        const position = index % row_chunks * width;
                         if (is_k_contiguous) {
-                            const target: *align(chunk_bytes) addrspace(.shared) Vector = @ptrCast(@alignCast(&tile[line * stride + place]));
+                            const target: *align(chunk_bytes) addrspace(.shared) Vector = @ptrCast(@alignCast(&tile[line * stride + position]));
                             target.* = held[i];
                         } else {
-                            inline for (0..width) |j| tile[(place + @as(u32, j)) * stride + line] = held[i][j];
+                            inline for (0..width) |j| tile[(position + @as(u32, j)) * stride + line] = held[i][j];
                         }
                     }
                 }

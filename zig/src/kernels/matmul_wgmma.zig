@@ -1,11 +1,11 @@
-//! Matrix product by wgmma of sm_90a.
+//! Matmul by wgmma of sm_90a.
 //!
 //! A block computes tiles of tile_m x tile_n, one after the other, as many blocks as the GPU has units. Its first warp group copies: one
-//! thread asks the bulk tensor copy engine for tile after tile, up to `stages` ahead. The other warp groups multiply part_m rows each; the
+//! thread asks TMA (the tensor memory accelerator) for tile after tile, up to `stages` ahead. The other warp groups multiply part_m rows each; the
 //! engine's barriers tell them what has arrived, and they tell it what may be overwritten. Blocks of a cluster compute tiles below each
 //! other and share the second operand: each fetches a part of it for all.
 //!
-//! Rows of block memory have 128 bytes and are swizzled, so tile_k is 128 bytes of numbers. What lies outside the matrices arrives as zeros.
+//! Rows of shared memory have 128 bytes and are swizzled, so tile_k is 128 bytes of numbers. What lies outside the matrices arrives as zeros.
 
 const std = @import("std");
 const device = @import("device.zig");
@@ -15,7 +15,7 @@ const tile_order = @import("tile_order.zig");
 const variant = @import("variant");
 
 const group_threads = 128;
-/// Rows of an instruction.
+/// Number of rows of one instruction.
 const rows = 64;
 const map_bytes = 128;
 
@@ -30,7 +30,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             if (v.transpose_a) .outer else .k,
             if (v.transpose_b) .k else .outer,
         };
-        const Sums = hopper.Sums(v.operand, repeats, v.tile_n);
+        const Accumulators = hopper.Accumulators(v.operand, repeats, v.tile_n);
         const bytes_a = v.tile_m * hopper.swizzle_bytes;
         const bytes_b = v.tile_n * hopper.swizzle_bytes;
         /// Of `width` numbers along the outer dimension and all of k, for operands that are contiguous along the outer dimension.
@@ -68,9 +68,9 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             maps: device.Input(u8),
         ) callconv(device.convention) void {
             @setEvalBranchQuota(10_000_000);
-            // The descriptors hold what these say; all matrix products take the same arguments.
+            // The descriptors hold what these say; all matmuls take the same arguments.
             _ = .{ a, b, lda, ldb, stride_a, stride_b };
-            Sums.declare();
+            Accumulators.declare();
             const thread = @workItemId(0);
             const block = if (v.cluster > 1) hopper.blockInCluster() else 0;
             const memory: Memory = .init();
@@ -86,11 +86,11 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             const count_m = (m - 1) / (v.tile_m * v.cluster) + 1;
             const count_n = (n - 1) / v.tile_n + 1;
             const tiles = count_m * count_n * batch;
-            // An empty sum takes one tile of zeros.
-            const depth = if (k == 0) 1 else (k - 1) / v.tile_k + 1;
+            // An empty sum (k = 0) takes one tile of zeros.
+            const k_steps = if (k == 0) 1 else (k - 1) / v.tile_k + 1;
             var index = @workGroupId(0) / v.cluster;
             const step = hopper.gridBlocks() / v.cluster;
-            var place: Place = .{};
+            var position: Position = .{};
             if (thread < group_threads) {
                 if (multipliers > 1) hopper.releaseRegisters(few_registers);
                 if (thread == 0) {
@@ -99,12 +99,12 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                     while (index < tiles) : (index += step) {
                         const tile = tile_order.tileOf(v.strip, index % (count_m * count_n), count_m, count_n);
                         const first_m = (tile.m * v.cluster + block) * v.tile_m;
-                        for (0..depth) |i| {
+                        for (0..k_steps) |i| {
                             const at: u32 = @intCast(i);
-                            hopper.wait(memory.empty(place.stage), place.parity ^ 1);
-                            hopper.expectBytes(memory.full(place.stage), bytes_a + bytes_b);
-                            copy(&memory, maps, place.stage, block, first_m, tile.n * v.tile_n, at * v.tile_k, index / (count_m * count_n));
-                            place.advance();
+                            hopper.wait(memory.empty(position.stage), position.parity ^ 1);
+                            hopper.expectBytes(memory.full(position.stage), bytes_a + bytes_b);
+                            copy(&memory, maps, position.stage, block, first_m, tile.n * v.tile_n, at * v.tile_k, index / (count_m * count_n));
+                            position.advance();
                         }
                     }
                 }
@@ -116,7 +116,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                     const tile = tile_order.tileOf(v.strip, index % (count_m * count_n), count_m, count_n);
                     const first_m = (tile.m * v.cluster + block) * v.tile_m + group * v.part_m;
                     const source: u64 = index / (count_m * count_n);
-                    multiply(&memory, &place, group, depth);
+                    multiply(&memory, &position, group, k_steps);
                     const result: Result(v) = .init(c + source * stride_c, bias, m, n, ldc, alpha, beta);
                     if (v.stores != .direct and result.beta == 0) {
                         const out = maps + 2 * map_bytes;
@@ -126,7 +126,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                     }
                 }
             }
-            // The copy engine reads block memory until it has stored the last results.
+            // TMA reads shared memory until it has stored the last results.
             if (v.stores == .engine) hopper.waitForStores(0);
             // A block that other blocks still write to or signal must not end.
             if (v.cluster > 1) hopper.clusterSync();
@@ -137,11 +137,11 @@ pub fn Kernel(comptime v: variant.Matmul) type {
         }
 
         /// Where the pipeline stands: which stage, and the parity of its barriers' phase.
-        const Place = struct {
+        const Position = struct {
             stage: u32 = 0,
             parity: u32 = 0,
 
-            inline fn advance(self: *Place) void {
+            inline fn advance(self: *Position) void {
                 self.stage += 1;
                 if (self.stage == v.stages) {
                     self.stage = 0;
@@ -150,7 +150,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             }
         };
 
-        /// Addresses in block memory: tiles of both operands for each stage, then two barriers for each stage.
+        /// Addresses in shared memory: tiles of both operands for each stage, then two barriers for each stage.
         const Memory = struct {
             base: u32,
 
@@ -212,29 +212,29 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             }
         }
 
-        inline fn multiply(memory: *const Memory, place: *Place, group: u32, depth: u32) void {
+        inline fn multiply(memory: *const Memory, position: *Position, group: u32, k_steps: u32) void {
             var previous: u32 = 0;
             var i: u32 = 0;
-            while (i < depth) : (i += 1) {
-                hopper.wait(memory.full(place.stage), place.parity);
-                const a = hopper.describe(majors[0], block_bytes, memory.a(place.stage) + group * v.part_m * hopper.swizzle_bytes);
-                const b = hopper.describe(majors[1], block_bytes, memory.b(place.stage));
-                Sums.fence();
+            while (i < k_steps) : (i += 1) {
+                hopper.wait(memory.full(position.stage), position.parity);
+                const a = hopper.describe(majors[0], block_bytes, memory.a(position.stage) + group * v.part_m * hopper.swizzle_bytes);
+                const b = hopper.describe(majors[1], block_bytes, memory.b(position.stage));
+                Accumulators.fence();
                 inline for (0..4) |step| {
                     inline for (0..repeats) |repeat| {
                         const offset = repeat * (rows * hopper.swizzle_bytes >> 4);
                         const keep: u32 = if (step == 0) @intFromBool(i != 0) else 1;
-                        Sums.multiply(repeat, majors, a + offset + step * hopper.kStep(majors[0]), b + step * hopper.kStep(majors[1]), keep);
+                        Accumulators.multiply(repeat, majors, a + offset + step * hopper.kStep(majors[0]), b + step * hopper.kStep(majors[1]), keep);
                     }
                 }
-                Sums.commit();
+                Accumulators.commit();
                 // The step before this one has ended; what it read may be overwritten.
-                Sums.waitFor(1);
+                Accumulators.waitFor(1);
                 if (i > 0) release(memory, previous);
-                previous = place.stage;
-                place.advance();
+                previous = position.stage;
+                position.advance();
             }
-            Sums.waitFor(0);
+            Accumulators.waitFor(0);
             release(memory, previous);
         }
 
@@ -254,16 +254,16 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             inline for (0..repeats) |repeat| {
                 inline for (0..v.tile_n / 8) |i| {
                     inline for (0..2) |half| {
-                        const sums = .{ Sums.get(repeat, i * 4 + half * 2), Sums.get(repeat, i * 4 + half * 2 + 1) };
-                        result.store(2, row + @as(u32, repeat) * rows + @as(u32, half) * 8, column + @as(u32, i) * 8, sums);
+                        const accumulators = .{ Accumulators.get(repeat, i * 4 + half * 2), Accumulators.get(repeat, i * 4 + half * 2 + 1) };
+                        result.store(2, row + @as(u32, repeat) * rows + @as(u32, half) * 8, column + @as(u32, i) * 8, accumulators);
                     }
                 }
             }
         }
 
-        /// Writes slices of 128 bytes of each row to block memory, from where they go out line by line. Chunks of 16 bytes are swizzled as
+        /// Writes slices of 128 bytes of each row to shared memory, from where they go out line by line. Chunks of 16 bytes are swizzled as
         /// operands are. A slice has one of two buffers. Where threads read it, the group meets once for each slice: who writes to a buffer
-        /// again has met the others after they read it. Where the copy engine does, one thread first waits until it has.
+        /// again has met the others after they read it. Where TMA does, one thread first waits until it has.
         inline fn storeThroughMemory(
             result: *const Result(v),
             memory: *const Memory,
@@ -295,10 +295,10 @@ pub fn Kernel(comptime v: variant.Matmul) type {
                             const half: u32 = half_index;
                             const register = (part * (slice / 8) + i) * 4 + half * 2;
                             const from = first_n + part * slice + i * 8 + column;
-                            const pair: Pair = result.finishPair(from, .{ Sums.get(repeat, register), Sums.get(repeat, register + 1) });
+                            const pair: Pair = result.finishPair(from, .{ Accumulators.get(repeat, register), Accumulators.get(repeat, register + 1) });
                             const line = row + half * 8;
-                            const place = i * 8 + column;
-                            const at = buffer + line * hopper.swizzle_bytes + ((place / chunk) ^ (line & 7)) * 16 + place % chunk * @sizeOf(Output);
+                            const position = i * 8 + column;
+                            const at = buffer + line * hopper.swizzle_bytes + ((position / chunk) ^ (line & 7)) * 16 + position % chunk * @sizeOf(Output);
                             const target: *align(@sizeOf(Pair)) addrspace(.shared) Pair = @ptrFromInt(at);
                             target.* = pair;
                         }

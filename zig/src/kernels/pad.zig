@@ -1,5 +1,5 @@
-//! Copies matrices without gaps into larger ones whose rows start at multiples of 16 bytes, filled up with zeros, so that products read whole
-//! vectors. Both operands of a product go in one launch: the grid's third dimension says which; its second are the matrices of a stack.
+//! Copies contiguous matrices into larger ones whose rows start at multiples of 16 bytes, filled up with zeros, so that matmuls read whole
+//! vectors. Both operands of a matmul go in one launch: the grid's third dimension says which; its second are the matrices of a batch.
 
 const device = @import("device.zig");
 const source = @import("source.zig");
@@ -50,9 +50,9 @@ pub fn Kernel(comptime v: variant.Pad) type {
             if (row >= padded_rows) return;
             var values: Vector = @splat(0);
             if (row < rows) {
-                const place = input + ((batch * rows + row) * columns + column);
+                const position = input + ((batch * rows + row) * columns + column);
                 inline for (0..width) |i| {
-                    if (column + i < columns) values[i] = place[i];
+                    if (column + i < columns) values[i] = position[i];
                 }
             }
             const target: *align(source.chunk_bytes) addrspace(.global) Vector = @ptrCast(@alignCast(output + ((batch * padded_rows + row) * padded_columns + column)));

@@ -1,6 +1,6 @@
-//! Reduces matrices without gaps along their rows or their columns. The order of the sums is fixed by the shape, so results repeat to the bit.
+//! Reduces contiguous matrices along their rows or their columns. The order of the sums is fixed by the shape, so results repeat to the bit.
 //!
-//! `row`: a block for each row; threads take every `threads`-th element and combine what they have in block memory, in halves. `column`: a
+//! `row`: a block for each row; threads take every `threads`-th element and combine what they have in shared memory, in halves. `column`: a
 //! thread for each column, which it walks down. Narrow floats are summed in float32.
 
 const std = @import("std");
@@ -24,10 +24,10 @@ pub fn Kernel(comptime v: variant.Reduction) type {
                 const column = @workGroupId(0) * v.threads + thread;
                 if (column >= columns) return;
                 var result = identity;
-                var place = input + column;
+                var position = input + column;
                 for (0..rows) |_| {
-                    result = combine(result, number.toSum(v.number, place[0]));
-                    place += columns;
+                    result = combine(result, number.toSum(v.number, position[0]));
+                    position += columns;
                 }
                 output[column] = number.fromSum(v.number, result);
                 return;

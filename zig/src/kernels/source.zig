@@ -7,7 +7,7 @@ const device = @import("device.zig");
 
 pub const chunk_bytes = 16;
 
-pub fn Place(comptime Stored: type) type {
+pub fn Position(comptime Stored: type) type {
     return struct { ptr: device.Input(Stored), inside: u32 };
 }
 
@@ -18,12 +18,12 @@ pub fn Matrix(comptime T: type, comptime has_contiguous_k: bool) type {
         pub const is_k_contiguous = has_contiguous_k;
 
         start: device.Input(T),
-        /// From row to row in memory.
+        /// Distance from row to row in memory.
         lead: u32,
         outer_end: u32,
         k_end: u32,
 
-        pub inline fn find(self: *const Self, outer: u32, k: u32) Place(T) {
+        pub inline fn find(self: *const Self, outer: u32, k: u32) Position(T) {
             const is_inside = outer < self.outer_end and k < self.k_end;
             const row, const column, const end = if (has_contiguous_k) .{ outer, k, self.k_end } else .{ k, outer, self.outer_end };
             return .{ .ptr = self.start + (@as(usize, row) * self.lead + column), .inside = if (is_inside) end - column else 0 };
@@ -36,7 +36,7 @@ pub const Geometry = struct {
     height: u32,
     width: u32,
     channels: u32,
-    /// From pixel to pixel in memory: the channels of all groups.
+    /// Distance from pixel to pixel in memory: the channels of all groups.
     pixel: u32,
     out_height: u32,
     out_width: u32,
@@ -58,7 +58,7 @@ pub fn Patches(comptime T: type) type {
         outer_end: u32,
         k_end: u32,
 
-        pub inline fn find(self: *const Self, outer: u32, k: u32) Place(T) {
+        pub inline fn find(self: *const Self, outer: u32, k: u32) Position(T) {
             const g = &self.geometry;
             const tap = k / g.channels;
             const channel = k % g.channels;
@@ -68,8 +68,8 @@ pub fn Patches(comptime T: type) type {
             const x = outer % g.out_width * g.stride +% tap % g.kernel_width * g.dilation -% g.padding;
             const is_inside = outer < self.outer_end and k < self.k_end and y < g.height and x < g.width;
             const line = @as(usize, row / g.out_height) * g.height + y;
-            const place = self.start + ((line * g.width + x) * g.pixel + channel);
-            return .{ .ptr = if (is_inside) place else self.start, .inside = if (is_inside) g.channels - channel else 0 };
+            const position = self.start + ((line * g.width + x) * g.pixel + channel);
+            return .{ .ptr = if (is_inside) position else self.start, .inside = if (is_inside) g.channels - channel else 0 };
         }
     };
 }
@@ -80,16 +80,16 @@ pub inline fn fetch(comptime is_aligned: bool, source: anytype, outer: u32, k: u
     const V = Vector(Source.Stored);
     const len = @typeInfo(V).vector.len;
     if (is_aligned) {
-        const place = source.find(outer, k);
-        if (place.inside == 0) return @splat(0);
-        const whole: *align(chunk_bytes) addrspace(.global) const V = @ptrCast(@alignCast(place.ptr));
+        const position = source.find(outer, k);
+        if (position.inside == 0) return @splat(0);
+        const whole: *align(chunk_bytes) addrspace(.global) const V = @ptrCast(@alignCast(position.ptr));
         return whole.*;
     }
     var values: V = @splat(0);
     inline for (0..len) |i| {
         const offset: u32 = i;
-        const place = if (Source.is_k_contiguous) source.find(outer, k + offset) else source.find(outer + offset, k);
-        if (place.inside != 0) values[i] = place.ptr[0];
+        const position = if (Source.is_k_contiguous) source.find(outer, k + offset) else source.find(outer + offset, k);
+        if (position.inside != 0) values[i] = position.ptr[0];
     }
     return values;
 }

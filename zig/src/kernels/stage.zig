@@ -1,6 +1,6 @@
-//! One operand on its way from global memory through registers to block memory, tile by tile.
+//! One operand on its way from global memory through registers to shared memory, tile by tile.
 //!
-//! In block memory a tile is [k / pack][outer + pad] of lanes. A lane is what the multiplier takes at a time: one number, or `pack` of them
+//! In shared memory a tile is [k / pack][outer + pad] of lanes. A lane is what the multiplier takes at a time: one number, or `pack` of them
 //! that are adjacent in k.
 
 const number = @import("number.zig");
@@ -31,7 +31,7 @@ pub fn Stage(comptime shape: Shape) type {
         pub const L = Lane(shape.number, shape.pack);
         pub const stride = shape.outer + shape.pad;
         pub const lanes = stride * shape.k / shape.pack;
-        /// Numbers that are loaded at a time.
+        /// How many numbers are loaded at a time.
         const width = 16 / @sizeOf(Stored);
         const Vector = @Vector(width, Stored);
         /// Vectors that one thread combines: those of adjacent k where lanes join numbers of several rows in memory.
@@ -71,7 +71,7 @@ pub fn Stage(comptime shape: Shape) type {
             inline for (0..units) |unit| {
                 const index = thread + @as(u32, unit) * shape.threads;
                 if (!is_exact and index >= whole_units) {
-                    // Nothing to store.
+                    // There is nothing to store.
                 } else if (shape.is_k_contiguous) {
                     const row = index / (shape.k / width);
                     const first = index % (shape.k / width) * (width / shape.pack);

@@ -1,4 +1,4 @@
-//! Transposes matrices of numbers of any format, a tile at a time: rows are read and written along their memory, the turn happens in block
+//! Transposes matrices of numbers of any format, a tile at a time: rows are read and written along their memory, transposing happens in block
 //! memory, whose rows are one number longer so that a column lies in different banks. Batches are the blocks' second dimension.
 
 const device = @import("device.zig");

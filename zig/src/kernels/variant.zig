@@ -46,7 +46,7 @@ pub const Unit = enum {
     simt,
     /// mma.sync of sm_80.
     mma,
-    /// wgmma of sm_90 fed by the bulk tensor copy engine.
+    /// wgmma of sm_90 fed by TMA (the tensor memory accelerator).
     wgmma,
     /// WMMA of RDNA 3 and 4, MFMA of CDNA.
     wave,
@@ -55,9 +55,9 @@ pub const Unit = enum {
 pub const Stores = enum {
     /// From each thread's registers.
     direct,
-    /// Through block memory, by threads that write whole lines.
+    /// Through shared memory, by threads that write whole lines.
     gathered,
-    /// Through block memory, by the copy engine, while the threads go on.
+    /// Through shared memory, by TMA, while the threads go on.
     engine,
 };
 
@@ -80,7 +80,7 @@ pub const Matmul = struct {
     part_n: u32,
     /// Of k that an instruction of float64 takes, 4 or 8; 0 for all other formats.
     depth: u32 = 0,
-    /// Tiles in flight between global and block memory.
+    /// Tiles in flight between global and shared memory.
     stages: u32 = 2,
     /// Blocks of a cluster that share the second operand (sm_90).
     cluster: u32 = 1,
@@ -139,7 +139,7 @@ pub const Reduction = struct {
     threads: u32,
 };
 
-/// Products of a matrix and a vector.
+/// Matrix-vector products (GEMV).
 pub const Vector = struct {
     name: [:0]const u8,
     number: Number,
@@ -151,7 +151,7 @@ pub const Vector = struct {
     threads: u32,
 };
 
-/// Sums of parts.
+/// Split-K: sums of partial results.
 pub const Parts = struct {
     name: [:0]const u8,
     /// Of the parts and their sums.

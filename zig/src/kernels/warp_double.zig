@@ -1,4 +1,4 @@
-//! What a warp does in a product of float64: part_m x part_n sums in registers, of tiles that lie in block memory (mma_double.zig).
+//! What a warp does in a matmul of float64: part_m x part_n sums in registers, of tiles that lie in shared memory (mma_double.zig).
 //!
 //! What is multiplied next is read meanwhile: columns ahead, rows as soon as their registers are free, so that a warp multiplies on when a new
 //! tile begins.
@@ -16,14 +16,14 @@ pub fn Warp(comptime v: variant.Matmul) type {
     return struct {
         const Self = @This();
         /// Whether the second operand gives the rows of the instructions. Registers for rows are adjacent along the outer dimension, those for
-        /// columns along k, as they come out of block memory for operands that are contiguous along it; all others would have to be moved.
+        /// columns along k, as they come out of shared memory for operands that are contiguous along it; all others would have to be moved.
         const is_swapped = !v.transpose_a and !v.transpose_b;
         const reads: double.Reads = if (!v.transpose_a and v.transpose_b) .narrow else .wide;
         const Rows = double.Layout(if (is_swapped) v.transpose_b else !v.transpose_a, reads);
         const Columns = double.Layout(if (is_swapped) !v.transpose_a else v.transpose_b, reads);
         const count_rows = (if (is_swapped) v.part_n else v.part_m) / double.side;
         const count_columns = (if (is_swapped) v.part_m else v.part_n) / double.side;
-        /// Of a tile.
+        /// Number of steps of a tile.
         pub const steps = double.tile_k / double.group_k;
         /// Of a step: pairs of fragments that are multiplied.
         pub const products = count_rows * count_columns * 2;
@@ -35,7 +35,7 @@ pub fn Warp(comptime v: variant.Matmul) type {
         row: u32,
         column: u32,
         lane: u32,
-        sums: [count_rows][count_columns][2][4]f64 = @splat(@splat(@splat(@splat(0)))),
+        accumulators: [count_rows][count_columns][2][4]f64 = @splat(@splat(@splat(@splat(0)))),
         rows: [count_rows]double.Fragment = undefined,
         columns: [count_columns]double.Fragment = undefined,
 
@@ -57,7 +57,7 @@ pub fn Warp(comptime v: variant.Matmul) type {
             inline for (0..count_rows) |x| {
                 inline for (0..count_columns) |y| {
                     inline for (0..2) |half| {
-                        const sum = &self.sums[x][y][half];
+                        const sum = &self.accumulators[x][y][half];
                         sum.* = double.multiply(v.depth, half, sum.*, self.rows[x], columns[y]);
                         between.after((x * count_columns + y) * 2 + half);
                     }
@@ -84,18 +84,18 @@ pub fn Warp(comptime v: variant.Matmul) type {
         /// instruction where operands are swapped, else columns of two instructions.
         pub inline fn store(self: *const Self, result: *const Result(v), first_m: u32, first_n: u32) void {
             const quad = self.lane % 4;
-            const place = self.lane / 4;
+            const position = self.lane / 4;
             inline for (0..count_rows) |x| {
                 inline for (0..count_columns) |y| {
-                    const sums = self.sums[x][y];
+                    const accumulators = self.accumulators[x][y];
                     inline for (0..2) |i| {
                         inline for (0..2) |j| {
-                            const of_rows = @as(u32, x) * double.side + Rows.outer(if (is_swapped) 0 else i, place);
+                            const of_rows = @as(u32, x) * double.side + Rows.outer(if (is_swapped) 0 else i, position);
                             const of_columns = @as(u32, y) * double.side + Columns.outer(if (is_swapped) i else 0, quad * 2 + @as(u32, j));
                             if (is_swapped) {
-                                result.store(2, first_m + self.row + of_columns, first_n + self.column + of_rows, .{ sums[i][j], sums[i][2 + j] });
+                                result.store(2, first_m + self.row + of_columns, first_n + self.column + of_rows, .{ accumulators[i][j], accumulators[i][2 + j] });
                             } else {
-                                result.store(2, first_m + self.row + of_rows, first_n + self.column + of_columns, .{ sums[0][i * 2 + j], sums[1][i * 2 + j] });
+                                result.store(2, first_m + self.row + of_rows, first_n + self.column + of_columns, .{ accumulators[0][i * 2 + j], accumulators[1][i * 2 + j] });
                             }
                         }
                     }

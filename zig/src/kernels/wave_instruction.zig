@@ -56,7 +56,7 @@ pub fn Instruction(comptime number: variant.Number) type {
         pub const per_result = side * side / wave_size;
 
         pub const Operand = @Vector(per_lane, number.Stored());
-        pub const Sums = @Vector(per_result, number.Sum());
+        pub const Accumulators = @Vector(per_result, number.Sum());
 
         /// The row of the i-th sum of a lane; its column is lane % side.
         pub inline fn rowOf(comptime i: u32, lane: u32) u32 {
@@ -66,7 +66,7 @@ pub fn Instruction(comptime number: variant.Number) type {
             return i / 4 * 8 + lane / 32 * 4 + i % 4;
         }
 
-        pub inline fn multiply(a: Operand, b: Operand, c: Sums) Sums {
+        pub inline fn multiply(a: Operand, b: Operand, c: Accumulators) Accumulators {
             return switch (generation) {
                 .rdna3 => switch (number) {
                     .f16 => @"llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16"(a, b, c),

@@ -40,7 +40,7 @@ impl Emitter<'_> {
 ///
 /// One step of Newton's method makes the root out of the estimate y, another its reciprocal, with the square of the error kept. The one
 /// mantissa for which that rounds the wrong way (Markstein 1990: a root of all ones) needs the correction rounded up. Small x are scaled by an
-/// even power of two, so that no error of a product is lost. All 2^32 inputs were compared on an H200 (`tests/test_gpu.py`); the
+/// even power of two, so that no error of a product is lost. All 2^32 inputs were compared on an H200 (`tests/gpu/test_gpu.py`); the
 /// estimate is a table of the processor's, so other architectures divide.
 const RECIPROCAL_SQUARE_ROOT: &str = "\
 define internal float @agpu.reciprocal_square_root(float %x) alwaysinline #0 {

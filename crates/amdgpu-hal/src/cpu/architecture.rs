@@ -109,6 +109,67 @@ mod tests {
         }
     }
 
+    /// Model numbers of Intel's family 6 in hexadecimal, as LLVM's `Host.cpp` has them; those between are other processors.
+    #[test]
+    fn every_model_of_the_table_has_its_name_and_its_neighbours_have_not() {
+        let table: &[(&str, &[u32])] = &[
+            ("haswell", &[0x3c, 0x3f, 0x45, 0x46]),
+            ("broadwell", &[0x3d, 0x47, 0x4f, 0x56]),
+            ("skylake", &[0x4e, 0x5e, 0x8e, 0x9e]),
+            ("skylake-avx512", &[0x55]),
+            ("icelake-server", &[0x6a, 0x6c]),
+            ("icelake-client", &[0x7d, 0x7e]),
+            ("tigerlake", &[0x8c, 0x8d]),
+            ("sapphirerapids", &[0x8f]),
+            ("alderlake", &[0x97, 0x9a]),
+            ("graniterapids", &[0xad]),
+            ("raptorlake", &[0xb7, 0xba, 0xbf]),
+            ("emeraldrapids", &[0xcf]),
+        ];
+        for model in 0..=0xff {
+            let of_model = table.iter().find(|(_, models)| models.contains(&model));
+            let found = core_name(&identity("GenuineIntel", 6, model, &[]));
+            assert_eq!(found, of_model.map(|(name, _)| *name), "{model:#x}");
+        }
+        assert_eq!(core_name(&identity("GenuineIntel", 15, 0x8f, &[])), None);
+        for (family, model, expected) in [
+            (22, 0x30, None),
+            (23, 0x00, Some("znver1")),
+            (23, 0x2f, Some("znver1")),
+            (23, 0x30, Some("znver2")),
+            (24, 0x00, None),
+            (25, 0x0f, Some("znver3")),
+            (25, 0x10, Some("znver4")),
+            (25, 0x1f, Some("znver4")),
+            (25, 0x20, Some("znver3")),
+            (25, 0x5f, Some("znver3")),
+            (25, 0x60, Some("znver4")),
+            (25, 0xaf, Some("znver4")),
+            (25, 0xb0, Some("znver3")),
+            (26, 0x44, Some("znver5")),
+            (27, 0x00, None),
+        ] {
+            let found = core_name(&identity("AuthenticAMD", family, model, &[]));
+            assert_eq!(found, expected, "{family} {model:#x}");
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_processor_without_a_name_is_called_by_its_level() {
+        let unknown = identity(
+            "AuthenticAMD",
+            99,
+            1,
+            &["cx16", "popcnt", "sse4_1", "sse4_2", "ssse3"],
+        );
+        assert_eq!(name(&unknown), "x86_64 x86-64-v2");
+        assert_eq!(
+            name(&identity("GenuineIntel", 6, 0x8f, &[])),
+            "x86_64 sapphirerapids"
+        );
+    }
+
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn vectors_are_as_wide_as_the_processor_says() {
@@ -143,5 +204,22 @@ mod tests {
             of(&["avx", "avx2", "bmi1", "bmi2", "f16c", "fma"]),
             Some("x86-64")
         );
+        for (level, names) in [
+            (
+                "x86-64-v4",
+                &["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"][..],
+            ),
+            (
+                "x86-64-v2",
+                &["cx16", "popcnt", "sse4_1", "sse4_2", "ssse3"],
+            ),
+        ] {
+            assert_eq!(of(names), Some(level));
+            for left_out in 0..names.len() {
+                let mut fewer = names.to_vec();
+                fewer.remove(left_out);
+                assert_eq!(of(&fewer), Some("x86-64"), "{names:?} without {left_out}");
+            }
+        }
     }
 }

@@ -1,25 +1,28 @@
-//! A driver for tests: runs every command at once, in host memory, and counts its calls. What it cannot show is asynchrony of the driver
-//! itself; what it shows is everything on our side of the table, on machines without a GPU. While a stream records, commands of the thread
-//! go into the graph instead.
+//! A driver for tests: runs every command at once, in host memory, and counts its calls and its objects. What it cannot show is asynchrony of
+//! the driver itself, but for a clock that can be held; what it shows is everything on our side of the table, on machines without a GPU.
+//! While a stream records, commands of it and of the streams that were ordered behind it go into the graph instead, and a stream that is not
+//! joined again spoils the recording, as `cuStreamEndCapture` has it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 
 use once_cell::race::OnceBox;
 
-use super::functions::{Address, Dialect, Handle, OUT_OF_MEMORY, SUCCESS, Status};
+use super::functions::{Address, Dialect, Handle, NOT_READY, OUT_OF_MEMORY, SUCCESS, Status};
 use super::vendor::{Attributes, Vendor};
-use crate::{DeviceKind, Result, gpu};
+use crate::{DeviceKind, Result, clock, gpu};
 
 /// Bytes that the fake device has.
 pub(super) const MEMORY_BYTES: usize = 1 << 20;
 const CONTEXT: Handle = 0xc0de;
 const ILLEGAL_ADDRESS: Status = 700;
 const INVALID_VALUE: Status = 1;
+const INVALID_PTX: Status = 218;
+const UNJOINED: Status = 904;
 
 /// What the next wait for a stream answers.
 pub(super) static NEXT_WAIT: AtomicI32 = AtomicI32::new(SUCCESS);
@@ -29,14 +32,93 @@ static NEXT_HANDLE: AtomicUsize = AtomicUsize::new(1);
 pub(super) static RESETS: AtomicUsize = AtomicUsize::new(0);
 pub(super) static RELEASES: AtomicUsize = AtomicUsize::new(0);
 
-type Recorded = Vec<Box<dyn Fn() + Send>>;
-static GRAPHS: Mutex<Option<HashMap<Handle, Recorded>>> = Mutex::new(None);
+/// Streams, events, modules, graphs and contexts that were made and not destroyed.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+/// While it is set, events are not reached.
+static IS_HELD: AtomicBool = AtomicBool::new(false);
+/// When events are reached: when they are recorded, or when the clock goes on.
+static REACHED_NS: Mutex<Option<HashMap<Handle, u64>>> = Mutex::new(None);
+/// Dynamic shared memory that the kernel may use.
+static ALLOWED_SHARED_BYTES: AtomicI32 = AtomicI32::new(48 << 10);
+
+type Commands = Vec<Box<dyn Fn() + Send>>;
+static GRAPHS: Mutex<Option<HashMap<Handle, Commands>>> = Mutex::new(None);
+
+/// How many commands of each stream are known to be over.
+type Known = HashMap<Handle, usize>;
+
+/// A recording: its commands, and who is behind whom.
+#[derive(Default)]
+struct Recorded {
+    origin: Handle,
+    commands: Commands,
+    streams: HashMap<Handle, Known>,
+    events: HashMap<Handle, Known>,
+}
+
+impl Recorded {
+    fn has(&self, stream: Handle) -> bool {
+        self.streams.contains_key(&stream)
+    }
+
+    fn count(&mut self, stream: Handle) {
+        if let Some(known) = self.streams.get_mut(&stream) {
+            *known.entry(stream).or_default() += 1;
+        }
+    }
+
+    fn is_joined(&self) -> bool {
+        let of_origin = &self.streams[&self.origin];
+        self.streams.iter().all(|(stream, known)| {
+            known.get(stream).unwrap_or(&0) <= of_origin.get(stream).unwrap_or(&0)
+        })
+    }
+}
 
 thread_local! {
     pub(super) static CURRENT: Cell<Handle> = const { Cell::new(0) };
     /// The calls of this thread since they were last looked at.
     static CALLS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
     static RECORDING: RefCell<Option<Recorded>> = const { RefCell::new(None) };
+    /// Grid, block and dynamic shared memory of the latest launch of this thread.
+    pub(super) static LAUNCHED: Cell<[u32; 7]> = const { Cell::new([0; 7]) };
+}
+
+/// How many objects live.
+pub(super) fn live_objects() -> usize {
+    LIVE.load(Ordering::Relaxed)
+}
+
+fn made() {
+    LIVE.fetch_add(1, Ordering::Relaxed);
+}
+
+fn ended() {
+    assert!(LIVE.fetch_sub(1, Ordering::Relaxed) > 0, "destroyed twice");
+}
+
+/// Keeps events from being reached until [`release_events`].
+pub(super) fn hold_events() {
+    IS_HELD.store(true, Ordering::Relaxed);
+}
+
+pub(super) fn release_events() {
+    let now_ns = clock::now_ns();
+    with_events(|events| events.values_mut().for_each(|at| *at = (*at).min(now_ns)));
+    IS_HELD.store(false, Ordering::Relaxed);
+}
+
+fn with_events<T>(work: impl FnOnce(&mut HashMap<Handle, u64>) -> T) -> T {
+    work(REACHED_NS.lock().unwrap().get_or_insert_default())
+}
+
+/// The status of something that may be held.
+fn when_not_held() -> Status {
+    if IS_HELD.load(Ordering::Relaxed) {
+        NOT_READY
+    } else {
+        SUCCESS
+    }
 }
 
 /// The calls that cost something, which this thread made during `run`.
@@ -50,15 +132,18 @@ fn called(name: &'static str) {
     CALLS.with_borrow_mut(|calls| calls.push(name));
 }
 
-/// Runs a command, or puts it into the graph that this thread records.
-fn run_or_record(command: impl Fn() + Send + 'static) {
+/// Runs a command, or puts it into the graph that its stream records.
+fn run_or_record(stream: Handle, command: impl Fn() + Send + 'static) {
     RECORDING.with_borrow_mut(|recording| match recording {
-        Some(recorded) => recorded.push(Box::new(command)),
-        None => command(),
+        Some(recorded) if recorded.has(stream) => {
+            recorded.count(stream);
+            recorded.commands.push(Box::new(command));
+        }
+        _ => command(),
     });
 }
 
-fn with_graphs<T>(work: impl FnOnce(&mut HashMap<Handle, Recorded>) -> T) -> T {
+fn with_graphs<T>(work: impl FnOnce(&mut HashMap<Handle, Commands>) -> T) -> T {
     work(GRAPHS.lock().unwrap().get_or_insert_default())
 }
 
@@ -83,14 +168,14 @@ pub(super) static VENDOR: Vendor = Vendor {
         level2_cache: 38,
     },
     launch_list_end: 0,
-    set_function_attribute: None,
+    set_function_attribute: Some(c"cuFuncSetAttribute"),
     properties: &[],
     architecture,
     uuid: |bytes| Some(format!("FAKE-{}", bytes[15])),
     version: |number| number.to_string(),
-    module_statuses: &[],
+    module_statuses: &[INVALID_PTX],
     lost_statuses: &[ILLEGAL_ADDRESS],
-    has_load_log: false,
+    has_load_log: true,
     loaded: OnceBox::new(),
     loading: AtomicU64::new(0),
 };
@@ -138,18 +223,24 @@ unsafe extern "C" fn device_memory(out: *mut usize, _device: i32) -> Status {
     unsafe { out.write(MEMORY_BYTES) };
     SUCCESS
 }
-unsafe extern "C" fn device_attribute(out: *mut i32, _number: i32, _device: i32) -> Status {
+/// Each is 100 and its number; there are none of negative numbers.
+unsafe extern "C" fn device_attribute(out: *mut i32, number: i32, _device: i32) -> Status {
+    if number < 0 {
+        return INVALID_VALUE;
+    }
     // SAFETY: as above.
-    unsafe { out.write(32) };
+    unsafe { out.write(100 + number) };
     SUCCESS
 }
 unsafe extern "C" fn context_retain(out: *mut Handle, _device: i32) -> Status {
+    made();
     // SAFETY: as above.
     unsafe { out.write(CONTEXT) };
     SUCCESS
 }
 unsafe extern "C" fn context_release(_device: i32) -> Status {
     RELEASES.fetch_add(1, Ordering::Relaxed);
+    ended();
     SUCCESS
 }
 unsafe extern "C" fn context_reset(_device: i32) -> Status {
@@ -194,50 +285,103 @@ unsafe extern "C" fn free(address: Address) -> Status {
     unsafe { libc::free(address as *mut c_void) };
     SUCCESS
 }
-unsafe extern "C" fn copy(to: Address, from: Address, bytes: usize, _stream: Handle) -> Status {
+unsafe extern "C" fn copy(to: Address, from: Address, bytes: usize, stream: Handle) -> Status {
     // SAFETY: callers give valid ranges that lie apart.
-    run_or_record(move || unsafe {
+    run_or_record(stream, move || unsafe {
         std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes);
     });
     SUCCESS
 }
-unsafe extern "C" fn fill(to: Address, value: u8, bytes: usize, _stream: Handle) -> Status {
+unsafe extern "C" fn fill(to: Address, value: u8, bytes: usize, stream: Handle) -> Status {
     // SAFETY: callers give a valid range.
-    run_or_record(move || unsafe { std::ptr::write_bytes(to as *mut u8, value, bytes) });
+    run_or_record(stream, move || unsafe {
+        std::ptr::write_bytes(to as *mut u8, value, bytes)
+    });
     SUCCESS
 }
 unsafe extern "C" fn create(out: *mut Handle, _flags: u32) -> Status {
     called("create");
+    made();
     // SAFETY: callers give valid places.
     unsafe { out.write(NEXT_HANDLE.fetch_add(1, Ordering::Relaxed)) };
     SUCCESS
 }
 unsafe extern "C" fn destroy(_object: Handle) -> Status {
     called("destroy");
+    ended();
     SUCCESS
 }
 unsafe extern "C" fn synchronize(_object: Handle) -> Status {
     called("cuStreamSynchronize");
     NEXT_WAIT.swap(SUCCESS, Ordering::Relaxed)
 }
-unsafe extern "C" fn done(_object: Handle) -> Status {
+unsafe extern "C" fn query(_object: Handle) -> Status {
+    when_not_held()
+}
+unsafe extern "C" fn event_synchronize(_event: Handle) -> Status {
     SUCCESS
 }
-unsafe extern "C" fn wait_event(_stream: Handle, _event: Handle, _flags: u32) -> Status {
+unsafe extern "C" fn module_unload(_module: Handle) -> Status {
+    ended();
+    SUCCESS
+}
+unsafe extern "C" fn wait_event(stream: Handle, event: Handle, _flags: u32) -> Status {
     called("cuStreamWaitEvent");
+    RECORDING.with_borrow_mut(|recording| {
+        if let Some(recorded) = recording
+            && let Some(before) = recorded.events.get(&event).cloned()
+        {
+            // Ordered behind a stream that records, this one records too.
+            let known = recorded.streams.entry(stream).or_default();
+            for (other, count) in before {
+                let own = known.entry(other).or_default();
+                *own = count.max(*own);
+            }
+        }
+    });
     SUCCESS
 }
-unsafe extern "C" fn record(_event: Handle, _stream: Handle) -> Status {
+unsafe extern "C" fn record(event: Handle, stream: Handle) -> Status {
     called("cuEventRecord");
+    let is_recorded = RECORDING.with_borrow_mut(|recording| {
+        let Some(recorded) = recording else {
+            return false;
+        };
+        recorded.count(stream);
+        let known = recorded.streams.get(&stream).cloned();
+        known.is_some_and(|known| {
+            recorded.events.insert(event, known);
+            true
+        })
+    });
+    if !is_recorded {
+        let at = if IS_HELD.load(Ordering::Relaxed) {
+            u64::MAX
+        } else {
+            clock::now_ns()
+        };
+        with_events(|events| events.insert(event, at));
+    }
     SUCCESS
 }
-unsafe extern "C" fn capture_begin(_stream: Handle, _mode: u32) -> Status {
-    RECORDING.set(Some(Vec::new()));
+unsafe extern "C" fn capture_begin(stream: Handle, _mode: u32) -> Status {
+    RECORDING.set(Some(Recorded {
+        origin: stream,
+        streams: HashMap::from([(stream, Known::new())]),
+        ..Recorded::default()
+    }));
     SUCCESS
 }
 unsafe extern "C" fn capture_end(_stream: Handle, out: *mut Handle) -> Status {
+    let recorded = RECORDING.take().unwrap();
+    if !recorded.is_joined() {
+        // SAFETY: callers give valid places.
+        unsafe { out.write(0) };
+        return UNJOINED;
+    }
     let handle = NEXT_HANDLE.fetch_add(1, Ordering::Relaxed);
-    with_graphs(|graphs| graphs.insert(handle, RECORDING.take().unwrap()));
+    made();
+    with_graphs(|graphs| graphs.insert(handle, recorded.commands));
     // SAFETY: callers give valid places.
     unsafe { out.write(handle) };
     SUCCESS
@@ -248,6 +392,7 @@ unsafe extern "C" fn graph_instantiate(out: *mut Handle, graph: Handle, _flags: 
         let recorded = graphs.remove(&graph).unwrap();
         graphs.insert(handle, recorded);
     });
+    made();
     // SAFETY: as above.
     unsafe { out.write(handle) };
     SUCCESS
@@ -258,24 +403,44 @@ unsafe extern "C" fn graph_launch(graph: Handle, _stream: Handle) -> Status {
     SUCCESS
 }
 unsafe extern "C" fn graph_destroy(_graph: Handle) -> Status {
+    ended();
     SUCCESS
 }
 unsafe extern "C" fn graph_executable_destroy(graph: Handle) -> Status {
     with_graphs(|graphs| graphs.remove(&graph).unwrap());
+    ended();
     SUCCESS
 }
-unsafe extern "C" fn elapsed(out: *mut f32, _from: Handle, _to: Handle) -> Status {
+unsafe extern "C" fn elapsed(out: *mut f32, from: Handle, to: Handle) -> Status {
+    let [from_ns, to_ns] = with_events(|events| [events[&from], events[&to]]);
+    let elapsed_ms = (i128::from(to_ns) - i128::from(from_ns)) as f64 / 1e6;
     // SAFETY: callers give valid places.
-    unsafe { out.write(0.0) };
+    unsafe { out.write(elapsed_ms as f32) };
     SUCCESS
 }
+/// Text with `.broken` in it is not taken, which the log says.
 unsafe extern "C" fn module_load(
     out: *mut Handle,
-    _image: *const c_void,
-    _count: u32,
-    _options: *mut i32,
-    _values: *mut *mut c_void,
+    image: *const c_void,
+    count: u32,
+    options: *mut i32,
+    values: *mut *mut c_void,
 ) -> Status {
+    // SAFETY: the images of tests are text with a zero byte behind it.
+    let text = unsafe { CStr::from_ptr(image.cast()) }.to_string_lossy();
+    if text.contains(".broken") {
+        let log = c"line 3: .broken\n";
+        // SAFETY: two options come with their values: a place for the log, and its size.
+        unsafe {
+            assert_eq!((count, *options, *options.add(1)), (2, 5, 6));
+            assert!(values.add(1).read().addr() > log.count_bytes() + 1);
+            let place: *mut c_char = values.read().cast();
+            log.as_ptr()
+                .copy_to_nonoverlapping(place, log.count_bytes() + 1);
+        }
+        return INVALID_PTX;
+    }
+    made();
     // SAFETY: as above.
     unsafe { out.write(1) };
     SUCCESS
@@ -298,9 +463,16 @@ unsafe extern "C" fn module_global(
 ) -> Status {
     500
 }
-unsafe extern "C" fn function_attribute(out: *mut i32, _number: i32, _function: Handle) -> Status {
+/// Each is 40 and its number.
+unsafe extern "C" fn function_attribute(out: *mut i32, number: i32, _function: Handle) -> Status {
     // SAFETY: as above.
-    unsafe { out.write(32) };
+    unsafe { out.write(40 + number) };
+    SUCCESS
+}
+unsafe extern "C" fn set_function_attribute(_function: Handle, number: i32, value: i32) -> Status {
+    called("cuFuncSetAttribute");
+    assert_eq!(number, 8, "the dynamic shared memory");
+    ALLOWED_SHARED_BYTES.store(value, Ordering::Relaxed);
     SUCCESS
 }
 
@@ -319,18 +491,31 @@ unsafe extern "C" fn max_active_blocks(
 /// The one kernel of the fake: writes its second argument to where the first points.
 unsafe extern "C" fn launch(
     _function: Handle,
-    _grid_x: u32,
-    _grid_y: u32,
-    _grid_z: u32,
-    _block_x: u32,
-    _block_y: u32,
-    _block_z: u32,
-    _shared_bytes: u32,
-    _stream: Handle,
+    grid_x: u32,
+    grid_y: u32,
+    grid_z: u32,
+    block_x: u32,
+    block_y: u32,
+    block_z: u32,
+    shared_bytes: u32,
+    stream: Handle,
     _parameters: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> Status {
     called("cuLaunchKernel");
+    LAUNCHED.set([
+        grid_x,
+        grid_y,
+        grid_z,
+        block_x,
+        block_y,
+        block_z,
+        shared_bytes,
+    ]);
+    let allowed_bytes = ALLOWED_SHARED_BYTES.load(Ordering::Relaxed);
+    if block_x * block_y * block_z > 1024 || i64::from(shared_bytes) > i64::from(allowed_bytes) {
+        return INVALID_VALUE;
+    }
     // SAFETY: the list is pointer marker, pointer, size marker, size, end; tests launch with two words.
     let [address, value] = unsafe {
         assert_eq!(*extra.add(3).read().cast::<usize>(), 16);
@@ -338,7 +523,9 @@ unsafe extern "C" fn launch(
         extra.add(1).read().cast::<[u64; 2]>().read_unaligned()
     };
     // SAFETY: tests launch with the address of a live word.
-    run_or_record(move || unsafe { (address as *mut u64).write(value) });
+    run_or_record(stream, move || unsafe {
+        (address as *mut u64).write(value)
+    });
     SUCCESS
 }
 
@@ -369,9 +556,9 @@ pub(super) fn find(name: &CStr) -> Option<*mut c_void> {
         "cuStreamCreate" | "cuEventCreate" => create as *const (),
         "cuStreamDestroy_v2" | "cuEventDestroy_v2" => destroy as *const (),
         "cuStreamSynchronize" => synchronize as *const (),
-        "cuStreamQuery" | "cuEventQuery" | "cuEventSynchronize" | "cuModuleUnload" => {
-            done as *const ()
-        }
+        "cuStreamQuery" | "cuEventQuery" => query as *const (),
+        "cuEventSynchronize" => event_synchronize as *const (),
+        "cuModuleUnload" => module_unload as *const (),
         "cuStreamWaitEvent" => wait_event as *const (),
         "cuEventRecord" => record as *const (),
         "cuStreamBeginCapture_v2" => capture_begin as *const (),
@@ -385,6 +572,7 @@ pub(super) fn find(name: &CStr) -> Option<*mut c_void> {
         "cuModuleGetFunction" => module_function as *const (),
         "cuModuleGetGlobal_v2" => module_global as *const (),
         "cuFuncGetAttribute" => function_attribute as *const (),
+        "cuFuncSetAttribute" => set_function_attribute as *const (),
         "cuOccupancyMaxActiveBlocksPerMultiprocessor" => max_active_blocks as *const (),
         "cuLaunchKernel" => launch as *const (),
         _ => return None,

@@ -138,6 +138,38 @@ mod tests {
     }
 
     #[test]
+    fn more_kernels_than_are_remembered_are_not_put_down_to_one() {
+        let loss = Loss::default();
+        for number in 0..=MAX_SUSPECTS {
+            loss.launched(&Arc::from(format!("k{number}")), 1);
+        }
+        loss.launched(&Arc::from("last"), 2);
+        loss.passed(1);
+        // Some that were forgotten may be under way in other streams.
+        let text = lost(&loss);
+        assert!(
+            text.contains("one of the kernels under way did it, last `last`"),
+            "{text}"
+        );
+        let calm = Loss::default();
+        for number in 0..=MAX_SUSPECTS {
+            calm.launched(&Arc::from(format!("k{number}")), 1);
+        }
+        calm.passed(1);
+        calm.launched(&Arc::from("alone"), 2);
+        assert!(lost(&calm).ends_with("the kernel was `alone`"));
+        let many = Loss::default();
+        for number in 0..=MAX_SUSPECTS {
+            many.launched(&Arc::from(format!("k{number}")), 1);
+        }
+        let text = lost(&many);
+        assert!(
+            !text.contains("`k0`") && text.contains("last `k1`, `k2`"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn other_errors_are_no_loss() {
         let loss = Loss::default();
         let error = Error::WouldDeadlock { operation: "x" };

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use super::api::Api;
 use super::device::GpuDevice;
-use super::fake::{self, CURRENT, NEXT_WAIT, RELEASES, RESETS, calls_of};
+use super::fake::{self, CURRENT, LAUNCHED, NEXT_WAIT, RELEASES, RESETS, calls_of, live_objects};
 use crate::{
     CopyDirection, Device, DevicePointer, Error, GraphCommand, GraphPlan, GraphStep, LaunchConfig,
     MemoryKind, Stream,
@@ -58,17 +58,230 @@ fn devices_are_described_by_their_driver(device: &GpuDevice) {
     assert_eq!(info.product_name, "fake");
     assert_eq!(info.uuid.as_deref(), Some("FAKE-7"));
     assert_eq!(info.driver_version.as_deref(), Some("1"));
-    assert_eq!(info.clock_hertz, Some(32_000));
-    assert_eq!(info.memory_clock_hertz, Some(32_000));
-    assert_eq!(info.memory_bus_bits, Some(32));
-    assert_eq!(info.caches.level2_bytes, Some(32));
-    assert_eq!((info.warp_size, info.max_threads_per_unit), (32, Some(32)));
+    // Attributes are 100 and the number that the vendor's table has for them.
+    assert_eq!(info.clock_hertz, Some(113_000));
+    assert_eq!(info.memory_clock_hertz, Some(136_000));
+    assert_eq!(info.memory_bus_bits, Some(137));
+    assert_eq!(info.caches.level2_bytes, Some(138));
+    assert_eq!(
+        (info.warp_size, info.max_threads_per_unit),
+        (110, Some(139))
+    );
+    assert_eq!(
+        (info.max_threads_per_block, info.compute_units),
+        (101, Some(116))
+    );
+    assert_eq!(
+        (info.max_block, info.max_grid),
+        ([102, 103, 104], [105, 106, 107])
+    );
+    // There is no larger limit to ask for.
+    assert_eq!(info.shared_memory_per_block_bytes, 108);
+    assert_eq!(info.total_memory_bytes, fake::MEMORY_BYTES as u64);
+    assert_eq!(
+        (info.ordinal, info.physical_cores, info.logical_cores),
+        (0, None, None)
+    );
+    assert_eq!(device.ordinal_of_address(DevicePointer(8)), None);
 }
 
 fn drivers_tell_what_a_kernel_occupies(device: &GpuDevice) {
     let function = device.load_module(PTX).unwrap().function("store").unwrap();
     let residence = function.residence(256, 0).unwrap().unwrap();
-    assert_eq!((residence.registers, residence.blocks_per_unit), (32, 8));
+    assert_eq!((residence.registers, residence.blocks_per_unit), (44, 8));
+    assert_eq!((residence.shared_bytes, residence.local_bytes), (41, 43));
+}
+
+fn launches_reach_the_driver_as_they_were_given(device: &GpuDevice) {
+    let function = device.load_module(PTX).unwrap().function("store").unwrap();
+    let stream = device.create_stream().unwrap();
+    let ptr = device.allocate(8, MemoryKind::Device).unwrap();
+    let arguments = words(ptr, 7);
+    let config = |block, shared_bytes| LaunchConfig {
+        grid: [2, 3, 4],
+        block,
+        shared_bytes,
+    };
+    let launch = |config: LaunchConfig| {
+        // SAFETY: the kernel writes one word of live memory.
+        unsafe { stream.launch(&*function, &config, &arguments) }
+    };
+    launch(config([5, 6, 7], 16)).unwrap();
+    assert_eq!(LAUNCHED.get(), [2, 3, 4, 5, 6, 7, 16]);
+    // More shared memory than a kernel has without asking is asked for once.
+    let plain = 48 << 10;
+    for (shared_bytes, asks) in [
+        (plain, 0),
+        (plain + 1, 1),
+        (plain + 1, 0),
+        (plain, 0),
+        (plain + 2, 1),
+    ] {
+        let calls = calls_of(|| launch(config([1, 1, 1], shared_bytes)).unwrap());
+        let asked = calls.iter().filter(|call| **call == "cuFuncSetAttribute");
+        assert_eq!(asked.count(), asks, "{shared_bytes}: {calls:?}");
+    }
+    let refused = launch(config([32, 33, 1], 0)).unwrap_err().to_string();
+    assert!(
+        refused.contains(
+            "`store` was launched with 1056 threads per block and its registers leave room for 40"
+        ),
+        "{refused}"
+    );
+    stream.synchronize().unwrap();
+    // SAFETY: no longer used.
+    unsafe { device.free(ptr, 8, MemoryKind::Device) }.unwrap();
+}
+
+fn modules_that_the_driver_refuses_come_with_its_log(device: &GpuDevice) {
+    let before = live_objects();
+    let broken = b".version 7.8\n.target sm_90\n.broken\n.visible .entry store(\n";
+    let error = device.load_module(broken).unwrap_err();
+    assert!(matches!(error, Error::InvalidModule { .. }));
+    let text = error.to_string();
+    assert!(
+        text.ends_with("the driver's compiler says: line 3: .broken"),
+        "{text}"
+    );
+    let module = device.load_module(PTX).unwrap();
+    assert_eq!(module.function_names(), ["store"]);
+    let missing = module.function("stare").unwrap_err().to_string();
+    assert!(missing.contains("store"), "{missing}");
+    assert!(module.global("variable").is_err());
+    // The code stays as long as a kernel of it is there.
+    let function = module.function("store").unwrap();
+    drop(module);
+    assert_eq!(live_objects(), before + 1);
+    assert_eq!(function.name(), "store");
+    drop(function);
+    assert_eq!(live_objects(), before);
+}
+
+/// What the driver keeps for us goes when we have no more use for it, but for the events that wait for their next use.
+fn nothing_is_left_behind(api: &'static Api) {
+    let round = |device: &GpuDevice| {
+        let stream = device.create_stream().unwrap();
+        let events: Vec<_> = (0..3).map(|_| device.create_event().unwrap()).collect();
+        events
+            .iter()
+            .for_each(|event| stream.record(event).unwrap());
+        graph_of_lanes(device, DevicePointer(0), &[0, 0, 0]);
+        stream.synchronize().unwrap();
+    };
+    let own = GpuDevice::open(api, 1).unwrap();
+    round(&own);
+    let spare = live_objects();
+    round(&own);
+    assert_eq!(live_objects(), spare);
+    let (before, releases) = (live_objects(), RELEASES.load(Ordering::Relaxed));
+    drop(own);
+    assert!(live_objects() < before);
+    assert_eq!(RELEASES.load(Ordering::Relaxed), releases + 1);
+}
+
+/// Fills a byte in each of as many lanes, which begin behind one copy-free mark.
+fn graph_of_lanes(device: &GpuDevice, ptr: DevicePointer, values: &[u8]) -> Arc<dyn crate::Graph> {
+    let fills = values.iter().enumerate().map(|(lane, value)| GraphStep {
+        lane,
+        command: GraphCommand::Fill {
+            destination: ptr.offset(lane as u64),
+            value: *value,
+            bytes: 1,
+        },
+    });
+    let plan = GraphPlan {
+        steps: fills.collect(),
+        lane_count: values.len(),
+        mark_count: 0,
+    };
+    device.create_graph(plan).unwrap()
+}
+
+fn lanes_of_graphs_that_no_event_orders_are_recorded_and_joined(device: &GpuDevice) {
+    let ptr = device.allocate(8, MemoryKind::Device).unwrap();
+    for values in [&[1][..], &[1, 2], &[1, 2, 3, 4]] {
+        // SAFETY: the range is the allocation.
+        unsafe { device.default_stream().fill(ptr, 0, 8) }.unwrap();
+        let graph = graph_of_lanes(device, ptr, values);
+        assert_eq!(read(device, ptr), 0, "nothing runs while it is recorded");
+        // SAFETY: the graph stays inside the allocation.
+        unsafe { device.default_stream().replay(&*graph) }.unwrap();
+        let mut expected = [0_u8; 8];
+        expected[..values.len()].copy_from_slice(values);
+        assert_eq!(read(device, ptr), u64::from_le_bytes(expected));
+    }
+    // Host code in it ends the recording, and the thread records nothing any more.
+    let call = crate::GraphFunction(Arc::new(|| Ok(())));
+    let step = GraphStep {
+        lane: 0,
+        command: GraphCommand::Call(call),
+    };
+    let plan = GraphPlan {
+        steps: vec![step],
+        lane_count: 1,
+        mark_count: 0,
+    };
+    let before = live_objects();
+    let error = device.create_graph(plan).unwrap_err().to_string();
+    assert!(error.contains("no host code"), "{error}");
+    assert_eq!(live_objects(), before);
+    // SAFETY: the range is the allocation.
+    unsafe { device.default_stream().fill(ptr, 9, 1) }.unwrap();
+    assert_eq!(read(device, ptr) & 0xff, 9);
+    // SAFETY: no longer used.
+    unsafe { device.free(ptr, 8, MemoryKind::Device) }.unwrap();
+}
+
+/// Events that the driver reaches late: the time is that of the driver, and nobody takes them for complete before.
+fn event_times_are_those_of_the_driver(device: &GpuDevice) {
+    let stream = device.create_stream().unwrap();
+    let event = device.create_event().unwrap();
+    // Ties the clocks.
+    stream.record(&event).unwrap();
+    fake::hold_events();
+    let submitted_ns = crate::clock::now_ns();
+    stream.record(&event).unwrap();
+    assert!(!event.is_complete() && event.timestamp_ns().is_none());
+    assert_eq!((stream.is_idle(), stream.depth() > 0), (Ok(false), true));
+    std::thread::sleep(std::time::Duration::from_millis(12));
+    let early_ns = crate::clock::now_ns();
+    fake::release_events();
+    let late_ns = crate::clock::now_ns();
+    std::thread::sleep(std::time::Duration::from_millis(12));
+    assert!(event.is_complete());
+    assert_eq!((stream.is_idle(), stream.depth()), (Ok(true), 0));
+    let reached_ns = event.timestamp_ns().unwrap();
+    // Floats of milliseconds since the clocks were tied, at most a second ago, and the tie itself.
+    let slack_ns = 1_000_000;
+    assert!(
+        reached_ns + slack_ns >= early_ns,
+        "{submitted_ns} {early_ns} {reached_ns}"
+    );
+    assert!(reached_ns <= late_ns + slack_ns, "{late_ns} {reached_ns}");
+    assert_eq!(event.timestamp_ns(), Some(reached_ns));
+}
+
+fn nothing_is_asked_of_the_driver_for_no_bytes(device: &GpuDevice) {
+    let stream = device.default_stream();
+    let nowhere = DevicePointer(0);
+    let calls = calls_of(|| {
+        // SAFETY: no bytes are touched.
+        unsafe {
+            stream
+                .copy(nowhere, nowhere, 0, CopyDirection::DeviceToDevice)
+                .unwrap();
+            stream.fill(nowhere, 1, 0).unwrap();
+        }
+    });
+    assert_eq!(calls, [""; 0]);
+    let never = device.create_event().unwrap();
+    assert!(never.is_complete() && never.timestamp_ns().is_none());
+    stream.wait(&never).unwrap();
+    let (sender, told) = mpsc::channel();
+    stream
+        .notify(&never, Box::new(move || sender.send(()).unwrap()))
+        .unwrap();
+    told.try_recv().unwrap();
 }
 
 fn commands_behind_host_functions_are_held(device: &GpuDevice) {
@@ -383,6 +596,12 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     the_current_context_of_others_comes_back(&device);
     a_thread_without_a_context_stays_on_the_first_device(api);
     drivers_tell_what_a_kernel_occupies(&device);
+    launches_reach_the_driver_as_they_were_given(&device);
+    modules_that_the_driver_refuses_come_with_its_log(&device);
+    lanes_of_graphs_that_no_event_orders_are_recorded_and_joined(&device);
+    nothing_is_left_behind(api);
+    event_times_are_those_of_the_driver(&device);
+    nothing_is_asked_of_the_driver_for_no_bytes(&device);
     commands_behind_host_functions_are_held(&device);
     failures_stick_and_travel_with_events(&device);
     launches_make_few_calls_of_the_driver(&device);

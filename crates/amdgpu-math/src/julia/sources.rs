@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use amdgpu_abi::library::LibraryError;
+use amdgpu_abi::library::{LibraryError, NativeLibrary};
 use amdgpu_abi::{MathTable, PACKAGE_VERSION, environment, library};
 
 use crate::Error;
@@ -26,8 +26,23 @@ pub(crate) fn find_sources() -> Result<PathBuf, Error> {
     Ok(found?)
 }
 
-/// Load the module from `source` and check the table it gives.
+/// Address of the Matrix core's matrix multiplication, which the dense layers of `AgpuKernels` call.
+///
+/// # Errors
+///
+/// `library-missing` or `library-stale` when the Matrix core's library is not there or of another version.
+pub fn matmul_address() -> Result<usize, Error> {
+    const SYMBOL: &str = "agpu_matrix_matmul";
+    let library = NativeLibrary::open("matrix")?;
+    let function = library
+        .symbol(SYMBOL)
+        .ok_or_else(|| library.lacks(SYMBOL))?;
+    Ok(function.expose_provenance())
+}
+
+/// Load the module from `source`, hand it the Matrix core's matrix multiplication, and check the table it gives.
 pub(crate) fn load_table(api: &Api, source: &Path) -> Result<Table, Error> {
+    let matmul = matmul_address()?;
     let path = source.to_str().ok_or_else(|| LibraryError::Unreadable {
         path: source.display().to_string(),
         reason: "its path is not UTF-8".to_owned(),
@@ -53,7 +68,9 @@ pub(crate) fn load_table(api: &Api, source: &Path) -> Result<Table, Error> {
         });
     }
     let address = api
-        .evaluate("UInt(Main.AgpuKernels.table())")
+        .evaluate(&format!(
+            "Main.AgpuKernels.use_matmul(Ptr{{Cvoid}}({matmul})); UInt(Main.AgpuKernels.table())"
+        ))
         .map_err(unloadable)?;
     let address: usize = address.parse().map_err(|_| {
         unloadable(Error::Foreign {

@@ -38,8 +38,8 @@ impl Elementwise {
         if matches!(self, Self::Where) {
             return None;
         }
-        let (common, result) = self.dtypes(&[dtype]).ok()?;
-        (common == dtype && self.done(common) == self).then_some(result)
+        let (common, result) = self.result_dtypes(&[dtype]).ok()?;
+        (common == dtype && self.computed_as(common) == self).then_some(result)
     }
 }
 
@@ -144,7 +144,7 @@ impl Matrix {
             let given = amdgpu_abi::ElementwiseOptions {
                 size_bytes: size_of::<amdgpu_abi::ElementwiseOptions>() as u64,
                 operation: operation.number(),
-                compute: element::compute(dtype),
+                compute: element::compute_type(dtype),
                 alpha: options.alpha,
                 executor,
             };

@@ -2,6 +2,8 @@
 //! from it: afterwards every name and position in the plan is known to exist.
 
 mod positions;
+#[cfg(test)]
+mod refusals;
 
 use std::collections::HashSet;
 

@@ -326,6 +326,52 @@ mod tests {
     use super::*;
 
     #[test]
+    fn columns_are_taken_from_arrays_of_two_and_all_values_from_those_of_one_axis() {
+        let array = |shape: &[usize]| Array {
+            shape: shape.to_vec(),
+            values: (0..shape.iter().product())
+                .map(|value| value as f64)
+                .collect(),
+        };
+        let column = |shape: &[usize], column: Option<usize>| {
+            let given = ExternalList {
+                origin: Origin::File("spikes.npy".into()),
+                column,
+            };
+            column_of::<u32>(&array(shape), &given, "the indices of s").map_err(|e| e.to_string())
+        };
+        assert_eq!(column(&[3, 2], Some(0)), Ok(vec![0, 2, 4]));
+        assert_eq!(column(&[3, 2], Some(1)), Ok(vec![1, 3, 5]));
+        assert_eq!(column(&[4], None), Ok(vec![0, 1, 2, 3]));
+        for (shape, wanted, expected) in [
+            (
+                &[3, 3][..],
+                Some(0),
+                "has the shape [3, 3], expected [n, 2]",
+            ),
+            (&[6], Some(0), "has the shape [6], expected [n, 2]"),
+            (&[3, 2], None, "has the shape [3, 2], expected [n]"),
+        ] {
+            let text = column(shape, wanted).unwrap_err();
+            assert!(
+                text.contains("spikes.npy") && text.contains(expected),
+                "{text}"
+            );
+        }
+        let broken = Array {
+            shape: vec![2, 2],
+            values: vec![0.0, 1.0, 2.0, 1.5],
+        };
+        let given = ExternalList {
+            origin: Origin::File("spikes.npy".into()),
+            column: Some(1),
+        };
+        let text = column_of::<u32>(&broken, &given, "the indices of s").unwrap_err();
+        let text = text.to_string();
+        assert!(text.contains("holds 1.5 in row 1"), "{text}");
+    }
+
+    #[test]
     fn indices_are_whole_numbers_from_zero_to_what_32_bits_hold() {
         for (value, wanted) in [
             (0.0, Some(0)),

@@ -137,7 +137,9 @@ impl Connector {
     /// The distances of a pattern whose rows come from a table of them: what a device can make without our help.
     pub fn gap_table(&self) -> Option<&GeometricSkip> {
         match &self.pattern {
-            PatternPlan::Probability { probability } if (0.0..1.0).contains(probability) => {
+            PatternPlan::Probability { probability }
+                if *probability > 0.0 && *probability < 1.0 =>
+            {
                 let skip = self.skip.get_or_init(|| GeometricSkip::new(*probability));
                 matches!(skip, GeometricSkip::Table { .. }).then_some(skip)
             }
@@ -245,7 +247,7 @@ impl Connector {
         loop {
             width.words(stream, block, &mut words);
             for word in words {
-                position += skip.of(word);
+                position = position.saturating_add(skip.of(word));
                 if position >= end {
                     return;
                 }
@@ -617,6 +619,29 @@ pub(crate) mod tests {
         assert_eq!(
             rows_of(&all),
             rows_of(&connector(PatternPlan::AllToAll {}, 9, 7))
+        );
+    }
+
+    /// A device makes rows of its own from a table, so there must be one exactly where rows are drawn by one.
+    #[test]
+    fn rows_are_drawn_by_a_table_for_probabilities_between_none_and_all() {
+        for (probability, has_table) in [
+            (0.0, false),
+            (1e-30, false),
+            (1e-7, false),
+            (3e-5, true),
+            (0.5, true),
+            (0.999, true),
+            (1.0, false),
+        ] {
+            let drawn = connector(PatternPlan::Probability { probability }, 3, 5000);
+            assert_eq!(drawn.gap_table().is_some(), has_table, "{probability}");
+            assert!(rows_of(&drawn).columns.len() as u64 <= drawn.bound());
+        }
+        assert!(
+            connector(PatternPlan::AllToAll {}, 3, 5)
+                .gap_table()
+                .is_none()
         );
     }
 

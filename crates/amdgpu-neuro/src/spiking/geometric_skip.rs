@@ -35,6 +35,10 @@ impl GeometricSkip {
     /// For a probability above 0 and below 1.
     pub fn new(probability: f64) -> Self {
         let logarithm = (1.0 - probability).ln();
+        if logarithm == 0.0 {
+            // 1 less so small a probability is 1: the table would never end.
+            return Self::Logarithm(1.0 / (-probability).ln_1p());
+        }
         if WORDS.ln() / -logarithm >= MAX_THRESHOLDS {
             return Self::Logarithm(1.0 / logarithm);
         }
@@ -112,6 +116,16 @@ mod tests {
                     f64::from(word) >= below(gap + 1.0) - 1.0,
                     "{probability} {word}"
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn probabilities_that_vanish_beside_one_have_distances_that_no_row_reaches() {
+        for probability in [1e-17, 1e-40, f64::MIN_POSITIVE] {
+            let skip = GeometricSkip::new(probability);
+            for word in [0, 1, 1 << 31] {
+                assert!(skip.of(word) > u64::from(u32::MAX), "{probability} {word}");
             }
         }
     }

@@ -426,3 +426,308 @@ impl MemoryEstimate {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::connectivity::tests::connector;
+    use super::super::storage::Targets;
+    use super::*;
+    use crate::plan::NetworkPlan;
+
+    const DT: f64 = 1e-4;
+
+    fn projection(
+        pattern: &PatternPlan,
+        weight: &Initializer,
+        delay: &Initializer,
+    ) -> ProjectionPlan {
+        serde_json::from_value(json!({
+            "from": "a", "to": "b", "input": "i", "pattern": pattern, "weight": weight, "delay_seconds": delay,
+        }))
+        .unwrap()
+    }
+
+    fn golden(name: &str) -> SpikingNetworkPlan {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../nim/tests/golden");
+        let text = std::fs::read_to_string(format!("{folder}/{name}.txt")).unwrap();
+        let plan = NetworkPlan::from_json(text).unwrap();
+        plan.spiking().unwrap().clone()
+    }
+
+    const NOTHING: Initializer = Initializer::Constant { value: 0.0 };
+    const SPREAD: Initializer = Initializer::Random {
+        low: 0.0,
+        high: 3e-4,
+    };
+
+    #[test]
+    fn predicted_bytes_are_those_that_each_storage_takes() {
+        for (pattern, sources, targets) in [
+            (PatternPlan::FixedOut { count: 20 }, 60, 1500),
+            (PatternPlan::FixedIn { count: 7 }, 60, 130),
+            (PatternPlan::AllToAll {}, 9, 64),
+            // Beyond 16 bits rows are cut into blocks.
+            (PatternPlan::FixedOut { count: 500 }, 11, 140_000),
+        ] {
+            let plan = projection(&pattern, &NOTHING, &NOTHING);
+            let made = connector(pattern, sources, targets);
+            let rows = made.rows().unwrap();
+            assert_eq!(rows.columns.len() as u64, made.bound());
+            for (kind, predicted) in alternatives(&plan, &made, DT, false) {
+                if matches!(kind, StorageKind::Dense | StorageKind::Procedural) {
+                    assert_eq!(predicted, 0, "{}", kind.name());
+                    continue;
+                }
+                let taken = Targets::from_rows(kind, rows.clone(), targets).bytes();
+                let slack = match kind {
+                    // Long distances take more than a byte: their number is a mean.
+                    StorageKind::GapCoded => taken / 8,
+                    _ => 0,
+                };
+                assert!(
+                    predicted.abs_diff(taken) <= slack,
+                    "{}: {predicted}, {taken}",
+                    kind.name()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_holds_plain_rows_gaps_and_what_it_can_draw() {
+        let kinds = |pattern: PatternPlan, weight: &Initializer| -> Vec<(StorageKind, u64)> {
+            let plan = projection(&pattern, weight, &NOTHING);
+            alternatives(&plan, &connector(pattern, 60, 1500), DT, true)
+        };
+        let exact = PatternPlan::FixedOut { count: 500 };
+        let starts = 8 * 61;
+        let (plain, coded) = (starts + 4 * 30_000, starts + 30_000);
+        assert_eq!(
+            kinds(exact.clone(), &NOTHING),
+            [(StorageKind::GapCoded, coded), (StorageKind::Csr32, plain)]
+        );
+        assert_eq!(
+            kinds(exact, &SPREAD),
+            [(StorageKind::Csr32, plain + 4 * 30_000)]
+        );
+        let drawn = PatternPlan::Probability { probability: 0.1 };
+        assert_eq!(
+            kinds(drawn.clone(), &NOTHING)[0],
+            (StorageKind::Procedural, 0)
+        );
+        let of_each = kinds(drawn, &SPREAD);
+        assert_eq!(of_each.len(), 1);
+        assert_eq!(of_each[0].0, StorageKind::Csr32);
+    }
+
+    /// Rows in the order of delays are kept beside the others: columns of 16 bits, weights of their own, and where each delay begins.
+    #[test]
+    fn weights_and_delays_of_their_own_take_room_for_each_synapse() {
+        let pattern = PatternPlan::FixedOut { count: 10 };
+        let bytes = |weight: &Initializer, delay: &Initializer, wanted: StorageKind| {
+            let plan = projection(&pattern, weight, delay);
+            let kinds = alternatives(&plan, &connector(pattern.clone(), 50, 1000), DT, false);
+            kinds.iter().find(|(kind, _)| *kind == wanted).unwrap().1
+        };
+        for kind in [StorageKind::Csr16, StorageKind::Csr32] {
+            let none = bytes(&NOTHING, &NOTHING, kind);
+            assert_eq!(bytes(&SPREAD, &NOTHING, kind), none + 4 * 500);
+            // Delays of 0 to 3 steps.
+            let late = 2 * 500 + 4 * 50 * 4;
+            assert_eq!(bytes(&NOTHING, &SPREAD, kind), none + 2 * 500 + late);
+            assert_eq!(
+                bytes(&SPREAD, &SPREAD, kind),
+                none + 6 * 500 + late + 4 * 500
+            );
+        }
+        let none = bytes(&NOTHING, &NOTHING, StorageKind::GapCoded);
+        assert_eq!(
+            bytes(&SPREAD, &SPREAD, StorageKind::GapCoded),
+            none + 6 * 500
+        );
+        let plan = projection(&pattern, &SPREAD, &NOTHING);
+        let kinds = alternatives(&plan, &connector(pattern.clone(), 50, 1000), DT, false);
+        assert!(
+            kinds
+                .iter()
+                .all(|(kind, _)| *kind != StorageKind::Procedural)
+        );
+    }
+
+    #[test]
+    fn rows_that_repeat_or_are_partial_have_no_bits_and_no_dense_form() {
+        let has = |pattern: PatternPlan, allow_multapses: bool, wanted: StorageKind| {
+            let mut plan = projection(&pattern, &NOTHING, &NOTHING);
+            plan.allow_multapses = allow_multapses;
+            let kinds = alternatives(&plan, &connector(pattern, 40, 100), DT, false);
+            kinds.iter().any(|(kind, _)| *kind == wanted)
+        };
+        let out = PatternPlan::FixedOut { count: 3 };
+        assert!(has(out.clone(), false, StorageKind::BitMask));
+        assert!(!has(out.clone(), true, StorageKind::BitMask));
+        assert!(!has(
+            PatternPlan::FixedTotal { count: 30 },
+            false,
+            StorageKind::BitMask
+        ));
+        assert!(!has(out, false, StorageKind::Dense));
+        assert!(has(PatternPlan::AllToAll {}, false, StorageKind::Dense));
+        assert!(!has(
+            PatternPlan::FixedIn { count: 3 },
+            false,
+            StorageKind::Procedural
+        ));
+    }
+
+    #[test]
+    fn the_longest_delay_is_the_upper_end_of_what_is_drawn() {
+        let steps = |value: &Initializer| longest_delay(value, DT);
+        assert_eq!(steps(&Initializer::Constant { value: 1.5e-3 }), 15);
+        assert_eq!(steps(&Initializer::Constant { value: 1.46e-3 }), 15);
+        assert_eq!(
+            steps(&Initializer::Random {
+                low: 1e-4,
+                high: 2e-3
+            }),
+            20
+        );
+        let normal = |standard_deviation| Initializer::Normal {
+            mean: 2e-3,
+            standard_deviation,
+        };
+        assert_eq!(steps(&normal(1e-4)), 26);
+        assert_eq!(steps(&normal(-1e-4)), 26);
+        assert_eq!(steps(&Initializer::Constant { value: -1.0 }), 0);
+        assert_eq!(
+            steps(&Initializer::Constant { value: 1e9 }),
+            MAX_DELAY_STEPS
+        );
+    }
+
+    /// Of the golden network with learning synapses: 3200 and 800 neurons, a fiftieth of all pairs.
+    #[test]
+    fn learning_synapses_take_an_array_for_each_variable_and_list() {
+        let plan = golden("stdp");
+        let estimate = estimate(&plan, u64::MAX, None, false).unwrap();
+        let [first, second, third, _] = &estimate.projections[..] else {
+            panic!("four projections");
+        };
+        let pairs = 3200 * 3200;
+        assert!(first.synapses > pairs / 50 && first.synapses < pairs / 50 + 3000);
+        // Rows, traces of sources and targets, columns; columns and `w` of each synapse, its place and its source by target.
+        let lists = 3200 + 1 + 3200 + 3200 + (3200 + 1);
+        assert_eq!(first.bytes, 4 * (lists + 4 * first.synapses));
+        // `c`, when it was last brought up to date, and the source by synapse beside these.
+        let lists = 3200 + 1 + 3200 + 800 + (800 + 1);
+        assert_eq!(second.bytes, 4 * (lists + 7 * second.synapses));
+        assert!(first.alternatives.is_empty() && !third.alternatives.is_empty());
+    }
+
+    #[test]
+    fn the_sum_is_of_neurons_rows_synapses_and_what_building_takes() {
+        let plan = golden("cuba");
+        let here = estimate(&plan, u64::MAX, None, false).unwrap();
+        // Three variables, nine parameters and the refractory time in words of four bytes, and whether it fired.
+        assert_eq!(here.neuron_bytes, 4000 * (4 * (3 + 9 + 1) + 1));
+        // Two inputs of one row each: nothing is late.
+        assert_eq!(here.input_bytes, 4 * 2 * 4000);
+        let synapses: u64 = here.projections.iter().map(|one| one.bytes).sum();
+        let largest = here.projections[0].synapses;
+        assert_eq!(here.building_bytes, 8 * 3200 + 4 * largest);
+        assert_eq!(
+            here.total_bytes,
+            here.neuron_bytes + here.input_bytes + synapses + here.building_bytes
+        );
+        assert_eq!((here.host_bytes, here.host_free_bytes), (0, None));
+        // Beside a device the host builds, and keeps the rows.
+        let there = estimate(&plan, u64::MAX, Some(u64::MAX), true).unwrap();
+        let synapses: u64 = there.projections.iter().map(|one| one.bytes).sum();
+        assert_eq!(there.host_bytes, there.building_bytes + synapses);
+        assert_eq!(
+            there.total_bytes,
+            there.neuron_bytes + there.input_bytes + synapses
+        );
+        let mut late = plan;
+        late.spiking.projections[1].delay_seconds = Initializer::Constant { value: 7e-4 };
+        let late = estimate(&late, u64::MAX, None, false).unwrap();
+        assert_eq!(late.input_bytes, 8 * here.input_bytes);
+    }
+
+    #[test]
+    fn the_fastest_storage_is_taken_while_it_fits_and_the_largest_shrinks_first() {
+        let plan = golden("cuba");
+        let ample = estimate(&plan, u64::MAX, None, false).unwrap();
+        assert!(
+            ample
+                .projections
+                .iter()
+                .all(|one| one.storage == StorageKind::Csr16)
+        );
+        assert!(ample.check().is_ok());
+        // As much as is needed by the part that may be used, and a little less.
+        let enough = (ample.total_bytes as f64 / USABLE).ceil() as u64 + 1;
+        let fits = estimate(&plan, enough, None, false).unwrap();
+        assert_eq!(fits.total_bytes, ample.total_bytes);
+        let short = estimate(&plan, enough - 10, None, false).unwrap();
+        assert_eq!(short.projections[0].storage, StorageKind::Procedural);
+        assert!(
+            short.projections[1..]
+                .iter()
+                .all(|one| one.storage == StorageKind::Csr16)
+        );
+        assert!(short.total_bytes < ample.total_bytes && short.check().is_ok());
+        // The host beside a device is asked as well.
+        let host = estimate(&plan, u64::MAX, Some(1000), true).unwrap();
+        assert!(
+            host.projections
+                .iter()
+                .all(|one| one.storage == StorageKind::Procedural)
+        );
+        assert!(host.check().is_ok());
+    }
+
+    #[test]
+    fn a_network_that_does_not_fit_names_its_largest_projections_and_what_is_smaller() {
+        let mut plan = golden("cuba");
+        for one in &mut plan.spiking.projections {
+            one.storage = StorageKind::Csr32;
+        }
+        let wanted = estimate(&plan, 1000, None, false).unwrap();
+        let Err(Error::OutOfMemory { what, bytes }) = wanted.check() else {
+            panic!("a kilobyte is not enough");
+        };
+        assert_eq!(bytes as u64, wanted.total_bytes);
+        assert!(
+            what.contains("where 1000 bytes are free: exc -> exc takes"),
+            "{what}"
+        );
+        assert!(
+            what.contains("as csr32 (smaller: procedural 0 bytes, gap_coded"),
+            "{what}"
+        );
+        assert!(!what.contains("inh -> inh"), "{what}");
+        assert!(!what.contains("csr32 8"), "{what}");
+        let host = estimate(&plan, u64::MAX, Some(1000), true);
+        let Err(Error::OutOfMemory { what, bytes }) = host.as_ref().unwrap().check() else {
+            panic!("nor is it for the host");
+        };
+        assert_eq!(bytes as u64, host.unwrap().host_bytes);
+        assert!(
+            what.contains("in the memory of the host, where rows are made"),
+            "{what}"
+        );
+    }
+
+    #[test]
+    fn projections_of_one_pair_are_told_apart_by_number() {
+        let mut plan = golden("cuba");
+        let first = plan.spiking.projections[0].clone();
+        plan.spiking.projections.push(first.clone());
+        plan.spiking.projections.push(first);
+        let names = projection_names(&plan.spiking.projections);
+        assert_eq!(names[0], "exc -> exc");
+        assert_eq!(names[3..], ["inh -> inh", "exc -> exc #2", "exc -> exc #3"]);
+    }
+}

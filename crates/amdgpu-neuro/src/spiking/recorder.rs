@@ -157,7 +157,9 @@ impl Recorder {
         let log = &mut self.logs[origin];
         let key = mix(step ^ (origin as u64) << 48);
         for index in indices {
-            self.hash = self.hash.wrapping_add(mix(key ^ u64::from(*index)));
+            // The finisher keeps 0, which would leave a spike of the first neuron in step 0 out.
+            let own = mix(key ^ u64::from(*index)).max(1);
+            self.hash = self.hash.wrapping_add(own);
             log.counts[*index as usize] += 1;
         }
         self.spikes += indices.len() as u64;
@@ -364,6 +366,86 @@ mod tests {
             spikes: count as u64,
             raster: RasterSample::default(),
         }
+    }
+
+    fn empty(origins: usize, size: usize) -> Recorder {
+        let log = || Log {
+            is_kept: true,
+            steps: Vec::new(),
+            indices: Vec::new(),
+            counts: vec![0; size],
+        };
+        Recorder {
+            logs: (0..origins).map(|_| log()).collect(),
+            probes: Vec::new(),
+            hash: 0,
+            first_step: 0,
+            spikes: 0,
+            raster: RasterSample::default(),
+        }
+    }
+
+    fn hash_of(spikes: &[(usize, u64, &[u32])]) -> u64 {
+        let mut recorder = empty(3, 200);
+        for (origin, step, indices) in spikes {
+            recorder.take(*origin, *step, indices).unwrap();
+        }
+        recorder.hash
+    }
+
+    #[test]
+    fn every_spike_has_a_hash_of_its_own() {
+        let mut seen = std::collections::HashSet::new();
+        for origin in 0..3 {
+            for step in 0..64 {
+                for index in 0..128 {
+                    assert!(
+                        seen.insert(hash_of(&[(origin, step, &[index])])),
+                        "{origin} {step} {index}"
+                    );
+                }
+            }
+        }
+        assert!(seen.insert(hash_of(&[])));
+    }
+
+    #[test]
+    fn the_hash_is_of_all_spikes_in_any_order() {
+        let one = hash_of(&[(0, 1, &[3, 5]), (1, 1, &[3]), (0, 2, &[3])]);
+        assert_eq!(
+            one,
+            hash_of(&[(1, 1, &[3]), (0, 1, &[5]), (0, 1, &[3]), (0, 2, &[3])])
+        );
+        assert_ne!(one, hash_of(&[(0, 1, &[3, 5]), (1, 1, &[3])]));
+        // Published hashes stay: this one was computed apart from here.
+        assert_eq!(hash_of(&[(1, 2, &[3]), (0, 5, &[7])]), 0xbc4d_73d2_24bd_763e);
+        // Twice the same spike is two spikes.
+        let (single, double) = (hash_of(&[(0, 7, &[9])]), hash_of(&[(0, 7, &[9, 9])]));
+        assert_eq!(double, single.wrapping_add(single));
+    }
+
+    #[test]
+    fn spikes_are_counted_for_each_neuron_and_origin() {
+        let mut recorder = empty(2, 6);
+        recorder.first_step = 10;
+        recorder.take(0, 10, &[0, 5]).unwrap();
+        recorder.take(0, 12, &[5]).unwrap();
+        recorder.take(1, 12, &[2, 3, 4]).unwrap();
+        assert_eq!(recorder.spikes(), 6);
+        assert_eq!(recorder.logs[0].counts, [1, 0, 0, 0, 0, 2]);
+        assert_eq!(recorder.logs[0].steps, [0, 0, 2]);
+        assert_eq!(recorder.logs[0].indices, [0, 5, 5]);
+        let origin = |first, size| Origin {
+            index: 1,
+            first,
+            size,
+        };
+        assert_eq!(recorder.count_of(origin(0, 6)), 3);
+        assert_eq!(recorder.count_of(origin(3, 2)), 2);
+        assert_eq!(recorder.count_of(origin(5, 1)), 0);
+        let record = recorder.record_of("part", origin(3, 2), 0.5);
+        assert_eq!(record.indices, [0, 1]);
+        assert_eq!(record.times_seconds, [6.0, 6.0]);
     }
 
     #[test]

@@ -389,6 +389,50 @@ mod tests {
     }
 
     #[test]
+    fn times_become_the_nearest_steps_and_a_neuron_spikes_once_in_each() {
+        let text = std::fs::read_to_string(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../nim/tests/golden/cuba.txt"
+        ));
+        let plan = crate::NetworkPlan::from_json(text.unwrap()).unwrap();
+        let mut plan = plan.spiking().unwrap().clone();
+        assert!((plan.dt_seconds - 1e-4).abs() < 1e-15);
+        let mut built = |times_seconds: &[f64], indices: &[usize]| {
+            let source = SourcePlan::Spikes {
+                name: "s".to_owned(),
+                size: 9,
+                times_seconds: crate::plan::inline_or_file::InlineOrFile::new(times_seconds.to_vec()),
+                indices: crate::plan::inline_or_file::InlineOrFile::new(indices.to_vec()),
+                positions: None,
+            };
+            plan.spiking.sources = vec![source];
+            Source::build(&plan, 0, Path::new(""))
+        };
+        let Source::Spikes(spikes) =
+            built(&[3e-4, 1.1e-4, 2.6e-4, 0.0, 5.0], &[4, 2, 1, 8, 0]).unwrap()
+        else {
+            panic!("a list stays a list");
+        };
+        assert_eq!(spikes, [(0, 8), (1, 2), (3, 1), (3, 4), (50_000, 0)]);
+        let twice = built(&[2e-4, 1.9e-4, 2.1e-4], &[3, 3, 3])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            twice.contains("has 3 spikes of neuron 3 at 0.0002 s"),
+            "{twice}"
+        );
+        assert!(built(&[2e-4, 2e-4], &[3, 4]).is_ok());
+    }
+
+    #[test]
+    fn intervals_are_whole_steps_and_at_least_one() {
+        assert_eq!(steps_of(1e-3, 1e-4), 10);
+        assert_eq!(steps_of(1.46e-3, 1e-4), 15);
+        assert_eq!(steps_of(1e-9, 1e-4), 1);
+        assert_eq!(steps_of(1e-4, 1e-4), 1);
+    }
+
+    #[test]
     fn listed_spikes_come_in_their_step_and_range() {
         let source = Source::Spikes(vec![(2, 1), (3, 0), (3, 4), (3, 7), (9, 0)]);
         let at = |step, range| {

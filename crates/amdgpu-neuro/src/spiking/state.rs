@@ -4,7 +4,8 @@ use super::memory::{DeviceArray, Element};
 use super::network::{Inner, SpikingNetwork};
 use super::projection::{Projection, ProjectionKind};
 use super::stepper::DelayLine;
-use super::storage::Weights;
+use super::storage::{Synapses, Weights};
+use super::weights::storage_of_one_weight;
 use crate::error::{Error, Result};
 
 /// Values of one array.
@@ -140,7 +141,13 @@ impl Errand<'_> {
         Ok(())
     }
 
-    fn weights(&mut self, name: String, weights: &mut Weights) -> Result<()> {
+    /// Weights of their own may come where there was one for all, if `room` says for how many, and the other way round: programs set weights.
+    fn weights(
+        &mut self,
+        name: String,
+        weights: &mut Weights,
+        room: impl FnOnce() -> Option<usize>,
+    ) -> Result<()> {
         if let Self::Export(arrays) = self {
             let values = match weights {
                 Weights::Uniform(weight) => vec![*weight],
@@ -154,15 +161,21 @@ impl Errand<'_> {
         let values = given
             .filter(|(given, _)| *given == name)
             .and_then(|(_, values)| i32::unwrap(values))
-            .filter(|values| match weights {
-                Weights::Uniform(_) => values.len() == 1,
-                Weights::Each(weights) => values.len() == weights.len(),
+            .filter(|values| {
+                values.len() == 1
+                    || match weights {
+                        Weights::Uniform(_) => room() == Some(values.len()),
+                        Weights::Each(weights) => values.len() == weights.len(),
+                    }
             })
             .ok_or_else(|| misfit(&name, given))?;
         if is_import {
             match weights {
-                Weights::Uniform(weight) => *weight = values[0],
-                Weights::Each(weights) => weights.copy_from_slice(values),
+                Weights::Each(weights) if weights.len() == values.len() => {
+                    weights.copy_from_slice(values);
+                }
+                weights if values.len() == 1 => *weights = Weights::Uniform(values[0]),
+                weights => *weights = Weights::Each(values.to_vec()),
             }
         }
         Ok(())
@@ -224,7 +237,14 @@ impl SpikingNetwork {
             } = projection;
             match kind {
                 ProjectionKind::Static { synapses, .. } => {
-                    errand.weights(format!("weights.{name}"), &mut synapses.weights)?;
+                    let Synapses {
+                        targets, weights, ..
+                    } = synapses;
+                    let room = || {
+                        let one = storage_of_one_weight(targets, stepper.is_by_launches());
+                        one.is_none().then(|| targets.count(origin.size))
+                    };
+                    errand.weights(format!("weights.{name}"), weights, room)?;
                 }
                 ProjectionKind::Stateful(synapses) => {
                     let plan = &self.plan.spiking.projections[number];

@@ -185,6 +185,15 @@ impl Targets {
         }
     }
 
+    /// How many synapses the rows of `sources` have.
+    pub fn count(&self, sources: usize) -> usize {
+        let mut count = 0;
+        for source in 0..sources {
+            self.visit(source, &(0..u32::MAX), |_, _| count += 1);
+        }
+        count
+    }
+
     /// Targets that a delivery goes through together, so that what it adds to stays in a core's cache: where they end behind `first`.
     pub fn piece_end(&self, first: u32) -> u32 {
         match self {
@@ -397,6 +406,24 @@ mod tests {
     use crate::plan::spiking::PatternPlan;
 
     impl Targets {
+        /// Bytes of its arrays.
+        pub(in crate::spiking) fn bytes(&self) -> u64 {
+            let bytes = match self {
+                Self::Dense { .. } | Self::Procedural(_) => 0,
+                Self::Short(rows) => {
+                    8 * rows.starts.len() + 2 * rows.columns.len() + 4 * rows.cuts.len()
+                }
+                Self::Long { starts, columns } => 8 * starts.len() + 4 * columns.len(),
+                Self::GeometricSkip {
+                    starts,
+                    bytes_at,
+                    skip,
+                } => 8 * (starts.len() + bytes_at.len()) + skip.len(),
+                Self::Bits { starts, words, .. } => 8 * (starts.len() + words.len()),
+            };
+            bytes as u64
+        }
+
         fn row(&self, source: usize) -> Vec<u32> {
             let mut row = Vec::new();
             self.visit(source, &(0..u32::MAX), |_, target| row.push(target));

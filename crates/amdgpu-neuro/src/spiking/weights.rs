@@ -234,10 +234,9 @@ impl Inner {
         let ProjectionKind::Static { synapses, .. } = &self.parts.projections[number].kind else {
             return Ok(());
         };
-        let storage = match synapses.targets {
-            Targets::Procedural(_) => "procedural",
-            Targets::GeometricSkip { .. } if self.stepper.is_by_launches() => "gap_coded",
-            _ => return Ok(()),
+        let Some(storage) = storage_of_one_weight(&synapses.targets, self.stepper.is_by_launches())
+        else {
+            return Ok(());
         };
         Err(Error::InvalidArgument(format!(
             "{name} is stored as {storage}: all its synapses have one weight; choose another storage"
@@ -249,15 +248,21 @@ impl Inner {
         match &projection.kind {
             ProjectionKind::Stateful(synapses) => synapses.count,
             ProjectionKind::Static { synapses, .. } => {
-                let mut count = 0;
-                for source in 0..projection.origin.size {
-                    synapses
-                        .targets
-                        .visit(source, &(0..u32::MAX), |_, _| count += 1);
-                }
-                count
+                synapses.targets.count(projection.origin.size)
             }
         }
+    }
+}
+
+/// How synapses are stored that cannot have weights of their own.
+pub(super) fn storage_of_one_weight(
+    targets: &Targets,
+    is_by_launches: bool,
+) -> Option<&'static str> {
+    match targets {
+        Targets::Procedural(_) => Some("procedural"),
+        Targets::GeometricSkip { .. } if is_by_launches => Some("gap_coded"),
+        _ => None,
     }
 }
 

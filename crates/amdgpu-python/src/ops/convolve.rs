@@ -1,14 +1,16 @@
-//! Convolution and its gradients, bound to `amdgpu_matrix::Matrix::convolve`.
+//! Convolution and its gradients, bound to `amdgpu_matrix::Matrix::convolve` and `amdgpu_ops::convolve`.
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_matrix::{
     ConvolveOptions, ConvolvePass, Described, ImageLayout, Matrix, Sliding, TensorView,
 };
+use amdgpu_ops::convolve::Convolution;
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::{IntoPyResult, raise};
+use crate::ops::on_device::{self, Out};
 use crate::ops::tensors;
 
 static CONVOLVE: Boundary = Boundary::new(Language::Python, Language::Rust, "convolve");
@@ -35,11 +37,7 @@ pub fn convolve<'py>(
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = CONVOLVE.enter();
-    let (known, names): (_, &[&str]) = match direction {
-        "forward" => (ConvolvePass::Forward, &["x", "weight", "bias"]),
-        "image_gradient" => (ConvolvePass::ImageGradient, &["gradient", "weight"]),
-        _ => (ConvolvePass::WeightGradient, &["x", "gradient"]),
-    };
+    let (known, names) = known(direction);
     let objects: Vec<_> = inputs.iter().collect();
     let lent = objects
         .iter()
@@ -71,6 +69,67 @@ pub fn convolve<'py>(
     py.detach(|| Matrix::global()?.convolve(known, &views, &mut target, &options))
         .into_py_result(py)?;
     Ok(made)
+}
+
+/// The pass as [`convolve`] computes it, by kernels of the device, into `out` or a new array there; "tf32" lets matrix units cut float32.
+#[pyfunction]
+#[pyo3(signature = (direction, inputs, out=None, *, stride, padding, dilation, groups, layout, shape=None, precision="fp32", device))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of a Python function"
+)]
+pub fn convolve_on_device<'py>(
+    py: Python<'py>,
+    direction: &str,
+    inputs: &Bound<'py, PyTuple>,
+    out: Option<&Bound<'py, PyAny>>,
+    stride: (i64, i64),
+    padding: (i64, i64),
+    dilation: (i64, i64),
+    groups: i64,
+    layout: &str,
+    shape: Option<Vec<i64>>,
+    precision: &str,
+    device: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _crossing = CONVOLVE.enter();
+    let (known, names) = known(direction);
+    let ops = on_device::ops_of(device)?;
+    let lent = inputs
+        .iter()
+        .zip(names)
+        .map(|(object, name)| on_device::lend("conv2d", name, &object, &ops))
+        .collect::<PyResult<Vec<_>>>()?;
+    let call = Convolution {
+        pass: known,
+        options: ConvolveOptions {
+            sliding: Sliding {
+                stride,
+                padding,
+                dilation,
+            },
+            groups,
+            layout: image_layout(py, "conv2d", layout)?,
+            thread_limit: None,
+        },
+        shape: shape.as_deref().unwrap_or_default(),
+        is_tf32: precision == "tf32",
+    };
+    let out = Out::of("conv2d", out, &ops)?;
+    let target = out.array();
+    let made = py
+        .detach(|| amdgpu_ops::convolve(&ops, &lent, target, &call))
+        .into_py_result(py)?;
+    out.deliver(py, "conv2d", made)
+}
+
+/// A pass, and the names of its inputs.
+fn known(direction: &str) -> (ConvolvePass, &'static [&'static str]) {
+    match direction {
+        "forward" => (ConvolvePass::Forward, &["x", "weight", "bias"]),
+        "image_gradient" => (ConvolvePass::ImageGradient, &["gradient", "weight"]),
+        _ => (ConvolvePass::WeightGradient, &["x", "gradient"]),
+    }
 }
 
 fn forward_of(

@@ -355,8 +355,8 @@ fn stretch(py: Python<'_>, residual: &mut Operand<'_>, shape: &[i64]) -> PyResul
             strides[lead + axis] = *stride;
         }
     }
-    residual.shape = shape.to_vec();
-    residual.strides = strides;
+    residual.shape = shape.into();
+    residual.strides = strides.into();
     Ok(())
 }
 
@@ -551,7 +551,7 @@ fn checked_out<'py>(
             &message,
         ));
     }
-    if operand.shape != shape {
+    if operand.shape.as_slice() != shape {
         let message = format!("out has shape {:?}, the product {shape:?}", operand.shape);
         return Err(raise(
             py,

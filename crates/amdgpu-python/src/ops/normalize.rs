@@ -1,15 +1,17 @@
-//! Normalisations, bound to `amdgpu_matrix::Matrix::normalize`.
+//! Normalisations, bound to `amdgpu_matrix::Matrix::normalize` and `amdgpu_ops::normalize`.
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_matrix::{Matrix, Normalize, NormalizeOptions, RowAxes};
+use amdgpu_ops::DeviceOps;
 use amdgpu_telemetry::Boundary;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyTuple};
 
 use crate::errors::{IntoPyResult, raise};
+use crate::ops::on_device::{self, Out};
 use crate::ops::tensors;
-use crate::short_way::{self, Arguments, Choice, Way, is_on_host};
+use crate::short_way::{self, Arguments, Choice, DeviceChoice, Way, is_on_host};
 
 static NORMALIZE: Boundary = Boundary::new(Language::Python, Language::Rust, "normalize");
 static GRADIENT: Boundary = Boundary::new(Language::Python, Language::Rust, "normalize_gradient");
@@ -41,30 +43,91 @@ pub fn normalize<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = NORMALIZE.enter();
     let options = NormalizeOptions {
-        axes: row_shape
-            .as_deref()
-            .map_or(RowAxes::Named(&axes), RowAxes::Last),
-        epsilon,
         thread_limit: threads,
+        ..options_of(&axes, row_shape.as_deref(), epsilon)
     };
     let parameters: Vec<_> = parameters.iter().collect();
     compute(py, known(py, operation)?, x, &parameters, out, &options)
 }
 
+/// `operation(x)` as [`normalize`] computes it, by a kernel of the device, into `out` or a new array there.
+#[pyfunction]
+#[pyo3(signature = (operation, x, parameters, axes, out=None, *, row_shape=None, epsilon=0.0, device))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of a Python function"
+)]
+pub fn normalize_on_device<'py>(
+    py: Python<'py>,
+    operation: &str,
+    x: &Bound<'py, PyAny>,
+    parameters: &Bound<'py, PyTuple>,
+    axes: Vec<i64>,
+    out: Option<&Bound<'py, PyAny>>,
+    row_shape: Option<Vec<i64>>,
+    epsilon: f64,
+    device: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _crossing = NORMALIZE.enter();
+    let options = options_of(&axes, row_shape.as_deref(), epsilon);
+    let parameters: Vec<_> = parameters.iter().collect();
+    let ops = on_device::ops_of(device)?;
+    let known = known(py, operation)?;
+    compute_on_device(py, &ops, known, x, &parameters, out, &options)
+}
+
+fn compute_on_device<'py>(
+    py: Python<'py>,
+    ops: &DeviceOps,
+    known: Normalize,
+    x: &Bound<'py, PyAny>,
+    parameters: &[Bound<'py, PyAny>],
+    out: Option<&Bound<'py, PyAny>>,
+    options: &NormalizeOptions<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let name = known.name();
+    let input = on_device::lend(name, "x", x, ops)?;
+    let lent = parameters.iter().zip(known.parameter_names());
+    let lent = lent
+        .map(|(object, argument)| on_device::lend(name, argument, object, ops))
+        .collect::<PyResult<Vec<_>>>()?;
+    let out = Out::of(name, out, ops)?;
+    let target = out.array();
+    let made = py
+        .detach(|| amdgpu_ops::normalize(ops, known, &input, &lent, target, options))
+        .into_py_result(py)?;
+    out.deliver(py, name, made)
+}
+
+/// The options of a call: axes by index, or the last ones by their extents.
+fn options_of<'a>(
+    axes: &'a [i64],
+    row_shape: Option<&'a [i64]>,
+    epsilon: f64,
+) -> NormalizeOptions<'a> {
+    NormalizeOptions {
+        axes: row_shape.map_or(RowAxes::Named(axes), RowAxes::Last),
+        epsilon,
+        thread_limit: None,
+    }
+}
+
 /// `softmax(x, axis=-1, *, out=None)` or `layer_norm(x, normalized_shape, weight=None, bias=None, eps, *, out=None)` of the façade, and their
-/// kin, with its short way in front.
+/// kin, with its fast path in front, for memory of the host and for arrays of a device. `host` and `device` are a table of the dispatcher and
+/// the function of this module that the path stands in for.
 #[pyfunction]
 pub fn normalize_way<'py>(
     function: &Bound<'py, PyAny>,
     operation: &str,
     epsilon: f64,
-    table: &Bound<'py, PyDict>,
-    native: &Bound<'py, PyAny>,
+    host: (Bound<'py, PyDict>, Bound<'py, PyAny>),
+    device: (Bound<'py, PyDict>, Bound<'py, PyAny>),
 ) -> PyResult<Bound<'py, PyAny>> {
     let way = Short {
         operation: known(function.py(), operation)?,
         epsilon,
-        choice: Choice::new(table, native),
+        choice: Choice::new(&host.0, &host.1),
+        on_device: DeviceChoice::new("normalize", &device.0, &device.1),
     };
     short_way::new(function, Box::new(way))
 }
@@ -73,6 +136,7 @@ struct Short {
     operation: Normalize,
     epsilon: f64,
     choice: Choice,
+    on_device: DeviceChoice,
 }
 
 /// What a usual call asks for.
@@ -164,15 +228,6 @@ impl Way for Short {
             return Ok(None);
         };
         let out = plain.out.filter(|out| !out.is_none());
-        if !is_on_host(plain.x)
-            || !plain.parameters.iter().all(is_on_host)
-            || !out.is_none_or(is_on_host)
-        {
-            return Ok(None);
-        }
-        let Some(_crossing) = self.choice.enter(intern!(py, "normalize"), &NORMALIZE) else {
-            return Ok(None);
-        };
         let row = [plain.row];
         let options = NormalizeOptions {
             axes: if self.is_softmax() {
@@ -183,15 +238,19 @@ impl Way for Short {
             epsilon: plain.epsilon,
             thread_limit: None,
         };
-        compute(
-            py,
-            self.operation,
-            plain.x,
-            &plain.parameters,
-            out,
-            &options,
-        )
-        .map(Some)
+        let (x, parameters) = (plain.x, &plain.parameters[..]);
+        let arrays = || std::iter::once(x).chain(parameters).chain(out);
+        if arrays().all(is_on_host) {
+            let name = intern!(py, "normalize").as_any();
+            let Some(_crossing) = self.choice.enter(name, &NORMALIZE) else {
+                return Ok(None);
+            };
+            return compute(py, self.operation, x, parameters, out, &options).map(Some);
+        }
+        let Some((ops, _crossing)) = self.on_device.enter(arrays(), &NORMALIZE) else {
+            return Ok(None);
+        };
+        compute_on_device(py, &ops, self.operation, x, parameters, out, &options).map(Some)
     }
 }
 
@@ -266,11 +325,8 @@ pub fn normalize_gradient<'py>(
     let described = known.describe(&view);
     let (made, target) = tensors::result(&name, &described, out, std::slice::from_ref(x))?;
     let options = NormalizeOptions {
-        axes: row_shape
-            .as_deref()
-            .map_or(RowAxes::Named(&axes), RowAxes::Last),
-        epsilon,
         thread_limit: threads,
+        ..options_of(&axes, row_shape.as_deref(), epsilon)
     };
     let mut target = target.view_mut().into_py_result(py)?;
     py.detach(|| {
@@ -285,4 +341,44 @@ pub fn normalize_gradient<'py>(
     })
     .into_py_result(py)?;
     Ok(made)
+}
+
+/// The gradient as [`normalize_gradient`] computes it, by a kernel of the device, into `out` or a new array there.
+#[pyfunction]
+#[pyo3(signature = (operation, x, gradient, scale, axes, out=None, *, row_shape=None, epsilon=0.0, device))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of a Python function"
+)]
+pub fn normalize_gradient_on_device<'py>(
+    py: Python<'py>,
+    operation: &str,
+    x: &Bound<'py, PyAny>,
+    gradient: &Bound<'py, PyAny>,
+    scale: Option<&Bound<'py, PyAny>>,
+    axes: Vec<i64>,
+    out: Option<&Bound<'py, PyAny>>,
+    row_shape: Option<Vec<i64>>,
+    epsilon: f64,
+    device: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _crossing = GRADIENT.enter();
+    let known = known(py, operation)?;
+    let name = known.gradient_name();
+    let ops = on_device::ops_of(device)?;
+    let input = on_device::lend(name, "x", x, &ops)?;
+    let given = on_device::lend(name, "gradient", gradient, &ops)?;
+    let factors = scale
+        .map(|object| on_device::lend(name, "weight", object, &ops))
+        .transpose()?;
+    let out = Out::of(name, out, &ops)?;
+    let target = out.array();
+    let options = options_of(&axes, row_shape.as_deref(), epsilon);
+    let factors = factors.as_ref();
+    let made = py
+        .detach(|| {
+            amdgpu_ops::normalize_gradient(&ops, known, &input, &given, factors, target, &options)
+        })
+        .into_py_result(py)?;
+    out.deliver(py, name, made)
 }

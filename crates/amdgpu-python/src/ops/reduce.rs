@@ -1,15 +1,17 @@
-//! Reductions, bound to `amdgpu_matrix::Matrix::reduce`.
+//! Reductions, bound to `amdgpu_matrix::Matrix::reduce` and `amdgpu_ops::reduce`.
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_matrix::{Matrix, Reduce, ReduceOptions};
+use amdgpu_ops::DeviceOps;
 use amdgpu_telemetry::Boundary;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 
 use crate::errors::{IntoPyResult, raise};
+use crate::ops::on_device::{self, Out};
 use crate::ops::tensors;
-use crate::short_way::{self, Arguments, Choice, Way, is_on_host};
+use crate::short_way::{self, Arguments, Choice, DeviceChoice, Way, is_on_host};
 
 static REDUCE: Boundary = Boundary::new(Language::Python, Language::Rust, "reduce");
 
@@ -56,17 +58,68 @@ pub fn reduce<'py>(
     compute(py, known(py, operation)?, x, out, &options)
 }
 
-/// `function(x, axis=None, *, keepdims=False, out=None)` of the façade, some with a `correction`, with its short way in front.
+/// `operation(x)` over `axes` (None: all), by kernels of the device, into `out` or a new array there; rounded to `dtype`, where that is given.
+#[pyfunction]
+#[pyo3(signature = (operation, x, axes=None, out=None, *, keepdims=false, correction=0.0, dtype=None, device))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of a Python function"
+)]
+pub fn reduce_on_device<'py>(
+    py: Python<'py>,
+    operation: &str,
+    x: &Bound<'py, PyAny>,
+    axes: Option<Vec<i64>>,
+    out: Option<&Bound<'py, PyAny>>,
+    keepdims: bool,
+    correction: f64,
+    dtype: Option<&str>,
+    device: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _crossing = REDUCE.enter();
+    let options = ReduceOptions {
+        axes: axes.as_deref(),
+        keeps_axes: keepdims,
+        correction,
+        result: dtype.map(|name| float_dtype(py, name)).transpose()?,
+        thread_limit: None,
+    };
+    let ops = on_device::ops_of(device)?;
+    compute_on_device(py, &ops, known(py, operation)?, x, out, &options)
+}
+
+fn compute_on_device<'py>(
+    py: Python<'py>,
+    ops: &DeviceOps,
+    known: Reduce,
+    x: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+    options: &ReduceOptions<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let name = known.name();
+    let input = on_device::lend(name, "x", x, ops)?;
+    let out = Out::of(name, out, ops)?;
+    let target = out.array();
+    let made = py
+        .detach(|| amdgpu_ops::reduce(ops, known, &input, target, options))
+        .into_py_result(py)?;
+    out.deliver(py, name, made)
+}
+
+/// `function(x, axis=None, *, keepdims=False, out=None)` of the façade, some with a `correction`, with its fast path in front, for
+/// memory of the host and for arrays of a device. `host` and `device` are a table of the dispatcher and the function of this module that the
+/// path stands in for.
 #[pyfunction]
 pub fn reduce_way<'py>(
     function: &Bound<'py, PyAny>,
     operation: &str,
-    table: &Bound<'py, PyDict>,
-    native: &Bound<'py, PyAny>,
+    host: (Bound<'py, PyDict>, Bound<'py, PyAny>),
+    device: (Bound<'py, PyDict>, Bound<'py, PyAny>),
 ) -> PyResult<Bound<'py, PyAny>> {
     let way = Short {
         operation: known(function.py(), operation)?,
-        choice: Choice::new(table, native),
+        choice: Choice::new(&host.0, &host.1),
+        on_device: DeviceChoice::new("reduce", &device.0, &device.1),
     };
     short_way::new(function, Box::new(way))
 }
@@ -74,6 +127,7 @@ pub fn reduce_way<'py>(
 struct Short {
     operation: Reduce,
     choice: Choice,
+    on_device: DeviceChoice,
 }
 
 /// Parameters that are given by position.
@@ -126,8 +180,7 @@ impl Short {
             thread_limit: None,
         };
         let out = out.filter(|out| !out.is_none());
-        let x = x?;
-        (is_on_host(x) && out.is_none_or(is_on_host)).then_some((x, axis, out, options))
+        Some((x?, axis, out, options))
     }
 }
 
@@ -140,14 +193,21 @@ impl Way for Short {
         let Some((x, axis, out, options)) = self.plain(py, arguments) else {
             return Ok(None);
         };
-        let Some(_crossing) = self.choice.enter(intern!(py, "reduce"), &REDUCE) else {
-            return Ok(None);
-        };
         let options = ReduceOptions {
             axes: axis.as_ref().map(std::slice::from_ref),
             ..options
         };
-        compute(py, self.operation, x, out, &options).map(Some)
+        if is_on_host(x) && out.is_none_or(is_on_host) {
+            let Some(_crossing) = self.choice.enter(intern!(py, "reduce").as_any(), &REDUCE) else {
+                return Ok(None);
+            };
+            return compute(py, self.operation, x, out, &options).map(Some);
+        }
+        let arrays = std::iter::once(x).chain(out);
+        let Some((ops, _crossing)) = self.on_device.enter(arrays, &REDUCE) else {
+            return Ok(None);
+        };
+        compute_on_device(py, &ops, self.operation, x, out, &options).map(Some)
     }
 }
 

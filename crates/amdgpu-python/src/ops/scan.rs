@@ -1,4 +1,4 @@
-//! Running sums and products, bound to `amdgpu_matrix::Matrix::scan`.
+//! Running sums and products, bound to `amdgpu_matrix::Matrix::scan` and `amdgpu_ops::scan`.
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_matrix::{Matrix, Scan};
@@ -6,9 +6,17 @@ use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
 use crate::errors::{IntoPyResult, raise};
+use crate::ops::on_device::{self, Out};
 use crate::ops::tensors;
 
 static SCAN: Boundary = Boundary::new(Language::Python, Language::Rust, "scan");
+
+fn known(py: Python<'_>, operation: &str) -> PyResult<Scan> {
+    Scan::from_name(operation).ok_or_else(|| {
+        let message = format!("no scan is called {operation:?}");
+        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+    })
+}
 
 /// `operation(x)` along `axis`, into `out` or a new array.
 #[pyfunction]
@@ -22,10 +30,7 @@ pub fn scan<'py>(
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = SCAN.enter();
-    let known = Scan::from_name(operation).ok_or_else(|| {
-        let message = format!("no scan is called {operation:?}");
-        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
-    })?;
+    let known = known(py, operation)?;
     let input = tensors::array(operation, "x", x)?;
     let view = input.view().into_py_result(py)?;
     let described = known.describe(&view);
@@ -34,4 +39,27 @@ pub fn scan<'py>(
     py.detach(|| Matrix::global()?.scan(known, &view, axis, &mut target, threads))
         .into_py_result(py)?;
     Ok(made)
+}
+
+/// `operation(x)` along `axis`, by kernels of the device, into `out` or a new array there.
+#[pyfunction]
+#[pyo3(signature = (operation, x, axis, out=None, *, device))]
+pub fn scan_on_device<'py>(
+    py: Python<'py>,
+    operation: &str,
+    x: &Bound<'py, PyAny>,
+    axis: i64,
+    out: Option<&Bound<'py, PyAny>>,
+    device: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _crossing = SCAN.enter();
+    let known = known(py, operation)?;
+    let ops = on_device::ops_of(device)?;
+    let input = on_device::lend(known.name(), "x", x, &ops)?;
+    let out = Out::of(known.name(), out, &ops)?;
+    let target = out.array();
+    let made = py
+        .detach(|| amdgpu_ops::scan(&ops, known, &input, axis, target))
+        .into_py_result(py)?;
+    out.deliver(py, known.name(), made)
 }

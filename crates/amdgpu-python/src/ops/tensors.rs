@@ -2,6 +2,7 @@
 
 use amdgpu_abi::layout::{DEVICE_CPU, DTYPE_BFLOAT};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
+use amdgpu_array as core;
 use amdgpu_hal::{DeviceKind, MemoryKind};
 use amdgpu_matrix::{Described, TensorView, TensorViewMut};
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyValueError};
@@ -9,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyTuple};
 
 use crate::array::Array;
-use crate::errors::raise;
+use crate::errors::{IntoPyResult, raise};
 use crate::operand::{Operand, new_array, to_numpy_dtype};
 
 const HOST: DeviceRef = DeviceRef {
@@ -106,7 +107,7 @@ pub fn array<'py>(operation: &str, name: &str, object: &Bound<'py, PyAny>) -> Py
 }
 
 /// A Python number takes the dtype of the arrays beside it, unless it is of a higher kind (NumPy's rule for such scalars, NEP 50).
-fn scalar_dtype(number: &Bound<'_, PyAny>, arrays: Dtype) -> Dtype {
+pub fn scalar_dtype(number: &Bound<'_, PyAny>, arrays: Dtype) -> Dtype {
     let is_float = matches!(
         arrays.name(),
         Some("float16" | "bfloat16" | "float32" | "float64")
@@ -252,8 +253,8 @@ pub fn own_array_like<'py>(
     if device.info().kind != DeviceKind::Cpu {
         return None;
     }
-    let made = Array::allocate(py, device, shape.to_vec(), dtype, MemoryKind::Device);
-    Some(made.and_then(|array| Ok(Bound::new(py, array)?.into_any())))
+    let made = core::Array::empty(device, shape, dtype, MemoryKind::Device).into_py_result(py);
+    Some(made.and_then(|array| Ok(Bound::new(py, Array::from(array))?.into_any())))
 }
 
 /// A NumPy array whose elements are all written by the operation.

@@ -1,4 +1,4 @@
-//! Axes in another order, bound to `amdgpu_matrix::Matrix::transpose`.
+//! Axes in another order, bound to `amdgpu_matrix::Matrix::transpose` and `amdgpu_ops::transpose`.
 
 use amdgpu_abi::Language;
 use amdgpu_matrix::{Matrix, describe_transpose};
@@ -6,6 +6,7 @@ use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
 use crate::errors::IntoPyResult;
+use crate::ops::on_device::{self, Out};
 use crate::ops::tensors;
 
 static TRANSPOSE: Boundary = Boundary::new(Language::Python, Language::Rust, "transpose");
@@ -29,4 +30,25 @@ pub fn transpose<'py>(
     py.detach(|| Matrix::global()?.transpose(&view, axes.as_deref(), &mut target, threads))
         .into_py_result(py)?;
     Ok(made)
+}
+
+/// A row-major copy of `x` with its axes in another order (None: reversed), by a kernel of the device, into `out` or a new array there.
+#[pyfunction]
+#[pyo3(signature = (x, axes=None, out=None, *, device))]
+pub fn transpose_on_device<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    axes: Option<Vec<i64>>,
+    out: Option<&Bound<'py, PyAny>>,
+    device: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _crossing = TRANSPOSE.enter();
+    let ops = on_device::ops_of(device)?;
+    let input = on_device::lend("transpose", "x", x, &ops)?;
+    let out = Out::of("transpose", out, &ops)?;
+    let target = out.array();
+    let made = py
+        .detach(|| amdgpu_ops::transpose(&ops, &input, axes.as_deref(), target))
+        .into_py_result(py)?;
+    out.deliver(py, "transpose", made)
 }

@@ -1,9 +1,14 @@
 //! What the dispatcher has chosen for an operation in memory of the host, and which arguments lie there.
 
+use std::sync::Arc;
+
+use amdgpu_aura::OpenDevice;
+use amdgpu_hal::DeviceKind;
+use amdgpu_ops::DeviceOps;
 use amdgpu_telemetry::{Boundary, BoundaryGuard};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 
 use crate::array::Array;
 use crate::telemetry::Decision;
@@ -42,6 +47,57 @@ impl Choice {
         let start_ns = amdgpu_telemetry::now_ns();
         decision.get().record_at(start_ns);
         Some(boundary.enter_at(start_ns))
+    }
+}
+
+/// The same for arrays of a GPU: the table's keys name the operation and the kind of device.
+pub struct DeviceChoice {
+    choice: Choice,
+    keys: Vec<(DeviceKind, Py<PyString>)>,
+}
+
+impl DeviceChoice {
+    pub fn new(operation: &str, table: &Bound<'_, PyDict>, native: &Bound<'_, PyAny>) -> Self {
+        let py = table.py();
+        let kinds = [DeviceKind::Cuda, DeviceKind::Hip, DeviceKind::Null];
+        let key = |kind: DeviceKind| {
+            let text = format!("{operation} on {}", kind.name());
+            (kind, PyString::intern(py, &text).unbind())
+        };
+        Self {
+            choice: Choice::new(table, native),
+            keys: kinds.map(key).into(),
+        }
+    }
+
+    /// The operations of the device that all of these arguments are on, numbers aside; `None` where the general path has to decide.
+    pub fn enter<'a, 'py: 'a>(
+        &self,
+        arguments: impl Iterator<Item = &'a Bound<'py, PyAny>>,
+        boundary: &'static Boundary,
+    ) -> Option<(Arc<DeviceOps>, BoundaryGuard)> {
+        let mut found: Option<(&Arc<OpenDevice>, Python<'py>)> = None;
+        for argument in arguments {
+            let Ok(array) = argument.cast_exact::<Array>() else {
+                let is_number = argument.is_exact_instance_of::<PyFloat>()
+                    || argument.is_exact_instance_of::<PyInt>();
+                if is_number {
+                    continue;
+                }
+                return None;
+            };
+            let device = array.get().open_device()?;
+            match found {
+                None => found = Some((device, argument.py())),
+                Some((known, _)) if Arc::ptr_eq(known, device) => {}
+                Some(_) => return None,
+            }
+        }
+        let (device, py) = found?;
+        let kind = device.info().kind;
+        let (_, key) = self.keys.iter().find(|(known, _)| *known == kind)?;
+        let guard = self.choice.enter(key.bind(py).as_any(), boundary)?;
+        Some((DeviceOps::of(device).ok()?, guard))
     }
 }
 

@@ -78,7 +78,7 @@ export function startLoadServer(...options: string[]): Promise<Running> {
 
 /** A program that uses amdgpu, until `stop`. */
 export async function startProgram(...options: string[]): Promise<{ pid: number; stop(): Promise<void> }> {
-  const child = start([join(ROOT, "tests", "telemetry_program.py"), ...options]);
+  const child = start([join(ROOT, "tests", "support", "telemetry_program.py"), ...options]);
   if (child.pid === undefined) throw new Error("the program could not be started");
   child.stdout?.resume();
   child.stderr?.resume();

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from amdgpu.cli import figures, machine
+from amdgpu.cli import machine
+from amdgpu.cli.watch import figures
 from amdgpu.types import CORE_TYPES
 
 

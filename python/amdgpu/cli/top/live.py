@@ -6,10 +6,11 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.cli import figures, machine
-from amdgpu.cli.processes import sentence
+from amdgpu.cli import machine
+from amdgpu.cli.status.processes import sentence
 from amdgpu.cli.top.details import NOT_COMPILED, kernel_details
 from amdgpu.cli.top.frame import Frame, KernelNow, Look, frame_of
+from amdgpu.cli.watch import figures
 from amdgpu.errors import AmdgpuError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.cli import figures, recordings
 from amdgpu.cli.top.frame import Frame, KernelNow, Look, frame_of
+from amdgpu.cli.watch import figures, recordings
 
 if TYPE_CHECKING:
     from amdgpu.telemetry.recorder import Recording

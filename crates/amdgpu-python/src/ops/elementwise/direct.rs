@@ -14,7 +14,7 @@ use pyo3::types::{PyFloat, PyInt};
 
 use crate::array::Array;
 use crate::errors::IntoPyResult;
-use crate::operand::{is_contiguous, new_array, plain_dtype};
+use crate::operand::{new_array, plain_dtype};
 use crate::ops::tensors;
 
 /// Inputs of an operation at most.
@@ -45,7 +45,7 @@ impl<'a> Held<'a> {
             && !array.has_uses()
             && array.dtype.code != DTYPE_COMPLEX
             && data.addr().is_multiple_of(array.dtype.size_bytes())
-            && is_contiguous(&array.shape, &array.strides);
+            && array.is_contiguous();
         is_plain.then_some(Self {
             data,
             dtype: array.dtype,

@@ -1,6 +1,6 @@
 //! Numbers of the fields of Perfetto's messages that a trace of ours has.
 //!
-//! Source: `protos/perfetto/trace/` of Perfetto, compared with the descriptors of the Python package `perfetto` by `tests/test_exporters.py`.
+//! Source: `protos/perfetto/trace/` of Perfetto, compared with the descriptors of the Python package `perfetto` by `tests/telemetry/test_exporters.py`.
 
 // `Trace`.
 pub(super) const TRACE_PACKET: u64 = 1;

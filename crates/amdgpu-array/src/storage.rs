@@ -1,0 +1,191 @@
+//! Memory behind arrays, and who keeps it.
+
+use std::fmt::{self, Debug};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use amdgpu_aura::OpenDevice;
+use amdgpu_hal as hal;
+use amdgpu_hal::{DeviceKind, Module};
+use amdgpu_memory::Block;
+
+use crate::{MemoryLocation, Result, Uses, recording};
+
+/// Whatever keeps memory in place until it is dropped.
+pub type Owner = Box<dyn Send>;
+
+/// Memory, held by all that use it.
+pub struct Storage {
+    memory: Memory,
+    uses: Uses,
+    /// An interface told the address to somebody who holds the array object and nothing else.
+    is_pinned: AtomicBool,
+}
+
+/// Memory and who owns it.
+enum Memory {
+    /// From the allocator of a device. The block is taken out when the array is freed and nobody else looks at it.
+    Block {
+        block: Mutex<Option<Block>>,
+        device: Arc<OpenDevice>,
+        /// Somebody else was told the address, and may look there without asking.
+        is_lent: AtomicBool,
+    },
+    /// A variable of a module.
+    Module {
+        device: Arc<OpenDevice>,
+        #[allow(dead_code, reason = "held, not read")]
+        module: Arc<dyn Module>,
+    },
+    External(External),
+}
+
+/// Memory of another library, kept alive by its owner.
+pub struct External {
+    pub location: MemoryLocation,
+    /// The GPU that reaches it; none for host memory.
+    pub device: Option<Arc<dyn hal::Device>>,
+    pub owner: Owner,
+}
+
+// SAFETY: the owner is Send and is never accessed, only dropped; everything else is Sync.
+unsafe impl Sync for External {}
+
+impl Storage {
+    fn new(memory: Memory) -> Arc<Self> {
+        Arc::new(Self {
+            memory,
+            uses: Uses::default(),
+            is_pinned: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn of_block(device: Arc<OpenDevice>, block: Block) -> Arc<Self> {
+        Self::new(Memory::Block {
+            block: Mutex::new(Some(block)),
+            device,
+            is_lent: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn of_module(device: Arc<OpenDevice>, module: Arc<dyn Module>) -> Arc<Self> {
+        Self::new(Memory::Module { device, module })
+    }
+
+    pub(crate) fn of_external(external: External) -> Arc<Self> {
+        Self::new(Memory::External(external))
+    }
+
+    /// The streams that were given work on the memory.
+    #[must_use]
+    pub fn uses(&self) -> &Uses {
+        &self.uses
+    }
+
+    /// Waits for what streams were given to do with the memory; nothing while this thread records a graph.
+    ///
+    /// # Errors
+    ///
+    /// What a stream has failed with.
+    pub fn finish_uses(&self) -> Result<()> {
+        if self.uses.is_used() && !recording::is_recording() {
+            self.uses.finish()?;
+        }
+        Ok(())
+    }
+
+    /// The device whose memory it is; `None` for memory of other libraries.
+    #[must_use]
+    pub fn open_device(&self) -> Option<&Arc<OpenDevice>> {
+        match &self.memory {
+            Memory::Block { device, .. } | Memory::Module { device, .. } => Some(device),
+            Memory::External(_) => None,
+        }
+    }
+
+    /// The device through which the memory is reached; `None` for host memory of other libraries.
+    #[must_use]
+    pub fn hal_device(&self) -> Option<&Arc<dyn hal::Device>> {
+        match &self.memory {
+            Memory::Block { device, .. } | Memory::Module { device, .. } => Some(device.device()),
+            Memory::External(external) => external.device.as_ref(),
+        }
+    }
+
+    /// Name of the device; `None` for host memory of other libraries.
+    #[must_use]
+    pub fn device_name(&self) -> Option<&str> {
+        match &self.memory {
+            Memory::Block { device, .. } | Memory::Module { device, .. } => Some(device.name()),
+            Memory::External(external) => external.location.device(),
+        }
+    }
+
+    #[must_use]
+    pub fn location(&self) -> MemoryLocation {
+        match &self.memory {
+            Memory::Block { device, .. } | Memory::Module { device, .. } => {
+                MemoryLocation::Device(device.name().to_owned())
+            }
+            Memory::External(external) => external.location.clone(),
+        }
+    }
+
+    #[must_use]
+    pub fn device_kind(&self) -> DeviceKind {
+        self.hal_device()
+            .map_or(DeviceKind::Cpu, |device| device.info().kind)
+    }
+
+    /// Whether the host reads the memory and no GPU has to be asked before.
+    #[must_use]
+    pub fn is_plain_host(&self) -> bool {
+        match &self.memory {
+            Memory::Block { device, .. } | Memory::Module { device, .. } => {
+                device.info().kind == DeviceKind::Cpu
+            }
+            Memory::External(external) => external.location == MemoryLocation::Host,
+        }
+    }
+
+    /// The device whose allocator the memory is from, and whether somebody else knows the memory, too.
+    #[must_use]
+    pub fn allocated_by(&self) -> Option<(&Arc<OpenDevice>, bool)> {
+        match &self.memory {
+            Memory::Block {
+                device, is_lent, ..
+            } => Some((device, is_lent.load(Ordering::Acquire))),
+            Memory::Module { .. } | Memory::External(_) => None,
+        }
+    }
+
+    pub(crate) fn lend(&self) -> bool {
+        match &self.memory {
+            Memory::Block { is_lent, .. } => !is_lent.swap(true, Ordering::AcqRel),
+            Memory::Module { .. } | Memory::External(_) => false,
+        }
+    }
+
+    pub(crate) fn pin(&self) {
+        self.is_pinned.store(true, Ordering::Release);
+    }
+
+    /// Gives the block back now, where only the caller's reference is left and nobody holds the address unseen.
+    pub(crate) fn give_back(self: &Arc<Self>) {
+        if let Memory::Block { block, .. } = &self.memory
+            && Arc::strong_count(self) == 1
+            && !self.is_pinned.load(Ordering::Acquire)
+        {
+            drop(block.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
+    }
+}
+
+impl Debug for Storage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Storage")
+            .field("location", &self.location())
+            .finish_non_exhaustive()
+    }
+}

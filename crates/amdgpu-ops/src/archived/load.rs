@@ -1,0 +1,238 @@
+//! Archived kernels on a device: its facts, its archive, kernels that are loaded, and what was chosen.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_array::{Array, Dims};
+use amdgpu_aura::{CompileRequest, Context, CoreType, Kernel};
+use amdgpu_compiler::CompileOptions;
+use amdgpu_hal::{DeviceInfo, MemoryKind};
+use rustc_hash::FxHashMap;
+
+use super::archive::{Archive, ArchivedKernel};
+use super::choice::Choice;
+use super::problem::{Number, Problem};
+use super::tensor_map::TensorMaps;
+use crate::launch::{Shape, launch};
+use crate::vendor::Libraries;
+use crate::{Arg, DeviceOps, Error, Result, toolchain};
+
+/// Problems whose choice is remembered; looking through an archive takes longer than a launch.
+const CHOICES_LIMIT: usize = 4096;
+
+/// What a choice of kernels depends on, of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// For example sm_90, `gfx942:sramecc+:xnack-`.
+    pub architecture: String,
+    /// Compute units of AMD, SMs of NVIDIA.
+    pub units: u64,
+}
+
+impl Facts {
+    #[must_use]
+    pub fn of(info: &DeviceInfo) -> Self {
+        Self {
+            architecture: info.architecture.clone(),
+            units: u64::from(info.compute_units.unwrap_or(0)),
+        }
+    }
+}
+
+/// What is kept of archived kernels for a device.
+pub struct Archived {
+    facts: Facts,
+    archive: OnceLock<std::result::Result<Option<Loaded>, String>>,
+    choices: RwLock<FxHashMap<(Problem, bool), Option<Choice>>>,
+    /// The state of the tuning databases that the choices were made in.
+    changes: AtomicU64,
+    pub(super) maps: TensorMaps,
+    pub(crate) libraries: Libraries,
+}
+
+/// An archive, with the kernels that were loaded from it.
+struct Loaded {
+    archive: Archive,
+    kernels: Vec<OnceLock<Arc<Kernel>>>,
+}
+
+impl Archived {
+    pub(crate) fn new(info: &DeviceInfo) -> Self {
+        Self {
+            facts: Facts::of(info),
+            archive: OnceLock::new(),
+            choices: RwLock::default(),
+            changes: AtomicU64::new(0),
+            maps: TensorMaps::default(),
+            libraries: Libraries::default(),
+        }
+    }
+
+    #[must_use]
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn loaded(&self) -> Result<Option<&Loaded>> {
+        let find = || {
+            let found =
+                Archive::find(&self.facts.architecture).map_err(|error| error.to_string())?;
+            Ok(found.map(|archive| Loaded {
+                kernels: std::iter::repeat_with(OnceLock::new)
+                    .take(archive.kernels().len())
+                    .collect(),
+                archive,
+            }))
+        };
+        match self.archive.get_or_init(find) {
+            Ok(found) => Ok(found.as_ref()),
+            Err(reason) => Err(Error::refused(ErrorCode::LibraryMissing, reason.clone())),
+        }
+    }
+
+    /// The archive for the device, read on first use; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// `library-missing` where it is damaged.
+    pub fn archive(&self) -> Result<Option<&Archive>> {
+        Ok(self.loaded()?.map(|loaded| &loaded.archive))
+    }
+
+    /// Whether there is an archive, or a vendor's library, for the device.
+    pub fn has_any(&self, ops: &DeviceOps) -> bool {
+        !matches!(self.loaded(), Ok(None)) || !self.libraries.all(ops).is_empty()
+    }
+
+    /// The choice for a problem, made by `decide` where it is not known since measurements changed last.
+    pub(super) fn choice(
+        &self,
+        problem: &Problem,
+        is_ours: bool,
+        decide: impl FnOnce() -> Result<Option<Choice>>,
+    ) -> Result<Option<Choice>> {
+        let key = (*problem, is_ours);
+        let changes = crate::tuning::changes();
+        if self.changes.load(Ordering::Acquire) == changes {
+            let known = self.choices.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(found) = known.get(&key) {
+                return Ok(*found);
+            }
+        }
+        let made = decide()?;
+        let mut known = self.choices.write().unwrap_or_else(PoisonError::into_inner);
+        // A measurement that was made for this very choice changes nothing about it.
+        let changes = crate::tuning::changes();
+        if self.changes.swap(changes, Ordering::AcqRel) != changes || known.len() >= CHOICES_LIMIT {
+            known.clear();
+        }
+        known.insert(key, made);
+        Ok(made)
+    }
+}
+
+/// Launches of archived kernels on a device.
+pub(super) struct Steps<'a> {
+    ops: &'a DeviceOps,
+    loaded: &'a Loaded,
+}
+
+impl<'a> Steps<'a> {
+    /// # Errors
+    ///
+    /// [`Error::NoKernel`] where there is no archive for the device.
+    pub fn of(ops: &'a DeviceOps) -> Result<Self> {
+        let archived = ops.archived();
+        let loaded = archived.loaded()?.ok_or_else(|| {
+            let architecture = &archived.facts.architecture;
+            Error::no_kernel(format!("there is no archive for {architecture}"))
+        })?;
+        Ok(Self { ops, loaded })
+    }
+
+    pub fn ops(&self) -> &'a DeviceOps {
+        self.ops
+    }
+
+    pub fn archive(&self) -> &'a Archive {
+        &self.loaded.archive
+    }
+
+    pub fn units(&self) -> u64 {
+        self.ops.archived().facts.units
+    }
+
+    /// The first kernel of a kind that a condition lets pass; `what` says in messages which one was wanted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoKernel`].
+    pub fn find(
+        &self,
+        kind: &str,
+        passes: impl Fn(&ArchivedKernel) -> bool,
+        what: impl FnOnce() -> String,
+    ) -> Result<&'a ArchivedKernel> {
+        self.archive().first(kind, passes).ok_or_else(|| {
+            let architecture = &self.ops.archived().facts.architecture;
+            Error::no_kernel(format!(
+                "the archived kernels for {architecture} have no {kind} of {}",
+                what()
+            ))
+        })
+    }
+
+    /// New memory that belongs to the launches it is given to: the default stream hands it on in its order, a graph keeps it.
+    ///
+    /// # Errors
+    ///
+    /// `out-of-memory`.
+    pub fn scratch(&self, number: Number, shape: &[u64]) -> Result<Array> {
+        self.scratch_of(number.dtype(), shape)
+    }
+
+    /// As [`Self::scratch`].
+    pub fn scratch_of(&self, dtype: Dtype, shape: &[u64]) -> Result<Array> {
+        let shape: Dims = shape.iter().map(|extent| *extent as i64).collect();
+        let device = self.ops.device();
+        Ok(Array::empty(device, shape, dtype, MemoryKind::Device)?)
+    }
+
+    /// Launch a kernel, loaded on first use.
+    ///
+    /// # Errors
+    ///
+    /// Code that the device does not load; what the device reports.
+    pub fn launch(&self, kernel: &ArchivedKernel, shape: Shape, args: &[Arg<'_>]) -> Result<()> {
+        let slot = &self.loaded.kernels[kernel.index];
+        let loaded = match slot.get() {
+            Some(found) => found,
+            None => {
+                // Of threads that come together one wins.
+                let made = load(self.ops.context(), self.archive(), kernel)?;
+                slot.get_or_init(|| made)
+            }
+        };
+        let shape = Shape {
+            shared_bytes: shape.shared_bytes + kernel.dynamic_shared_bytes as i64,
+            ..shape
+        };
+        launch(loaded, shape, args)
+    }
+}
+
+fn load(context: &Context, archive: &Archive, kernel: &ArchivedKernel) -> Result<Arc<Kernel>> {
+    let source = archive.prototype(kernel)?;
+    let code = archive.code(kernel)?;
+    let request = CompileRequest {
+        source: &source,
+        kernel_name: Some(&kernel.name),
+        core: CoreType::Matrix,
+        options: CompileOptions {
+            name: format!("{}.zig", kernel.name),
+            ..CompileOptions::default()
+        },
+    };
+    Ok(context.load_compiled(&request, &code, &kernel.name, toolchain::get()?)?)
+}

@@ -1,0 +1,293 @@
+//! A matrix multiplication as archived kernels see it.
+
+use amdgpu_abi::Dtype;
+use amdgpu_matrix::vendor;
+use serde::{Deserialize, Serialize};
+
+/// Rows that begin at multiples of it are read 16 bytes at a time.
+pub const VECTOR_BYTES: u64 = 16;
+
+/// Number formats of archived kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Number {
+    F64,
+    F32,
+    Tf32,
+    F16,
+    Bf16,
+    I8,
+    I32,
+}
+
+impl Number {
+    /// Formats of operands.
+    pub const OPERANDS: [Self; 6] = [
+        Self::F64,
+        Self::F32,
+        Self::Tf32,
+        Self::F16,
+        Self::Bf16,
+        Self::I8,
+    ];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F64 => "f64",
+            Self::F32 => "f32",
+            Self::Tf32 => "tf32",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+            Self::I8 => "i8",
+            Self::I32 => "i32",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut all = Self::OPERANDS.into_iter().chain([Self::I32]);
+        all.find(|number| number.name() == name)
+    }
+
+    /// The format of a dtype; tf32 has that of float32.
+    #[must_use]
+    pub fn of_dtype(dtype: Dtype) -> Option<Self> {
+        let all = [
+            Self::F64,
+            Self::F32,
+            Self::F16,
+            Self::Bf16,
+            Self::I8,
+            Self::I32,
+        ];
+        all.into_iter().find(|number| number.dtype() == dtype)
+    }
+
+    /// The dtype in memory.
+    #[must_use]
+    pub const fn dtype(self) -> Dtype {
+        match self {
+            Self::F64 => Dtype::F64,
+            Self::F32 | Self::Tf32 => Dtype::F32,
+            Self::F16 => Dtype::F16,
+            Self::Bf16 => Dtype::BF16,
+            Self::I8 => Dtype::I8,
+            Self::I32 => Dtype::I32,
+        }
+    }
+
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::F64 => 8,
+            Self::F32 | Self::Tf32 | Self::I32 => 4,
+            Self::F16 | Self::Bf16 => 2,
+            Self::I8 => 1,
+        }
+    }
+
+    /// The format of results that were rounded to that of these operands.
+    #[must_use]
+    pub const fn output(self) -> Self {
+        match self {
+            Self::Tf32 => Self::F32,
+            Self::I8 => Self::I32,
+            other => other,
+        }
+    }
+
+    /// The format of the sums of products of these operands.
+    #[must_use]
+    pub const fn sums(self) -> Self {
+        match self {
+            Self::F64 => Self::F64,
+            Self::F32 | Self::Tf32 | Self::F16 | Self::Bf16 => Self::F32,
+            Self::I8 | Self::I32 => Self::I32,
+        }
+    }
+
+    /// As the vendors' libraries are asked for it.
+    #[must_use]
+    pub fn vendor(self) -> Option<vendor::Number> {
+        vendor::Number::from_name(self.name())
+    }
+}
+
+/// Whether operands are stored transposed.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    #[default]
+    Nn,
+    /// `b` is.
+    Nt,
+    /// `a` is.
+    Tn,
+    Tt,
+}
+
+impl Layout {
+    pub const ALL: [Self; 4] = [Self::Nn, Self::Nt, Self::Tn, Self::Tt];
+
+    #[must_use]
+    pub const fn of(is_transposed: [bool; 2]) -> Self {
+        match is_transposed {
+            [false, false] => Self::Nn,
+            [false, true] => Self::Nt,
+            [true, false] => Self::Tn,
+            [true, true] => Self::Tt,
+        }
+    }
+
+    /// Whether `a` and whether `b` is stored transposed.
+    #[must_use]
+    pub const fn is_transposed(self) -> [bool; 2] {
+        match self {
+            Self::Nn => [false, false],
+            Self::Nt => [false, true],
+            Self::Tn => [true, false],
+            Self::Tt => [true, true],
+        }
+    }
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nn => "nn",
+            Self::Nt => "nt",
+            Self::Tn => "tn",
+            Self::Tt => "tt",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|layout| layout.name() == name)
+    }
+}
+
+/// What archived kernels do with the sums; the last three add a bias, too.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Epilogue {
+    #[default]
+    #[serde(rename = "")]
+    None,
+    Bias,
+    Gelu,
+    Relu,
+    Silu,
+}
+
+impl Epilogue {
+    pub const ALL: [Self; 5] = [Self::None, Self::Bias, Self::Relu, Self::Gelu, Self::Silu];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Bias => "bias",
+            Self::Relu => "relu",
+            Self::Gelu => "gelu",
+            Self::Silu => "silu",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    /// As kernels that take it for an argument count it: bit 0 for a bias, then the activation (`zig/src/kernels/parts.zig`).
+    #[must_use]
+    pub const fn code(self) -> i64 {
+        match self {
+            Self::None => 0,
+            Self::Bias => 1,
+            Self::Relu => 3,
+            Self::Gelu => 5,
+            Self::Silu => 7,
+        }
+    }
+}
+
+/// A product of matrices without gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Problem {
+    /// Rows of the result.
+    pub m: u64,
+    /// Columns of the result.
+    pub n: u64,
+    /// Inner dimension.
+    pub k: u64,
+    /// How many products.
+    pub batch: u64,
+    pub operand: Number,
+    /// Number format of the result; 16-bit operands have kernels that give float32, their sums, as well.
+    pub output: Number,
+    pub layout: Layout,
+    pub epilogue: Epilogue,
+    /// Rows of all three begin at multiples of 16 bytes.
+    pub is_aligned: bool,
+}
+
+impl Problem {
+    /// Multiplications of one product of the batch.
+    #[must_use]
+    pub fn work(&self) -> u128 {
+        u128::from(self.m) * u128::from(self.n) * u128::from(self.k)
+    }
+
+    /// Elements from row to row of both operands and the result.
+    #[must_use]
+    pub fn leads(&self) -> [u64; 3] {
+        let [a, b] = self.layout.is_transposed();
+        [
+            if a { self.m } else { self.k },
+            if b { self.k } else { self.n },
+            self.n,
+        ]
+    }
+
+    /// Elements from matrix to matrix of both operands and the result.
+    #[must_use]
+    pub fn strides(&self) -> [u64; 3] {
+        [self.m * self.k, self.k * self.n, self.m * self.n]
+    }
+
+    /// Rows and columns of an operand as it is stored.
+    #[must_use]
+    pub fn stored(&self, side: usize) -> [u64; 2] {
+        let outer = [self.m, self.n][side];
+        if self.layout.is_transposed()[side] == (side == 1) {
+            [outer, self.k]
+        } else {
+            [self.k, outer]
+        }
+    }
+
+    /// The same product whose results are its sums.
+    #[must_use]
+    pub fn summed(&self) -> Self {
+        Self {
+            output: self.operand.sums(),
+            epilogue: Epilogue::None,
+            ..*self
+        }
+    }
+
+    /// The same product of operands that were written out with rows of k first.
+    #[must_use]
+    pub fn in_rows_of_k(&self) -> Self {
+        Self {
+            layout: Layout::Nt,
+            is_aligned: true,
+            ..*self
+        }
+    }
+}

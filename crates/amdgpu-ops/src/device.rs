@@ -1,0 +1,128 @@
+//! What operations keep for a device: the kernels that were generated for it.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use amdgpu_aura::{
+    CompileRequest, Context, ContextOptions, CoreType, Kernel, LaunchRecords, OpenDevice,
+};
+use amdgpu_compiler::{CompileOptions, OptimizationLevel};
+use amdgpu_hal::ForkLocal;
+use rustc_hash::FxHashMap;
+
+use crate::archived::Archived;
+use crate::key::KernelKey;
+use crate::{Result, toolchain};
+
+/// Devices that operations were asked for, each held open for as long as the process lives; a forked child has none.
+static DEVICES: ForkLocal<RwLock<Vec<Arc<DeviceOps>>>> = ForkLocal::new(RwLock::default);
+
+/// The state of operations on one open device.
+pub struct DeviceOps {
+    device: Arc<OpenDevice>,
+    context: Context,
+    kernels: RwLock<FxHashMap<KernelKey, Arc<Kernel>>>,
+    archived: Archived,
+    /// Held while a kernel is compiled, so that threads which want the same one compile it once.
+    compiling: Mutex<()>,
+}
+
+impl DeviceOps {
+    /// The state for a device, made on first use.
+    ///
+    /// # Errors
+    ///
+    /// The device is lost.
+    pub fn of(device: &Arc<OpenDevice>) -> Result<Arc<Self>> {
+        let find = |known: &[Arc<Self>]| {
+            let mut known = known.iter();
+            known.find(|one| Arc::ptr_eq(&one.device, device)).cloned()
+        };
+        let known = DEVICES.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = find(&known) {
+            return Ok(found);
+        }
+        drop(known);
+        let mut known = DEVICES.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = find(&known) {
+            return Ok(found);
+        }
+        let options = ContextOptions {
+            cores: vec![CoreType::Matrix],
+            launch_records: LaunchRecords::Sampled,
+        };
+        let made = Arc::new(Self {
+            device: Arc::clone(device),
+            context: Context::open(Arc::clone(device), options)?,
+            kernels: RwLock::default(),
+            archived: Archived::new(device.info()),
+            compiling: Mutex::default(),
+        });
+        known.retain(|one| !one.device.device().is_lost());
+        known.push(Arc::clone(&made));
+        Ok(made)
+    }
+
+    #[must_use]
+    pub fn device(&self) -> &Arc<OpenDevice> {
+        &self.device
+    }
+
+    /// What is kept of archived kernels and of vendors' libraries.
+    #[must_use]
+    pub fn archived(&self) -> &Archived {
+        &self.archived
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.device.name()
+    }
+
+    /// The kernel of a key: compiled from what `source` writes when it is first asked for. `name` is the kernel's and, with `.hip`, the
+    /// file's in messages.
+    ///
+    /// # Errors
+    ///
+    /// The source does not compile; no code generator.
+    pub fn kernel(
+        &self,
+        key: KernelKey,
+        name: &str,
+        source: impl FnOnce() -> String,
+    ) -> Result<Arc<Kernel>> {
+        if let Some(found) = self.find(&key) {
+            return Ok(found);
+        }
+        let _one_at_a_time = self
+            .compiling
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = self.find(&key) {
+            return Ok(found);
+        }
+        let text = source();
+        let request = CompileRequest {
+            source: &text,
+            kernel_name: Some(name),
+            core: CoreType::Matrix,
+            options: CompileOptions {
+                name: format!("{name}.hip"),
+                optimization_level: OptimizationLevel::High,
+                ..CompileOptions::default()
+            },
+        };
+        let kernel = self.context.compile(&request, toolchain::get()?)?;
+        let mut kernels = self.kernels.write().unwrap_or_else(PoisonError::into_inner);
+        kernels.insert(key, Arc::clone(&kernel));
+        Ok(kernel)
+    }
+
+    fn find(&self, key: &KernelKey) -> Option<Arc<Kernel>> {
+        let kernels = self.kernels.read().unwrap_or_else(PoisonError::into_inner);
+        kernels.get(key).cloned()
+    }
+}

@@ -1,0 +1,338 @@
+//! Elementwise operations: dense arrays of one shape are read and written 16 bytes at a time, everything else walks its strides.
+
+use std::sync::Arc;
+
+use amdgpu_abi::Dtype;
+use amdgpu_abi::promotion::{as_float, compute_type, is_float, promote};
+use amdgpu_array::{Array, Dims, coalesce};
+use amdgpu_aura::Kernel;
+pub use amdgpu_matrix::Elementwise;
+use amdgpu_matrix::{ElementwiseOptions, Matrix};
+use smallvec::SmallVec;
+
+use crate::fallback::{self, HostTensor};
+use crate::generated::elementwise::{Body, Kind, Signature, VECTOR_BYTES, Walk};
+use crate::generated::{formulas, source};
+use crate::launch::{Shape, launch};
+use crate::operand::{Operand, Target, broadcast};
+use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+
+/// Axes that are left when those are joined that can be; every one costs a division.
+const RANK_LIMIT: usize = 12;
+
+/// `operation(inputs...)`, broadcast: by a kernel of the device, or, where there is none, by the CPU with a fallback that is counted.
+///
+/// # Errors
+///
+/// As [`on_device`], but for [`Error::NoKernel`].
+pub fn elementwise(
+    ops: &DeviceOps,
+    operation: Elementwise,
+    inputs: &[Operand],
+    out: Option<&Array>,
+    alpha: f64,
+) -> Result<Array> {
+    let done = on_device(ops, operation, inputs, out, alpha);
+    fallback::or_on_host("elementwise", ops, done, || {
+        on_host(ops, operation, inputs, out, alpha)
+    })
+}
+
+fn on_host(
+    ops: &DeviceOps,
+    operation: Elementwise,
+    inputs: &[Operand],
+    out: Option<&Array>,
+    alpha: f64,
+) -> Result<Array> {
+    let hosts = HostTensor::of_operands(inputs)?;
+    let views = HostTensor::views(&hosts)?;
+    let mut result = HostTensor::of_described(&operation.describe(&views)?);
+    let options = ElementwiseOptions {
+        alpha,
+        thread_limit: None,
+    };
+    Matrix::global()?.elementwise(operation, &views, &mut result.view_mut()?, &options)?;
+    result.deliver(ops, operation.name(), out)
+}
+
+/// `operation(inputs...)`, broadcast, by a generated kernel of the device; `alpha` is the slope of `leaky_relu` and the scale of `elu`.
+///
+/// # Errors
+///
+/// `shape-mismatch` when the shapes do not broadcast, `unsupported-dtype`, `invalid-argument` for an `out` that overlaps an input without
+/// being the same view; [`Error::NoKernel`] for what no kernel computes.
+pub fn on_device(
+    ops: &DeviceOps,
+    operation: Elementwise,
+    inputs: &[Operand],
+    out: Option<&Array>,
+    alpha: f64,
+) -> Result<Array> {
+    let name = operation.name();
+    let mut named: SmallVec<[(&str, &Operand); 4]> = SmallVec::new();
+    for (argument, input) in operation.inputs().iter().zip(inputs) {
+        input.check_dtype(name, argument)?;
+        named.push((argument, input));
+    }
+    let (common, result) = result_dtypes(operation, inputs)?;
+    let shape = broadcast(name, &named)?;
+    let reads: SmallVec<[&Operand; 4]> = inputs.iter().collect();
+    let target = Target {
+        operation: name,
+        device: ops.device(),
+        out,
+        inputs: &reads,
+        may_alias: true,
+        is_dense: false,
+    };
+    let made = target.resolve(&shape, result)?;
+    let body = body_of(operation, common)?;
+    compute(ops, &body, inputs, &made, compute_type(common), alpha)?;
+    made.into_array()
+}
+
+/// The dtype in which inputs meet, and that of the result.
+///
+/// # Errors
+///
+/// `unsupported-dtype` where the operation does not take them.
+pub fn result_dtypes(operation: Elementwise, inputs: &[Operand]) -> Result<(Dtype, Dtype)> {
+    let dtypes: SmallVec<[Dtype; 4]> = inputs.iter().map(|input| input.dtype).collect();
+    let (common, result) = operation.result_dtypes(&dtypes)?;
+    if operation == Elementwise::Standardize {
+        // Statistics are wider than images of half precision; what they make has the images' dtype.
+        return Ok((common, as_float(dtypes[0])));
+    }
+    Ok((common, result))
+}
+
+/// What is computed of inputs that meet in `common`.
+fn body_of(operation: Elementwise, common: Dtype) -> Result<Body> {
+    if operation == Elementwise::Standardize {
+        return Ok(Body::Standardize);
+    }
+    if operation == Elementwise::Power && !is_float(common) {
+        return Err(Error::no_kernel(
+            "powers of integers, whose exponents have to be looked at first",
+        ));
+    }
+    let done = operation.computed_as(common).name();
+    if formulas::formula(done, compute_type(common)).is_none() {
+        return Err(Error::no_kernel(format!(
+            "there is no generated kernel for {done}"
+        )));
+    }
+    Ok(Body::Named(done))
+}
+
+/// Launch the kernel that writes `body(operands...)`, computed in a dtype, to a result of the shape they broadcast to.
+///
+/// # Errors
+///
+/// [`Error::NoKernel`] for too many axes; what the device reports.
+pub fn compute(
+    ops: &DeviceOps,
+    body: &Body,
+    operands: &[Operand],
+    result: &Operand,
+    computed: Dtype,
+    alpha: f64,
+) -> Result<()> {
+    if result.is_empty() {
+        return Ok(());
+    }
+    let chosen = choose(ops, body, operands, result, computed)?;
+    let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
+    args.push(Arg::Float(alpha));
+    let numbers = operands.iter().filter(|operand| operand.is_number());
+    args.extend(numbers.map(|operand| Arg::from(operand.number.for_dtype(computed))));
+    let arrays = operands.iter().filter_map(|operand| operand.array.as_ref());
+    let memory = result.array.iter().chain(arrays);
+    args.extend(memory.zip(&chosen.are_direct).map(|(array, is_direct)| {
+        if *is_direct {
+            Arg::Array(array)
+        } else {
+            Arg::Address(array)
+        }
+    }));
+    args.extend(chosen.tail.iter().copied());
+    launch(
+        &chosen.kernel,
+        Shape::line(chosen.blocks, source::BLOCK),
+        &args,
+    )
+}
+
+/// A kernel with what does not change while shapes, strides and dtypes stay.
+struct Chosen {
+    kernel: Arc<Kernel>,
+    blocks: i64,
+    /// For the result and each array, whether the launch takes the array; else its address.
+    are_direct: SmallVec<[bool; 4]>,
+    /// Arguments behind the arrays.
+    tail: SmallVec<[Arg<'static>; 16]>,
+}
+
+fn choose(
+    ops: &DeviceOps,
+    body: &Body,
+    operands: &[Operand],
+    result: &Operand,
+    computed: Dtype,
+) -> Result<Chosen> {
+    let kinds: SmallVec<[Kind; 6]> = operands
+        .iter()
+        .map(|operand| Kind {
+            dtype: operand.dtype,
+            is_array: !operand.is_number(),
+        })
+        .collect();
+    let signature = Signature {
+        body,
+        kinds: &kinds,
+        result: result.dtype,
+        computed,
+    };
+    let count = result.len();
+    let pack = signature.pack() as i64;
+    let arrays = || operands.iter().filter(|operand| !operand.is_number());
+    let is_aligned = |one: &Operand| one.address().is_multiple_of(VECTOR_BYTES as u64);
+    let are_aligned = is_aligned(result) && arrays().all(is_aligned);
+    let is_flat = are_aligned
+        && result.is_dense()
+        && arrays().all(|one| one.shape == result.shape && one.is_dense());
+    if is_flat {
+        let key = key_of(&signature, "elementwise flat");
+        let kernel = ops.kernel(key, "elementwise", || signature.flat_source())?;
+        let parts = body.packs_in_flight() as i64;
+        return Ok(Chosen {
+            kernel,
+            blocks: count.div_ceil_positive(pack * source::BLOCK * parts),
+            are_direct: SmallVec::from_elem(true, 1 + arrays().count()),
+            tail: SmallVec::from_slice(&[Arg::from(count)]),
+        });
+    }
+    let wide: Vec<Operand> = std::iter::once(result.clone())
+        .chain(arrays().map(|operand| operand.broadcast_to(&result.shape)))
+        .collect();
+    choose_strided(ops, &signature, &wide, are_aligned)
+}
+
+fn choose_strided(
+    ops: &DeviceOps,
+    signature: &Signature<'_>,
+    wide: &[Operand],
+    are_aligned: bool,
+) -> Result<Chosen> {
+    let result = &wide[0];
+    let (count, pack) = (result.len(), signature.pack() as i64);
+    let all: SmallVec<[&[i64]; 6]> = wide.iter().map(|one| one.strides.as_slice()).collect();
+    let (extents, strides) = coalesce(&result.shape, &all);
+    let rank = extents.len();
+    if rank > RANK_LIMIT {
+        return Err(Error::no_kernel(format!(
+            "{}: {rank} axes with strides of their own are more than {RANK_LIMIT}",
+            signature.body.name()
+        )));
+    }
+    // Neighbours along the last axis are read together where each array has them side by side, or one value for all of them.
+    let last = rank - 1;
+    let side_by_side = |own: &Dims| {
+        own[last] == 0 || (own[last] == 1 && own[..last].iter().all(|stride| stride % pack == 0))
+    };
+    let is_packed = are_aligned
+        && extents[last] % pack == 0
+        && strides[0][last] == 1
+        && strides.iter().all(side_by_side);
+    let repeats: Vec<bool> = strides
+        .iter()
+        .map(|own| is_packed && own[last] == 0)
+        .collect();
+    let walk = Walk {
+        are_dense: wide.iter().map(Operand::is_dense).collect(),
+        rank,
+        index: source::index_type(count),
+        pack: if is_packed { pack as usize } else { 1 },
+        repeats,
+    };
+    let mut key = key_of(signature, "elementwise strided")
+        .with(rank as u64)
+        .flag(source::is_narrow(count))
+        .flag(is_packed);
+    for (is_dense, repeats) in walk.are_dense.iter().zip(&walk.repeats) {
+        key = key.flag(*is_dense).flag(*repeats);
+    }
+    let kernel = ops.kernel(key, "elementwise", || signature.strided_source(&walk))?;
+    let parts = if is_packed {
+        signature.body.packs_in_flight() as i64
+    } else {
+        1
+    };
+    let mut tail: SmallVec<[Arg<'static>; 16]> = SmallVec::from_slice(&[Arg::from(count)]);
+    tail.extend(source::walk_arguments(&extents, &strides));
+    Ok(Chosen {
+        kernel,
+        blocks: count.div_ceil_positive(walk.pack as i64 * source::BLOCK * parts),
+        are_direct: walk.are_dense.iter().copied().collect(),
+        tail,
+    })
+}
+
+fn key_of(signature: &Signature<'_>, family: &'static str) -> KernelKey {
+    let mut key = KernelKey::new(family)
+        .text(signature.body.name())
+        .dtype(signature.result)
+        .dtype(signature.computed);
+    for kind in signature.kinds {
+        key = key.dtype(kind.dtype).flag(kind.is_array);
+    }
+    key
+}
+
+/// A dense copy on the device, converted as NumPy converts; the array itself where it is that already.
+///
+/// # Errors
+///
+/// As [`compute`].
+pub fn convert(ops: &DeviceOps, x: &Operand, dtype: Dtype) -> Result<Operand> {
+    if x.dtype == dtype && x.is_dense() {
+        return Ok(x.clone());
+    }
+    let target = Target {
+        operation: "convert",
+        device: ops.device(),
+        out: None,
+        inputs: &[],
+        may_alias: false,
+        is_dense: true,
+    };
+    let made = target.resolve(&x.shape, dtype)?;
+    // Numbers that are not whole pass through the wider of both types, whole ones through their own.
+    let wide = if is_float(x.dtype) {
+        promote(x.dtype, Dtype::F32)
+    } else {
+        x.dtype
+    };
+    let body = Body::Named("identity");
+    compute(
+        ops,
+        &body,
+        std::slice::from_ref(x),
+        &made,
+        compute_type(wide),
+        0.0,
+    )?;
+    Ok(made)
+}
+
+/// `div_ceil` of numbers that are not negative; the standard library's is for unsigned ones alone.
+pub(crate) trait DivCeil {
+    fn div_ceil_positive(self, divisor: Self) -> Self;
+}
+
+impl DivCeil for i64 {
+    fn div_ceil_positive(self, divisor: Self) -> Self {
+        (self + divisor - 1) / divisor
+    }
+}

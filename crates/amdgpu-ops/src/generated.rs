@@ -1,0 +1,18 @@
+//! HIP-C texts of generated kernels, written for the dtypes, ranks and strides at hand.
+//!
+//! Elementary functions are those of the compiler's device library: the same bits on every kind of device.
+
+pub mod convolve;
+pub mod elementwise;
+pub mod embedding;
+pub mod fold;
+pub mod formulas;
+pub mod matmul;
+pub mod normalize;
+pub mod pool;
+pub mod reduce;
+pub mod scan;
+pub mod source;
+pub mod tiled;
+pub mod top_k;
+pub mod transpose;

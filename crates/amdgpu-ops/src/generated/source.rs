@@ -1,0 +1,155 @@
+//! Pieces of HIP-C that the generators share.
+
+use std::fmt::Write as _;
+
+use amdgpu_abi::Dtype;
+use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_FLOAT, DTYPE_INT};
+use amdgpu_array::Dims;
+
+use crate::Operand;
+use crate::launch::Arg;
+
+/// Work-items of a block, where a generator has no reason for another number.
+pub const BLOCK: i64 = 256;
+/// Blocks of a grid in y and z at most.
+pub const GRID_LIMIT: i64 = 65_535;
+/// Indices of larger arrays take 64 bits, whose division is slow.
+const NARROW_INDEX_LIMIT: i64 = 1 << 31;
+
+/// The type of HIP-C for a dtype.
+#[must_use]
+pub fn c_type(dtype: Dtype) -> &'static str {
+    match (dtype.code, dtype.bits) {
+        (DTYPE_BOOL, _) => "bool",
+        (DTYPE_FLOAT, 16) => "half",
+        (DTYPE_BFLOAT, _) => "__hip_bfloat16",
+        (DTYPE_FLOAT, 32) => "float",
+        (DTYPE_FLOAT, _) => "double",
+        (DTYPE_INT, 8) => "signed char",
+        (DTYPE_INT, 16) => "short",
+        (DTYPE_INT, 32) => "int",
+        (DTYPE_INT, _) => "long long",
+        (_, 8) => "unsigned char",
+        (_, 16) => "unsigned short",
+        (_, 32) => "unsigned int",
+        _ => "unsigned long long",
+    }
+}
+
+/// Definitions of types by dtype.
+#[must_use]
+pub fn types(names: &[(&str, Dtype)]) -> String {
+    let mut text = String::new();
+    for (name, dtype) in names {
+        let _ = writeln!(text, "typedef {} {name};", c_type(*dtype));
+    }
+    text
+}
+
+/// `F(name)` is the function of the compute type: `expf` of float, `exp` of double.
+#[must_use]
+pub fn functions(computed: Dtype) -> &'static str {
+    if computed == Dtype::F32 {
+        "#define F(name) name##f\n"
+    } else {
+        "#define F(name) name\n"
+    }
+}
+
+/// The narrowest type for indices below a count.
+#[must_use]
+pub fn index_type(count: i64) -> &'static str {
+    if is_narrow(count) {
+        "unsigned"
+    } else {
+        "unsigned long long"
+    }
+}
+
+/// Whether indices below a count fit 32 bits; part of a kernel's key where its text has [`index_type`].
+#[must_use]
+pub fn is_narrow(count: i64) -> bool {
+    count < NARROW_INDEX_LIMIT
+}
+
+/// Parameters of a walk: extents but the first, which no index passes, then the strides of each array.
+#[must_use]
+pub fn walk_parameters(prefix: &str, rank: usize, arrays: usize) -> String {
+    let mut text = String::new();
+    for axis in 1..rank {
+        let _ = write!(text, ", unsigned long long {prefix}_extent{axis}");
+    }
+    for array in 0..arrays {
+        for axis in 0..rank {
+            let _ = write!(text, ", long long {prefix}_stride{array}_{axis}");
+        }
+    }
+    text
+}
+
+/// The arguments of [`walk_parameters`].
+pub fn walk_arguments<'arg>(extents: &[i64], strides: &[Dims]) -> impl Iterator<Item = Arg<'arg>> {
+    let strides = strides.iter().flat_map(|own| own.iter().copied());
+    extents[1..].iter().copied().chain(strides).map(Arg::from)
+}
+
+/// Statements that take an index in row-major order apart and add to the offset of each array what it makes there.
+#[must_use]
+pub fn walk<S: AsRef<str>>(
+    prefix: &str,
+    rank: usize,
+    offsets: &[S],
+    index: &str,
+    width: &str,
+) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "    {width} {prefix}_rest = ({width}){index};");
+    for axis in (0..rank).rev() {
+        let mut place = format!("{prefix}_rest");
+        if axis > 0 {
+            let _ = writeln!(
+                text,
+                "    const {width} {prefix}_place{axis} = {prefix}_rest % ({width}){prefix}_extent{axis};"
+            );
+            let _ = writeln!(text, "    {prefix}_rest /= ({width}){prefix}_extent{axis};");
+            place = format!("{prefix}_place{axis}");
+        }
+        for (array, offset) in offsets.iter().enumerate() {
+            let _ = writeln!(
+                text,
+                "    {} += (long long){place} * {prefix}_stride{array}_{axis};",
+                offset.as_ref()
+            );
+        }
+    }
+    text
+}
+
+/// The parameter for [`Arg::pointer`], and the statement that makes a pointer of it.
+#[must_use]
+pub fn pointer_parameter(
+    is_dense: bool,
+    ctype: &str,
+    name: &str,
+    is_written: bool,
+) -> (String, String) {
+    let constant = if is_written { "" } else { "const " };
+    if is_dense {
+        return (format!("{constant}{ctype}* {name}"), String::new());
+    }
+    (
+        format!("unsigned long long {name}_address"),
+        format!("    {constant}{ctype}* {name} = ({constant}{ctype}*){name}_address;\n"),
+    )
+}
+
+/// [`pointer_parameter`] of an operand.
+#[must_use]
+pub fn operand_parameter(
+    operand: &Operand,
+    ctype: &str,
+    name: &str,
+    is_written: bool,
+) -> (String, String) {
+    pointer_parameter(operand.is_dense(), ctype, name, is_written)
+}

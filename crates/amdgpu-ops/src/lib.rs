@@ -1,0 +1,51 @@
+//! Operations on arrays of any device.
+//!
+//! Contract
+//! - One function per family takes a descriptor (operation, operands, options), checks shapes, dtypes and overlap once, chooses a kernel
+//!   and launches it. What is chosen follows from the descriptor, the facts of the device and the tuning database alone.
+//! - Generated kernels ([`generated`]) are HIP-C written for the dtypes and ranks at hand and compiled by `amdgpu-compiler`; they run on
+//!   every kind of device with the same bits. Archived kernels are Zig's, vendor kernels those of the GPU's maker.
+//! - [`Error::NoKernel`] says that a device has no kernel for a call; [`fallback`] then lets the CPU compute it, counted and told once.
+//! - Results are new arrays of the operands' device, or `out`. On a GPU nothing waits as long as no host code knows the memory.
+//! - A process registers one [`toolchain`] before the first generated kernel is compiled.
+//! - Everything may be called from any thread. While a thread records a graph, launches become part of it.
+
+pub mod archived;
+pub mod convolve;
+mod device;
+pub mod elementwise;
+pub mod embedding;
+mod error;
+pub mod fallback;
+pub mod fold;
+pub mod generated;
+mod key;
+mod launch;
+pub mod lines;
+pub mod matmul;
+pub mod normalize;
+mod operand;
+pub mod pool;
+pub mod reduce;
+pub mod scan;
+pub mod tiled;
+pub mod toolchain;
+pub mod top_k;
+pub mod transpose;
+pub mod tuning;
+pub mod vendor;
+
+pub use convolve::convolve;
+pub use device::DeviceOps;
+pub use elementwise::{Elementwise, elementwise};
+pub use embedding::embedding;
+pub use error::{Error, Result};
+pub use key::KernelKey;
+pub use launch::{Arg, launch};
+pub use normalize::{normalize, normalize_gradient};
+pub use operand::{Operand, Scalar, Target, broadcast, check_device};
+pub use pool::pool;
+pub use reduce::reduce;
+pub use scan::scan;
+pub use top_k::top_k;
+pub use transpose::transpose;

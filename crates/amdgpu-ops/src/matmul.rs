@@ -1,0 +1,221 @@
+//! Matrix multiplication: operands, what follows the sums, checks; then an archived kernel, a vendor's library or a generated kernel.
+
+mod archived;
+mod checked;
+mod generated;
+
+use amdgpu_abi::Dtype;
+use amdgpu_abi::promotion::is_float;
+use amdgpu_array::Array;
+use amdgpu_telemetry::fallback;
+
+use crate::{DeviceOps, Error, Operand, Result};
+
+pub use checked::Checked;
+
+/// As the operation is called in messages and in telemetry.
+pub const NAME: &str = "matrix_multiply";
+/// Below so many multiplications the launch is what takes time, and the generated kernel needs one only.
+const SMALL: i64 = 64 * 64 * 64;
+
+/// What a matrix multiplication computes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Precision {
+    Fp64,
+    Fp32,
+    /// Operands may lose digits to the matrix units of NVIDIA; sums are float32.
+    Tf32,
+    Fp16,
+    Bf16,
+    Int8,
+}
+
+impl Precision {
+    pub const ALL: [Self; 6] = [
+        Self::Fp64,
+        Self::Fp32,
+        Self::Tf32,
+        Self::Fp16,
+        Self::Bf16,
+        Self::Int8,
+    ];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fp64 => "fp64",
+            Self::Fp32 => "fp32",
+            Self::Tf32 => "tf32",
+            Self::Fp16 => "fp16",
+            Self::Bf16 => "bf16",
+            Self::Int8 => "int8",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    /// What is computed in where the caller does not say it: float64 for values with digits that float32 has not.
+    #[must_use]
+    pub fn of_dtypes(a: Dtype, b: Dtype) -> Self {
+        let is_wide = |dtype: Dtype| dtype == Dtype::F64 || (!is_float(dtype) && dtype.bits >= 32);
+        if is_wide(a) || is_wide(b) {
+            Self::Fp64
+        } else {
+            Self::Fp32
+        }
+    }
+}
+
+/// What follows the sums, after the bias and the residual.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Activation {
+    #[default]
+    Identity,
+    Relu,
+    /// With a slope of 0.01.
+    LeakyRelu,
+    Sigmoid,
+    Tanh,
+    Gelu,
+    Silu,
+    Softplus,
+    /// With a scale of 1.
+    Elu,
+}
+
+impl Activation {
+    pub const ALL: [Self; 9] = [
+        Self::Identity,
+        Self::Relu,
+        Self::LeakyRelu,
+        Self::Sigmoid,
+        Self::Tanh,
+        Self::Gelu,
+        Self::Silu,
+        Self::Softplus,
+        Self::Elu,
+    ];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Identity => "identity",
+            Self::Relu => "relu",
+            Self::LeakyRelu => "leaky_relu",
+            Self::Sigmoid => "sigmoid",
+            Self::Tanh => "tanh",
+            Self::Gelu => "gelu",
+            Self::Silu => "silu",
+            Self::Softplus => "softplus",
+            Self::Elu => "elu",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
+/// `activation(alpha * (a @ b) + beta * out + bias + residual)`, with the axes of `numpy.matmul`.
+#[derive(Clone, Copy, Debug)]
+pub struct Matmul<'a> {
+    /// Shape (..., m, k) or (k,).
+    pub a: &'a Operand,
+    /// Shape (..., k, n) or (k,).
+    pub b: &'a Operand,
+    /// Shape (..., m, n) without the axes that vectors lack; `None` for a new array.
+    pub out: Option<&'a Array>,
+    /// `None` for what the dtypes ask for.
+    pub precision: Option<Precision>,
+    /// The last two axes of `a` are swapped; nothing for a vector.
+    pub transpose_a: bool,
+    /// The last two axes of `b` are swapped; nothing for a vector.
+    pub transpose_b: bool,
+    /// Shape (n,).
+    pub bias: Option<&'a Operand>,
+    /// Broadcasts to the result.
+    pub residual: Option<&'a Operand>,
+    pub activation: Activation,
+    pub alpha: f64,
+    /// Factor of what `out` holds; 0 does not read it.
+    pub beta: f64,
+}
+
+impl<'a> Matmul<'a> {
+    /// `a @ b` and nothing else.
+    #[must_use]
+    pub fn of(a: &'a Operand, b: &'a Operand) -> Self {
+        Self {
+            a,
+            b,
+            out: None,
+            precision: None,
+            transpose_a: false,
+            transpose_b: false,
+            bias: None,
+            residual: None,
+            activation: Activation::Identity,
+            alpha: 1.0,
+            beta: 0.0,
+        }
+    }
+}
+
+/// The result on the device of `ops`: `out`, or a new array. Dtypes: fp64 gives float64, fp32 and tf32 float32, int8 int32; fp16 and bf16
+/// give their own where both operands have it, and float32 otherwise.
+///
+/// # Errors
+///
+/// `shape-mismatch`, `unsupported-dtype`; `invalid-argument` for an `out` that overlaps an operand, a `beta` without `out` and what int8
+/// does not take; what the device reports.
+pub fn matmul(ops: &DeviceOps, call: &Matmul<'_>) -> Result<Array> {
+    let checked = Checked::of(ops, call)?;
+    if !checked.result.is_empty() {
+        compute(ops, &checked)?;
+    }
+    Ok(checked.out)
+}
+
+fn compute(ops: &DeviceOps, checked: &Checked) -> Result<()> {
+    let (m, n, k) = checked.extents();
+    let is_large = m.saturating_mul(n).saturating_mul(k) >= SMALL;
+    if is_large && checked.result.is_dense() {
+        let reason = match archived::multiply(ops, checked) {
+            Ok(()) => return Ok(()),
+            Err(Error::NoKernel { .. }) => missing(ops, checked),
+            Err(Error::Refused { code, message })
+                if code == amdgpu_abi::ErrorCode::LibraryMissing =>
+            {
+                message
+            }
+            Err(error) => return Err(error),
+        };
+        let name = ops.name();
+        fallback(
+            NAME,
+            &format!("a kernel made by our compiler computes on {name}: {reason}"),
+        );
+    }
+    generated::multiply(ops, checked)
+}
+
+/// Why no archived kernel computes, without the shape, so that it is told once.
+fn missing(ops: &DeviceOps, checked: &Checked) -> String {
+    let architecture = &ops.archived().facts().architecture;
+    if !ops.archived().has_any(ops) {
+        return format!(
+            "there is no archive for {architecture}: ./x kernels, or a wheel made with kernels=all, has it"
+        );
+    }
+    let name = |dtype: Dtype| dtype.name().unwrap_or("?");
+    format!(
+        "{} sums of {} and {} are in no archive for {architecture}",
+        name(checked.sums),
+        name(checked.a.dtype),
+        name(checked.b.dtype)
+    )
+}

@@ -1,0 +1,372 @@
+//! A matrix multiplication taken apart: operands as batches of matrices, dtypes, memory of the result.
+
+use amdgpu_abi::promotion::is_float;
+use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_array::{Array, Dims};
+use smallvec::SmallVec;
+
+use super::{Activation, Matmul, NAME, Precision};
+use crate::operand::{Operand, Target, broadcast};
+use crate::{DeviceOps, Error, Result, elementwise};
+
+/// What is computed, every check behind it.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// Shape (..., m, k), broadcast over the batch.
+    pub a: Operand,
+    /// Shape (..., k, n), broadcast over the batch.
+    pub b: Operand,
+    /// The memory of `out`; shape (..., m, n).
+    pub result: Operand,
+    /// What the caller gets, with the axes that vectors lack left out.
+    pub out: Array,
+    /// Dtype of the sums.
+    pub sums: Dtype,
+    /// Dtype that operands are rounded to first.
+    pub rounding: Option<Dtype>,
+    /// Operands may lose digits to the matrix units of NVIDIA.
+    pub may_be_tf32: bool,
+    /// Whether `a` and `b` were given transposed.
+    pub is_transposed: [bool; 2],
+    /// Shape (n,).
+    pub bias: Option<Operand>,
+    /// Shape (..., m, n), broadcast.
+    pub residual: Option<Operand>,
+    pub activation: Activation,
+    pub alpha: f64,
+    /// Factor of what the result held; 0 does not read it.
+    pub beta: f64,
+}
+
+/// Which axis vectors lack: the rows of the result, its columns.
+#[derive(Clone, Copy)]
+struct Missing {
+    rows: bool,
+    columns: bool,
+}
+
+impl Checked {
+    /// Checks a call.
+    ///
+    /// # Errors
+    ///
+    /// As [`matmul`](super::matmul).
+    pub fn of(ops: &DeviceOps, call: &Matmul<'_>) -> Result<Self> {
+        check_dtypes(call)?;
+        let precision = call
+            .precision
+            .unwrap_or_else(|| Precision::of_dtypes(call.a.dtype, call.b.dtype));
+        let kinds = Kinds::of(precision, call.a.dtype, call.b.dtype);
+        let (a, b, shape, missing) = axes(call)?;
+        check_following(call, precision)?;
+        let bias = call.bias.map(|bias| checked_bias(bias, &b)).transpose()?;
+        let residual = call
+            .residual
+            .map(|residual| checked_residual(ops, residual, &shape))
+            .transpose()?;
+        let mut inputs: SmallVec<[&Operand; 4]> = SmallVec::from_slice(&[&a, &b]);
+        inputs.extend(bias.iter().chain(&residual));
+        let target = Target {
+            operation: NAME,
+            device: ops.device(),
+            out: call.out,
+            inputs: &inputs,
+            may_alias: false,
+            is_dense: false,
+        };
+        let made = target.resolve(&shape, kinds.result)?;
+        drop(inputs);
+        let Some(out) = made.array.clone() else {
+            return Err(Error::no_kernel("the result is a number"));
+        };
+        let result = completed(made, missing);
+        let residual = residual.map(|one| completed(one.broadcast_to(&shape), missing));
+        let lead = &result.shape[..result.rank() - 2];
+        Ok(Self {
+            a: over_batch(a, lead),
+            b: over_batch(b, lead),
+            out,
+            sums: kinds.sums,
+            rounding: kinds.rounding,
+            may_be_tf32: precision == Precision::Tf32,
+            is_transposed: [call.transpose_a, call.transpose_b],
+            bias,
+            residual,
+            activation: call.activation,
+            alpha: call.alpha,
+            beta: call.beta,
+            result,
+        })
+    }
+
+    /// Axes before the matrices.
+    #[must_use]
+    pub fn batch_shape(&self) -> &[i64] {
+        &self.result.shape[..self.result.rank() - 2]
+    }
+
+    /// How many products.
+    #[must_use]
+    pub fn batch(&self) -> i64 {
+        amdgpu_array::element_count(self.batch_shape())
+    }
+
+    /// m, n and k.
+    #[must_use]
+    pub fn extents(&self) -> (i64, i64, i64) {
+        let rank = self.result.rank();
+        let k = self.a.shape[self.a.rank() - 1];
+        (self.result.shape[rank - 2], self.result.shape[rank - 1], k)
+    }
+
+    /// Whether what the result held before is read.
+    #[must_use]
+    pub fn reads_result(&self) -> bool {
+        self.beta != 0.0
+    }
+
+    /// Whether the sums are the result, scaled at most.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.bias.is_none() && self.residual.is_none() && self.activation == Activation::Identity
+    }
+}
+
+/// Dtypes of the result and of the sums, and what operands are rounded to.
+struct Kinds {
+    result: Dtype,
+    sums: Dtype,
+    rounding: Option<Dtype>,
+}
+
+impl Kinds {
+    fn of(precision: Precision, a: Dtype, b: Dtype) -> Self {
+        let alike = |dtype| Self {
+            result: dtype,
+            sums: dtype,
+            rounding: None,
+        };
+        let narrow = |dtype| {
+            if a == dtype && b == dtype {
+                Self {
+                    result: dtype,
+                    ..alike(Dtype::F32)
+                }
+            } else {
+                Self {
+                    rounding: Some(dtype),
+                    ..alike(Dtype::F32)
+                }
+            }
+        };
+        match precision {
+            Precision::Int8 => alike(Dtype::I32),
+            Precision::Fp64 => alike(Dtype::F64),
+            Precision::Fp32 | Precision::Tf32 => alike(Dtype::F32),
+            Precision::Fp16 => narrow(Dtype::F16),
+            Precision::Bf16 => narrow(Dtype::BF16),
+        }
+    }
+}
+
+fn refused<T>(code: ErrorCode, message: String) -> Result<T> {
+    Err(Error::refused(code, message))
+}
+
+fn check_dtypes(call: &Matmul<'_>) -> Result<()> {
+    for (name, one) in [("a", call.a), ("b", call.b)] {
+        one.check_dtype(NAME, name)?;
+        if call.precision == Some(Precision::Int8) && one.dtype != Dtype::I8 {
+            return refused(
+                ErrorCode::UnsupportedDtype,
+                format!(
+                    "{NAME}: {name} has dtype {}; precision='int8' takes int8: quantise it first",
+                    one.dtype.name().unwrap_or("?")
+                ),
+            );
+        }
+    }
+    for (name, one) in [("bias", call.bias), ("residual", call.residual)] {
+        if let Some(one) = one {
+            one.check_dtype(NAME, name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Operands as batches of matrices, the shape of the result as the caller sees it, and the axes it lacks.
+fn axes(call: &Matmul<'_>) -> Result<(Operand, Operand, Dims, Missing)> {
+    if call.a.rank() == 0 || call.b.rank() == 0 {
+        return refused(
+            ErrorCode::ShapeMismatch,
+            format!(
+                "matrix_multiply takes vectors, matrices and stacks of matrices, not shapes {:?} and {:?}",
+                call.a.shape.as_slice(),
+                call.b.shape.as_slice()
+            ),
+        );
+    }
+    let transposed = |one: &Operand, is_transposed: bool| {
+        if is_transposed && one.rank() > 1 {
+            swapped(one)
+        } else {
+            one.clone()
+        }
+    };
+    let mut a = transposed(call.a, call.transpose_a);
+    let mut b = transposed(call.b, call.transpose_b);
+    let missing = Missing {
+        rows: a.rank() == 1,
+        columns: b.rank() == 1,
+    };
+    if a.shape[a.rank() - 1] != b.shape[b.rank().saturating_sub(2)] {
+        return refused(
+            ErrorCode::ShapeMismatch,
+            format!(
+                "inner dimensions differ: {:?} @ {:?}",
+                a.shape.as_slice(),
+                b.shape.as_slice()
+            ),
+        );
+    }
+    let mut shape = batch_of(&a, &b)?;
+    if !missing.rows {
+        shape.push(a.shape[a.rank() - 2]);
+    } else {
+        a.shape.insert(0, 1);
+        a.strides.insert(0, 0);
+    }
+    if !missing.columns {
+        shape.push(b.shape[b.rank() - 1]);
+    } else {
+        b.shape.push(1);
+        b.strides.push(0);
+    }
+    Ok((a, b, shape, missing))
+}
+
+/// The axes before the matrices, broadcast.
+fn batch_of(a: &Operand, b: &Operand) -> Result<Dims> {
+    let lead = |one: &Operand| one.rank().saturating_sub(2);
+    let (of_a, of_b) = (&a.shape[..lead(a)], &b.shape[..lead(b)]);
+    if of_a == of_b {
+        return Ok(Dims::from_slice(of_a));
+    }
+    amdgpu_array::broadcast_shapes([of_a, of_b].into_iter()).ok_or_else(|| {
+        Error::refused(
+            ErrorCode::ShapeMismatch,
+            format!(
+                "the axes before the matrices: shapes do not broadcast: a {of_a:?}, b {of_b:?}"
+            ),
+        )
+    })
+}
+
+/// The last two axes swapped.
+pub(super) fn swapped(x: &Operand) -> Operand {
+    let mut made = x.clone();
+    let rank = x.rank();
+    made.shape.swap(rank - 2, rank - 1);
+    made.strides.swap(rank - 2, rank - 1);
+    made
+}
+
+fn over_batch(x: Operand, lead: &[i64]) -> Operand {
+    let rank = x.rank();
+    if x.shape[..rank - 2] == *lead && !x.shape.contains(&1) {
+        return x;
+    }
+    let mut shape = Dims::from_slice(lead);
+    shape.extend_from_slice(&x.shape[rank - 2..]);
+    x.broadcast_to(&shape)
+}
+
+/// An operand of the result's shape with the axes that vectors lack.
+fn completed(mut x: Operand, missing: Missing) -> Operand {
+    let is_dense = x.is_dense();
+    if missing.columns {
+        x.shape.push(1);
+        x.strides.push(1);
+    }
+    if missing.rows {
+        // Row-major memory stays so: the stride of the one row is the length of a row.
+        let last = x.rank() - 1;
+        let row = if is_dense { x.shape[last] } else { 0 };
+        x.shape.insert(last, 1);
+        x.strides.insert(last, row);
+    }
+    x
+}
+
+fn check_following(call: &Matmul<'_>, precision: Precision) -> Result<()> {
+    if call.beta != 0.0 && call.out.is_none() {
+        return refused(
+            ErrorCode::InvalidArgument,
+            "beta scales what out holds, and no out was given".to_owned(),
+        );
+    }
+    if precision != Precision::Int8 {
+        return Ok(());
+    }
+    if !matches!(call.activation, Activation::Identity | Activation::Relu) {
+        return refused(
+            ErrorCode::InvalidArgument,
+            format!(
+                "activation is '{}'; int8 products have relu only",
+                call.activation.name()
+            ),
+        );
+    }
+    if call.alpha.fract() != 0.0 || call.beta.fract() != 0.0 {
+        return refused(
+            ErrorCode::InvalidArgument,
+            format!(
+                "alpha is {:?} and beta {:?}; int8 products take integers",
+                call.alpha, call.beta
+            ),
+        );
+    }
+    Ok(())
+}
+
+fn checked_bias(bias: &Operand, b: &Operand) -> Result<Operand> {
+    let n = b.shape[b.rank() - 1];
+    if bias.shape.as_slice() == [n] && !bias.is_number() {
+        return Ok(bias.clone());
+    }
+    refused(
+        ErrorCode::ShapeMismatch,
+        format!(
+            "bias has shape {:?}; the product has {n} columns",
+            bias.shape.as_slice()
+        ),
+    )
+}
+
+fn checked_residual(ops: &DeviceOps, residual: &Operand, shape: &[i64]) -> Result<Operand> {
+    let of_result = Operand::of_number(crate::Scalar::Int(0), Dtype::I32)
+        .with_layout(Dims::from_slice(shape), Dims::from_elem(0, shape.len()));
+    let named = [("residual", residual), ("the product", &of_result)];
+    if broadcast(NAME, &named)?.as_slice() != shape {
+        return refused(
+            ErrorCode::ShapeMismatch,
+            format!(
+                "residual has shape {:?}, which does not stretch to the product's {shape:?}",
+                residual.shape.as_slice()
+            ),
+        );
+    }
+    if residual.is_number() {
+        return elementwise::convert(ops, residual, residual.dtype);
+    }
+    Ok(residual.clone())
+}
+
+/// Numbers that follow the sums as a launch carries them.
+pub(super) fn factor(value: f64, sums: Dtype) -> crate::Scalar {
+    if is_float(sums) {
+        crate::Scalar::Float(value)
+    } else {
+        crate::Scalar::Int(value as i128)
+    }
+}

@@ -1,0 +1,337 @@
+//! Arguments and results of operations.
+
+use std::sync::Arc;
+
+use amdgpu_abi::promotion::{TENSOR_DTYPES, is_float};
+use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_array::{Array, Dims, row_major};
+use amdgpu_aura::OpenDevice;
+use amdgpu_hal::MemoryKind;
+use amdgpu_matrix::TensorView;
+
+use crate::{Error, Result};
+
+/// A number that a launch carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar {
+    Float(f64),
+    Int(i128),
+}
+
+impl Scalar {
+    /// The value as a launch takes it for numbers of a dtype.
+    #[must_use]
+    pub fn for_dtype(self, dtype: Dtype) -> Self {
+        match (self, is_float(dtype)) {
+            (Self::Int(value), true) => Self::Float(value as f64),
+            (Self::Float(value), false) => Self::Int(value as i128),
+            _ => self,
+        }
+    }
+}
+
+/// Values that an operation reads or writes: memory of a device, or one number.
+#[derive(Clone, Debug)]
+pub struct Operand {
+    pub dtype: Dtype,
+    pub shape: Dims,
+    /// In elements. An axis of one element, whose stride is never walked, has that of the row-major order.
+    pub strides: Dims,
+    /// The memory; `None` for a number.
+    pub array: Option<Array>,
+    pub number: Scalar,
+    /// The array itself is in row-major order, so that launches take it; else they take its address.
+    is_contiguous: bool,
+}
+
+impl Operand {
+    /// An array on the device.
+    #[must_use]
+    pub fn of_array(array: Array) -> Self {
+        let dense = row_major(&array.shape);
+        let mut strides = array.strides.clone();
+        for (axis, extent) in array.shape.iter().enumerate() {
+            if *extent == 1 {
+                strides[axis] = dense[axis];
+            }
+        }
+        Self {
+            dtype: array.dtype,
+            shape: array.shape.clone(),
+            is_contiguous: strides == dense,
+            strides,
+            array: Some(array),
+            number: Scalar::Int(0),
+        }
+    }
+
+    /// A number without axes.
+    #[must_use]
+    pub fn of_number(number: Scalar, dtype: Dtype) -> Self {
+        Self {
+            dtype,
+            shape: Dims::new(),
+            strides: Dims::new(),
+            array: None,
+            number: number.for_dtype(dtype),
+            is_contiguous: true,
+        }
+    }
+
+    /// Number of elements.
+    #[must_use]
+    pub fn len(&self) -> i64 {
+        amdgpu_array::element_count(&self.shape)
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
+
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    #[must_use]
+    pub fn item_bytes(&self) -> usize {
+        self.dtype.size_bytes()
+    }
+
+    #[must_use]
+    pub fn is_number(&self) -> bool {
+        self.array.is_none()
+    }
+
+    /// Whether elements lie in row-major order without gaps.
+    #[must_use]
+    pub fn is_dense(&self) -> bool {
+        self.array.is_some() && self.is_contiguous && self.strides == row_major(&self.shape)
+    }
+
+    /// The memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoKernel`] for a number, which no kernel writes.
+    pub fn into_array(self) -> Result<Array> {
+        self.array
+            .ok_or_else(|| Error::no_kernel("the result is a number"))
+    }
+
+    /// Shape and dtype, for the rules that describe results.
+    #[must_use]
+    pub fn view(&self) -> TensorView<'_> {
+        TensorView::without_memory(&self.shape, self.dtype)
+    }
+
+    /// Address of index 0; 0 for a number.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.array
+            .as_ref()
+            .map_or(0, |array| array.address().address())
+    }
+
+    /// The same memory with axes in another order.
+    #[must_use]
+    pub fn permuted(&self, axes: &[usize]) -> Self {
+        Self {
+            shape: axes.iter().map(|axis| self.shape[*axis]).collect(),
+            strides: axes.iter().map(|axis| self.strides[*axis]).collect(),
+            ..self.clone()
+        }
+    }
+
+    /// The same memory seen with another shape and other strides, which stay within it.
+    #[must_use]
+    pub fn with_layout(&self, shape: Dims, strides: Dims) -> Self {
+        Self {
+            shape,
+            strides,
+            ..self.clone()
+        }
+    }
+
+    /// The same memory, broadcast to a shape that it broadcasts to: new and repeated axes have stride 0.
+    #[must_use]
+    pub fn broadcast_to(&self, shape: &[i64]) -> Self {
+        let missing = shape.len() - self.rank();
+        let mut strides = Dims::from_elem(0, shape.len());
+        for axis in 0..self.rank() {
+            if self.shape[axis] != 1 {
+                strides[missing + axis] = self.strides[axis];
+            }
+        }
+        self.with_layout(Dims::from_slice(shape), strides)
+    }
+
+    fn byte_range(&self) -> Option<(i128, i128)> {
+        let array = self.array.as_ref()?;
+        let (low, high) = amdgpu_array::byte_range(&self.shape, &self.strides, self.item_bytes())?;
+        let first = i128::from(array.address().address());
+        Some((first + i128::from(low), first + i128::from(high)))
+    }
+
+    /// Whether both have elements in the same bytes.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        match (self.byte_range(), other.byte_range()) {
+            (Some(a), Some(b)) => a.0 < b.1 && b.0 < a.1,
+            _ => false,
+        }
+    }
+
+    /// Whether both see the same elements in the same order.
+    #[must_use]
+    pub fn is_same_view(&self, other: &Self) -> bool {
+        self.address() == other.address()
+            && self.dtype == other.dtype
+            && self.shape == other.shape
+            && self.strides == other.strides
+    }
+
+    /// Refuses element types that operations do not compute.
+    ///
+    /// # Errors
+    ///
+    /// `unsupported-dtype`.
+    pub fn check_dtype(&self, operation: &str, name: &str) -> Result<()> {
+        if TENSOR_DTYPES.contains(&self.dtype) {
+            return Ok(());
+        }
+        let known: Vec<_> = TENSOR_DTYPES
+            .iter()
+            .filter_map(|dtype| dtype.name())
+            .collect();
+        Err(Error::refused(
+            ErrorCode::UnsupportedDtype,
+            format!(
+                "{operation}: {name} has dtype {}; known are {}",
+                self.dtype.name().unwrap_or("?"),
+                known.join(", ")
+            ),
+        ))
+    }
+}
+
+/// The shape that all operands broadcast to.
+///
+/// # Errors
+///
+/// `shape-mismatch` where there is none, with the names and shapes.
+pub fn broadcast(operation: &str, operands: &[(&str, &Operand)]) -> Result<Dims> {
+    let shapes = operands.iter().map(|(_, operand)| operand.shape.as_slice());
+    amdgpu_array::broadcast_shapes(shapes).ok_or_else(|| {
+        let shapes: Vec<_> = operands
+            .iter()
+            .map(|(name, operand)| format!("{name} {:?}", operand.shape.as_slice()))
+            .collect();
+        Error::refused(
+            ErrorCode::ShapeMismatch,
+            format!(
+                "{operation}: shapes do not broadcast: {}",
+                shapes.join(", ")
+            ),
+        )
+    })
+}
+
+/// Where a result goes.
+pub struct Target<'a> {
+    pub operation: &'a str,
+    pub device: &'a Arc<OpenDevice>,
+    /// What the caller gave; `None` for a new array.
+    pub out: Option<&'a Array>,
+    /// What kernels read meanwhile.
+    pub inputs: &'a [&'a Operand],
+    /// `out` may be an input itself.
+    pub may_alias: bool,
+    /// The kernels write row-major memory only.
+    pub is_dense: bool,
+}
+
+impl Target<'_> {
+    /// The memory for a result of this shape and dtype.
+    ///
+    /// # Errors
+    ///
+    /// `shape-mismatch`, `unsupported-dtype`, `read-only`, `wrong-device` or `invalid-argument` where `out` does not fit or overlaps an
+    /// input; `out-of-memory`.
+    pub fn resolve(&self, shape: &[i64], dtype: Dtype) -> Result<Operand> {
+        let operation = self.operation;
+        let Some(out) = self.out else {
+            let shape = Dims::from_slice(shape);
+            let made = Array::empty(self.device, shape, dtype, MemoryKind::Device)?;
+            return Ok(Operand::of_array(made));
+        };
+        if out.dtype != dtype {
+            return Err(Error::refused(
+                ErrorCode::UnsupportedDtype,
+                format!(
+                    "{operation}: out has dtype {}; the result has {}",
+                    out.dtype.name().unwrap_or("?"),
+                    dtype.name().unwrap_or("?")
+                ),
+            ));
+        }
+        if out.shape.as_slice() != shape {
+            return Err(Error::refused(
+                ErrorCode::ShapeMismatch,
+                format!(
+                    "{operation}: out has shape {:?}; the result has {shape:?}",
+                    out.shape.as_slice()
+                ),
+            ));
+        }
+        out.check_alive()?;
+        if out.is_read_only {
+            return Err(Error::refused(
+                ErrorCode::ReadOnly,
+                format!("{operation}: out is read-only"),
+            ));
+        }
+        check_device(operation, "out", out, self.device)?;
+        let operand = Operand::of_array(out.clone());
+        for input in self.inputs {
+            if operand.overlaps(input) && !(self.may_alias && operand.is_same_view(input)) {
+                return Err(Error::refused(
+                    ErrorCode::InvalidArgument,
+                    format!("{operation}: out overlaps an input"),
+                ));
+            }
+        }
+        if self.is_dense && !operand.is_dense() {
+            return Err(Error::refused(
+                ErrorCode::InvalidArgument,
+                format!("{operation}: out on a GPU must be row-major without gaps"),
+            ));
+        }
+        Ok(operand)
+    }
+}
+
+/// Refuses an array of another device.
+///
+/// # Errors
+///
+/// `wrong-device`, naming both.
+pub fn check_device(
+    operation: &str,
+    name: &str,
+    array: &Array,
+    device: &Arc<OpenDevice>,
+) -> Result<()> {
+    let own = array.device_name();
+    let wanted = device.name();
+    if own == wanted {
+        return Ok(());
+    }
+    Err(Error::refused(
+        ErrorCode::WrongDevice,
+        format!(
+            "{operation}: {name} is on {own} and the operation runs on {wanted}; copy it with amdgpu.array(x, device={wanted:?})"
+        ),
+    ))
+}

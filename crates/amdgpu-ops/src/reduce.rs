@@ -1,0 +1,124 @@
+//! Reductions over axes: what each folds, and into which dtype.
+
+use amdgpu_abi::Dtype;
+use amdgpu_array::{Array, Dims};
+use amdgpu_hal::MemoryKind;
+use amdgpu_matrix::Matrix;
+pub use amdgpu_matrix::{Reduce, ReduceOptions};
+use smallvec::SmallVec;
+
+use crate::fallback::{self, HostTensor};
+use crate::fold::{Problem, fold};
+use crate::generated::reduce;
+use crate::operand::{Operand, Target};
+use crate::transpose::dense;
+use crate::{DeviceOps, Result};
+
+/// `operation(x)` over `options.axes`; the limit of threads is the CPU's alone, which computes where the device has no kernel.
+///
+/// # Errors
+///
+/// `invalid-argument` for axes that do not exist, for nothing to choose from, or where `out` overlaps x; `unsupported-dtype`,
+/// `shape-mismatch`.
+pub fn reduce(
+    ops: &DeviceOps,
+    operation: Reduce,
+    x: &Operand,
+    out: Option<&Array>,
+    options: &ReduceOptions<'_>,
+) -> Result<Array> {
+    let done = on_device(ops, operation, x, out, options);
+    fallback::or_on_host("reduce", ops, done, || {
+        let host = HostTensor::of_operand(x)?;
+        let view = host.view()?;
+        let mut result = HostTensor::of_described(&operation.describe(&view, options)?);
+        Matrix::global()?.reduce(operation, &view, &mut result.view_mut()?, options)?;
+        result.deliver(ops, operation.name(), out)
+    })
+}
+
+/// [`reduce`] by kernels of the device.
+///
+/// # Errors
+///
+/// As [`reduce`]; `no-implementation` for too many axes.
+pub fn on_device(
+    ops: &DeviceOps,
+    operation: Reduce,
+    x: &Operand,
+    out: Option<&Array>,
+    options: &ReduceOptions<'_>,
+) -> Result<Array> {
+    let name = operation.name();
+    x.check_dtype(name, "x")?;
+    let values = if x.is_number() {
+        Operand::of_array(dense(ops, x)?)
+    } else {
+        x.clone()
+    };
+    let described = operation.describe(&values.view(), options)?;
+    let reduced = operation.axes(&values.shape, options)?;
+    operation.check_values(&values.shape, &reduced)?;
+    let target = Target {
+        operation: name,
+        device: ops.device(),
+        out,
+        inputs: &[&values],
+        may_alias: false,
+        is_dense: true,
+    };
+    let made = target
+        .resolve(&described.shape, described.dtype)?
+        .into_array()?;
+    let kept: SmallVec<[usize; 6]> = (0..values.rank())
+        .filter(|axis| !reduced.contains(axis))
+        .collect();
+    let count = reduced.iter().map(|axis| values.shape[*axis]).product();
+    let computed = compute_dtype(operation, values.dtype);
+    let problem = |operation: Reduce, result: Dtype| Problem {
+        fold: reduce::fold(operation, values.dtype, computed),
+        x: &values,
+        computed,
+        result,
+        kept: &kept,
+        reduced: &reduced,
+        divisor: operation.divisor(count, options.correction),
+    };
+    let own = problem(operation, described.dtype);
+    let mean = if own.fold.has_shift && !made.is_empty() {
+        // The mean first: deviations from anything else would leave fewer digits than values have.
+        let shape = Dims::from_slice(&[made.len()]);
+        let mean = Array::empty(ops.device(), shape, Dtype::F64, MemoryKind::Device)?;
+        fold(ops, &problem(Reduce::Mean, Dtype::F64), &mean, None)?;
+        Some(mean)
+    } else {
+        None
+    };
+    fold(ops, &own, &made, mean.as_ref())?;
+    Ok(made)
+}
+
+/// The dtype that kernels map values in: as the CPU's, but integers are summed with a sign, which leaves the same 64 bits.
+fn compute_dtype(operation: Reduce, x: Dtype) -> Dtype {
+    let (computed, _) = operation.dtypes(x);
+    let is_sum = matches!(operation, Reduce::Sum | Reduce::Product);
+    if is_sum && computed == Dtype::U64 {
+        Dtype::I64
+    } else {
+        computed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_summed_with_a_sign() {
+        assert_eq!(compute_dtype(Reduce::Sum, Dtype::U64), Dtype::I64);
+        assert_eq!(compute_dtype(Reduce::Product, Dtype::BOOL), Dtype::I64);
+        assert_eq!(compute_dtype(Reduce::Sum, Dtype::F16), Dtype::F32);
+        assert_eq!(compute_dtype(Reduce::Maximum, Dtype::U64), Dtype::U64);
+        assert_eq!(compute_dtype(Reduce::Mean, Dtype::I8), Dtype::F64);
+    }
+}

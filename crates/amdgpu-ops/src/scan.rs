@@ -1,0 +1,152 @@
+//! Prefix sums and products along an axis.
+//!
+//! Adjacent values of a line are scanned by blocks: 1,024 at a time, long lines in chunks whose totals are scanned first. Lines that lie side
+//! by side are each scanned by one work-item. Floats are carried in float64, so the order shows in the last bit at most.
+
+use std::sync::Arc;
+
+use amdgpu_abi::Dtype;
+use amdgpu_abi::promotion::is_float;
+use amdgpu_array::{Array, Dims};
+use amdgpu_aura::Kernel;
+use amdgpu_hal::MemoryKind;
+pub use amdgpu_matrix::Scan;
+use amdgpu_matrix::{Matrix, resolve_axes};
+
+use crate::elementwise::DivCeil;
+use crate::fallback::{self, HostTensor};
+use crate::generated::scan::{CHUNK, Kind, scan_source};
+use crate::generated::source;
+use crate::launch::{Shape, launch};
+use crate::lines::Lines;
+use crate::operand::{Operand, Target};
+use crate::transpose::dense;
+use crate::{Arg, DeviceOps, KernelKey, Result};
+
+/// `out[..., i] = out[..., i - 1]` joined with `x[..., i]` along `axis`. `out` may be x itself. Where the device has no kernel, the CPU
+/// computes it.
+///
+/// # Errors
+///
+/// `invalid-argument` for an axis that does not exist or an `out` that overlaps x otherwise; `unsupported-dtype`, `shape-mismatch`.
+pub fn scan(
+    ops: &DeviceOps,
+    operation: Scan,
+    x: &Operand,
+    axis: i64,
+    out: Option<&Array>,
+) -> Result<Array> {
+    let done = on_device(ops, operation, x, axis, out);
+    fallback::or_on_host("scan", ops, done, || {
+        let host = HostTensor::of_operand(x)?;
+        let view = host.view()?;
+        let mut result = HostTensor::of_described(&operation.describe(&view));
+        Matrix::global()?.scan(operation, &view, axis, &mut result.view_mut()?, None)?;
+        result.deliver(ops, operation.name(), out)
+    })
+}
+
+/// [`scan`] by kernels of the device.
+///
+/// # Errors
+///
+/// As [`scan`]; `no-implementation` for too many axes.
+pub fn on_device(
+    ops: &DeviceOps,
+    operation: Scan,
+    x: &Operand,
+    axis: i64,
+    out: Option<&Array>,
+) -> Result<Array> {
+    let name = operation.name();
+    x.check_dtype(name, "x")?;
+    let axis = resolve_axes(name, &x.shape, &[axis])?[0];
+    let described = operation.describe(&x.view());
+    let target = Target {
+        operation: name,
+        device: ops.device(),
+        out,
+        inputs: &[x],
+        may_alias: true,
+        is_dense: true,
+    };
+    let made = target
+        .resolve(&described.shape, described.dtype)?
+        .into_array()?;
+    if !made.is_empty() {
+        let scanner = Scanner {
+            ops,
+            operation,
+            state: if is_float(made.dtype) {
+                Dtype::F64
+            } else {
+                Dtype::I64
+            },
+        };
+        scanner.run(&dense(ops, x)?, &made, Lines::of(&x.shape, axis, axis))?;
+    }
+    Ok(made)
+}
+
+/// A scan on a device, carried in one dtype.
+struct Scanner<'a> {
+    ops: &'a DeviceOps,
+    operation: Scan,
+    state: Dtype,
+}
+
+impl Scanner<'_> {
+    fn run(&self, x: &Array, out: &Array, lines: Lines) -> Result<()> {
+        if lines.stride > 1 {
+            let kernel = self.kernel(Kind::Columns, x.dtype, out.dtype)?;
+            let sizes = [lines.count, lines.length, lines.stride];
+            let [count, length, stride] = sizes.map(Arg::from);
+            let args = [Arg::Array(x), Arg::Array(out), count, length, stride];
+            let blocks = lines.count.div_ceil_positive(source::BLOCK);
+            return launch(&kernel, Shape::line(blocks, source::BLOCK), &args);
+        }
+        let chunks = lines.length.div_ceil_positive(CHUNK);
+        if chunks <= 1 {
+            return self.blocks(Kind::Rows, [x, out, out], lines, chunks);
+        }
+        let [totals, carries] = [self.states(lines, chunks)?, self.states(lines, chunks)?];
+        self.blocks(Kind::Totals, [x, &totals, &totals], lines, chunks)?;
+        let of_chunks = Lines {
+            length: chunks,
+            ..lines
+        };
+        self.run(&totals, &carries, of_chunks)?;
+        self.blocks(Kind::Carried, [x, out, &carries], lines, chunks)
+    }
+
+    /// Memory for a state of each chunk.
+    fn states(&self, lines: Lines, chunks: i64) -> Result<Array> {
+        let shape = Dims::from_slice(&[lines.count * chunks]);
+        let made = Array::empty(self.ops.device(), shape, self.state, MemoryKind::Device)?;
+        Ok(made)
+    }
+
+    /// Launches a block for each chunk, with values, results and carries.
+    fn blocks(&self, kind: Kind, arrays: [&Array; 3], lines: Lines, chunks: i64) -> Result<()> {
+        let kernel = self.kernel(kind, arrays[0].dtype, arrays[1].dtype)?;
+        let [x, out, carries] = arrays.map(Arg::Array);
+        let args = [x, out, carries, Arg::from(lines.length), Arg::from(chunks)];
+        launch(
+            &kernel,
+            Shape::line(lines.count * chunks, source::BLOCK),
+            &args,
+        )
+    }
+
+    fn kernel(&self, kind: Kind, x: Dtype, result: Dtype) -> Result<Arc<Kernel>> {
+        let key = KernelKey::new("scan")
+            .text(self.operation.name())
+            .with(kind as u64)
+            .dtype(x)
+            .dtype(result)
+            .dtype(self.state);
+        self.ops.kernel(key, "scan", || {
+            scan_source(self.operation, kind, x, result, self.state)
+        })
+    }
+}

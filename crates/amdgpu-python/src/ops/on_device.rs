@@ -1,0 +1,317 @@
+//! Arguments and results of operations on devices.
+
+use std::sync::Arc;
+
+use amdgpu_abi::layout::{DTYPE_BOOL, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
+use amdgpu_abi::promotion::promote;
+use amdgpu_abi::{Dtype, ErrorCode, Language};
+use amdgpu_array as core;
+use amdgpu_array::Dims;
+use amdgpu_hal::MemoryKind;
+use amdgpu_ops::{DeviceOps, Operand, Scalar};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt};
+
+use crate::array::Array;
+use crate::device::Device;
+use crate::errors::{IntoPyResult, raise};
+use crate::operand;
+use crate::ops::tensors::scalar_dtype;
+
+/// The operations of a device: of a `_native.Device`, or of an object that has one as `native`.
+pub fn ops_of(device: &Bound<'_, PyAny>) -> PyResult<Arc<DeviceOps>> {
+    let py = device.py();
+    let native = match device.cast::<Device>() {
+        Ok(native) => native.clone(),
+        Err(_) => device.getattr("native")?.cast_into::<Device>()?,
+    };
+    let context = native.get().context();
+    let opened = context.open_device().into_py_result(py)?;
+    DeviceOps::of(opened).into_py_result(py)
+}
+
+/// An argument as values on the device; host memory that is no device's is copied there.
+pub fn lend(
+    operation: &str,
+    name: &str,
+    object: &Bound<'_, PyAny>,
+    ops: &DeviceOps,
+) -> PyResult<Operand> {
+    let py = object.py();
+    if let Ok(array) = object.cast::<Array>() {
+        let array = array.get();
+        array.check_alive().into_py_result(py)?;
+        let operand = Operand::of_array((**array).clone());
+        operand.check_dtype(operation, name).into_py_result(py)?;
+        amdgpu_ops::check_device(operation, name, array, ops.device()).into_py_result(py)?;
+        return Ok(operand);
+    }
+    let is_numpy = object.is_instance_of::<PyUntypedArray>();
+    if !is_numpy
+        && let Some(lent) = operand::Operand::borrow(object, None)?
+        && lent.location.gpu().is_some()
+    {
+        let array = lent.into_array(py)?;
+        amdgpu_ops::check_device(operation, name, &array, ops.device()).into_py_result(py)?;
+        let operand = Operand::of_array(array);
+        operand.check_dtype(operation, name).into_py_result(py)?;
+        return Ok(operand);
+    }
+    upload(operation, name, object, ops)
+}
+
+/// A host array, or whatever NumPy makes one of, copied to the device; a value without axes becomes a number.
+fn upload(
+    operation: &str,
+    name: &str,
+    object: &Bound<'_, PyAny>,
+    ops: &DeviceOps,
+) -> PyResult<Operand> {
+    let py = object.py();
+    let refuse = |why: &str| {
+        let message = format!("{operation}: {name} is no array of numbers: {why}");
+        raise(py, ErrorCode::InvalidType, Language::Rust, &message)
+    };
+    let numpy = py.import("numpy")?;
+    let values = numpy
+        .call_method1("ascontiguousarray", (object,))
+        .map_err(|error| refuse(&error.value(py).to_string()))?;
+    // `ascontiguousarray` gives arrays without axes one.
+    let rank = numpy.call_method1("ndim", (object,))?.extract::<usize>()?;
+    let kind = values
+        .getattr("dtype")?
+        .getattr("kind")?
+        .extract::<String>()?;
+    if "OUSMm".contains(&kind) {
+        return Err(refuse(&format!("it becomes {}", values.getattr("dtype")?)));
+    }
+    if object.is_instance_of::<PyUntypedArray>() {
+        operand::check_mask(object.cast::<PyUntypedArray>()?)?;
+    }
+    let array = values.cast::<PyUntypedArray>()?;
+    let dtype = operand::numpy_dtype(&array.dtype())?;
+    if rank == 0 {
+        let number = Operand::of_number(scalar(&values.call_method0("item")?)?, dtype);
+        number.check_dtype(operation, name).into_py_result(py)?;
+        return Ok(number);
+    }
+    let (data, _) = operand::numpy_memory(array);
+    let shape: Dims = array.shape().iter().map(|extent| *extent as i64).collect();
+    let made = core::Array::empty(ops.device(), shape, dtype, MemoryKind::Device);
+    let made = made.into_py_result(py)?;
+    let from = core::Side {
+        address: amdgpu_hal::DevicePointer::from_host(data),
+        device: None,
+    };
+    let bytes = made.bytes() as u64;
+    // SAFETY: both hold as many bytes, and live until the wait is over.
+    py.detach(|| unsafe { core::copy(&made.side(), &from, bytes) })
+        .into_py_result(py)?;
+    let operand = Operand::of_array(made);
+    operand.check_dtype(operation, name).into_py_result(py)?;
+    Ok(operand)
+}
+
+/// A number of Python's.
+fn scalar(value: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    if value.is_instance_of::<PyInt>() {
+        return value.extract().map(Scalar::Int);
+    }
+    value.extract().map(Scalar::Float)
+}
+
+/// Arguments of an operation on the device. A number of Python's takes the dtype of the arrays beside it (NumPy's rule, NEP 50).
+pub fn lend_all(
+    operation: &str,
+    names: &[&str],
+    inputs: &[Bound<'_, PyAny>],
+    ops: &DeviceOps,
+) -> PyResult<Vec<Operand>> {
+    let is_number = |object: &Bound<'_, PyAny>| {
+        object.is_instance_of::<PyFloat>() || object.is_instance_of::<PyInt>()
+    };
+    let mut common: Option<Dtype> = None;
+    let mut lent = Vec::with_capacity(inputs.len());
+    for (name, object) in names.iter().zip(inputs) {
+        if is_number(object) {
+            lent.push(None);
+            continue;
+        }
+        let operand = lend(operation, name, object, ops)?;
+        // The condition of `where` does not take part.
+        if *name != "condition" {
+            let dtype = operand.dtype;
+            common = Some(common.map_or(dtype, |before| promote(before, dtype)));
+        }
+        lent.push(Some(operand));
+    }
+    let all = lent.into_iter().zip(names.iter().zip(inputs));
+    all.map(|(operand, (name, object))| match operand {
+        Some(operand) => Ok(operand),
+        None => {
+            let beside = common.filter(|_| *name != "condition");
+            number(operation, name, object, beside)
+        }
+    })
+    .collect()
+}
+
+/// A number of Python's beside arrays of a dtype, or alone.
+fn number(
+    operation: &str,
+    name: &str,
+    value: &Bound<'_, PyAny>,
+    common: Option<Dtype>,
+) -> PyResult<Operand> {
+    let py = value.py();
+    let dtype = common.map(|common| scalar_dtype(value, common));
+    if let Some(dtype) = dtype
+        && let Some(number) = plain_number(value, dtype)
+    {
+        return Ok(Operand::of_number(number, dtype));
+    }
+    let descr = dtype.map(|dtype| operand::to_numpy_dtype(py, dtype));
+    let made = py
+        .import("numpy")?
+        .call_method1("array", (value, descr.transpose()?))
+        .map_err(|error| {
+            if !error.is_instance_of::<PyOverflowError>(py) {
+                return error;
+            }
+            let known = dtype.and_then(Dtype::name).unwrap_or("any dtype");
+            let message = format!("{operation}: {name} is {value}, which does not fit {known}");
+            raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+        })?;
+    let array = made.cast::<PyUntypedArray>()?;
+    let dtype = operand::numpy_dtype(&array.dtype())?;
+    // Read back: NumPy rounded it to the dtype.
+    let rounded = made.call_method1("astype", (if is_real(dtype) { "f8" } else { "O" },))?;
+    let operand = Operand::of_number(scalar(&rounded.call_method0("item")?)?, dtype);
+    operand.check_dtype(operation, name).into_py_result(py)?;
+    Ok(operand)
+}
+
+fn is_real(dtype: Dtype) -> bool {
+    amdgpu_abi::promotion::is_float(dtype)
+}
+
+/// A number without NumPy's help; `None` where it is out of range or takes more than a cast.
+fn plain_number(value: &Bound<'_, PyAny>, dtype: Dtype) -> Option<Scalar> {
+    let is_float = value.is_exact_instance_of::<PyFloat>();
+    if !is_float && !value.is_exact_instance_of::<PyInt>() {
+        return None;
+    }
+    match (dtype.code, dtype.bits) {
+        (DTYPE_FLOAT, 64) => value.extract().ok().map(Scalar::Float),
+        (DTYPE_FLOAT, 32) => {
+            let exact = value.extract::<f64>().ok()?;
+            let rounded = exact as f32;
+            let fits = rounded.is_finite() || !exact.is_finite();
+            fits.then_some(Scalar::Float(f64::from(rounded)))
+        }
+        (DTYPE_BOOL, _) => None,
+        (DTYPE_INT | DTYPE_UINT, bits) if !is_float => {
+            let exact = value.extract::<i128>().ok()?;
+            let (low, high) = if dtype.code == DTYPE_INT {
+                (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
+            } else {
+                (0, (1_i128 << bits) - 1)
+            };
+            (low..=high).contains(&exact).then_some(Scalar::Int(exact))
+        }
+        _ => None,
+    }
+}
+
+/// Where a caller wants a result.
+pub enum Out<'a, 'py> {
+    /// In a new array.
+    New,
+    /// In memory that kernels of the device write: the caller's object, and the array that it is or lends.
+    Device(&'a Bound<'py, PyAny>, core::Array),
+    /// In host memory, to which a result of the device is copied.
+    Host(&'a Bound<'py, PyAny>),
+}
+
+impl<'a, 'py> Out<'a, 'py> {
+    pub fn of(
+        operation: &str,
+        out: Option<&'a Bound<'py, PyAny>>,
+        ops: &DeviceOps,
+    ) -> PyResult<Self> {
+        let Some(object) = out.filter(|out| !out.is_none()) else {
+            return Ok(Self::New);
+        };
+        let py = object.py();
+        if let Ok(array) = object.cast::<Array>() {
+            return Ok(Self::Device(object, (**array.get()).clone()));
+        }
+        if !object.hasattr("shape")? || !object.hasattr("dtype")? {
+            let message = format!("{operation}: out must be an array to write to");
+            return Err(raise(py, ErrorCode::InvalidType, Language::Rust, &message));
+        }
+        if object.hasattr("__cuda_array_interface__")?
+            && let Some(lent) = operand::Operand::borrow(object, None)?
+        {
+            let array = lent.into_array(py)?;
+            amdgpu_ops::check_device(operation, "out", &array, ops.device()).into_py_result(py)?;
+            return Ok(Self::Device(object, array));
+        }
+        Ok(Self::Host(object))
+    }
+
+    /// What kernels write to.
+    pub fn array(&self) -> Option<&core::Array> {
+        match self {
+            Self::Device(_, array) => Some(array),
+            Self::New | Self::Host(_) => None,
+        }
+    }
+
+    /// The caller's result, when the kernels were launched.
+    pub fn deliver(
+        &self,
+        py: Python<'py>,
+        operation: &str,
+        made: core::Array,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Self::New => Ok(Bound::new(py, Array::from(made))?.into_any()),
+            Self::Device(object, _) => Ok((*object).clone()),
+            Self::Host(object) => {
+                check_host(operation, object, &made)?;
+                let values = Bound::new(py, Array::from(made))?.call_method0("numpy")?;
+                object.set_item(py.Ellipsis(), values)?;
+                Ok((*object).clone())
+            }
+        }
+    }
+}
+
+/// Refuses host memory that does not fit a result.
+fn check_host(operation: &str, out: &Bound<'_, PyAny>, made: &core::Array) -> PyResult<()> {
+    let py = out.py();
+    let refuse = |code, message: String| Err(raise(py, code, Language::Rust, &message));
+    let (dtype, wanted) = (out.getattr("dtype")?, made.dtype.name().unwrap_or("?"));
+    if dtype.str()?.to_string_lossy() != wanted {
+        let message = format!("{operation}: out has dtype {dtype}; the result has {wanted}");
+        return refuse(ErrorCode::UnsupportedDtype, message);
+    }
+    let shape = out.getattr("shape")?.extract::<Vec<i64>>()?;
+    if shape != made.shape.as_slice() {
+        let wanted = made.shape.as_slice();
+        let message = format!("{operation}: out has shape {shape:?}; the result has {wanted:?}");
+        return refuse(ErrorCode::ShapeMismatch, message);
+    }
+    let is_writable = match out.getattr("flags") {
+        Ok(flags) => flags.getattr("writeable")?.is_truthy()?,
+        Err(_) => true,
+    };
+    if !is_writable {
+        let message = format!("{operation}: out is read-only");
+        return refuse(ErrorCode::ReadOnly, message);
+    }
+    Ok(())
+}

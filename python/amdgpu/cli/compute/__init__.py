@@ -1,0 +1,1 @@
+"""Commands that compile, tune and compute: compile, tune, net."""

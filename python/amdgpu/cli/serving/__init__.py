@@ -1,0 +1,1 @@
+"""Commands that show telemetry to others: serve, metrics."""

@@ -1,0 +1,1 @@
+"""Commands about this machine: overview, devices, pick, info, doctor."""

@@ -1,0 +1,1 @@
+"""Commands about a program: run, trace, explain, record, replay, and the figures behind them."""

@@ -1,0 +1,189 @@
+"""The generated kernels of operations on devices, run on the CPU device and compared with the Zig library's results."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import amdgpu
+import device_ops_cases as cases
+import numpy as np
+import pytest
+from amdgpu import _native, errors
+
+NAMES = ("elementwise", "reduce", "normalize", "scan", "top_k", "transpose", "embedding", "convolve", "pool")
+
+
+@pytest.fixture(scope="module")
+def cpu() -> Any:
+    with amdgpu.initialize_device("cpu:0") as opened:
+        yield opened
+
+
+def compare(cpu: Any, wanted: Iterator[cases.Case]) -> None:
+    count = 0
+    for case in wanted:
+        expected = getattr(_native, case.operation)(*case.arguments, **case.options)
+        moved = case.moved(lambda x: amdgpu.array(x, device="cpu:0"))
+        case.check(cases.on_device(case.operation)(*moved, device=cpu, **case.options), expected)
+        count += 1
+    assert count > 0
+
+
+@pytest.fixture(autouse=True)
+def expected_fallbacks() -> Iterator[list[str]]:
+    """Operations that a test lets the CPU compute in the device's place: elsewhere that would compare the CPU with itself."""
+    before, expected = cases.fallbacks(), list[str]()
+    yield expected
+    assert cases.fallbacks(*expected) == {
+        name: value for name, value in before.items() if name.split(":", 1)[0] not in expected
+    }
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+def test_elementwise_kernels_agree_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.elementwise((dtype,)))
+
+
+def test_mixed_dtypes_are_promoted_as_by_the_library(cpu: Any) -> None:
+    compare(cpu, cases.promotions())
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+def test_reductions_agree_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.reductions((dtype,)))
+
+
+@pytest.mark.parametrize("dtype", [*cases.FLOATS, np.dtype(np.int32)], ids=str)
+def test_normalizations_agree_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.normalizations((dtype,)))
+
+
+@pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
+def test_gradients_of_normalizations_agree_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.normalization_gradients((dtype,)))
+
+
+def test_searches_and_moves_agree_with_the_library(cpu: Any) -> None:
+    compare(cpu, cases.searches_and_moves())
+
+
+@pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
+def test_images_agree_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.images((dtype,)))
+
+
+def test_arrays_with_gaps_are_walked(cpu: Any) -> None:
+    base = cases.values((12, 20), "float32")
+    for view in (base[::2, ::3], base.T, base[:, ::-1], np.broadcast_to(base[0], (5, 20))):
+        lent = amdgpu.from_dlpack(view) if view.flags.writeable else amdgpu.array(view, device="cpu:0")
+        assert (
+            cases.on_device("elementwise")("square", (lent,), device=cpu).numpy().tolist() == np.square(view).tolist()
+        )
+        assert cases.on_device("transpose")(lent, device=cpu).numpy().tolist() == view.T.tolist()
+        assert np.allclose(cases.on_device("reduce")("sum", lent, (0,), device=cpu).numpy(), view.sum(0), atol=1e-5)
+        softmax = _native.normalize("softmax", np.ascontiguousarray(view), (), (0,))
+        assert np.allclose(
+            cases.on_device("normalize")("softmax", lent, (), (0,), device=cpu).numpy(), softmax, atol=1e-6
+        )
+
+
+def test_out_receives_the_result_wherever_it_lies(cpu: Any) -> None:
+    x = cases.values((3, 4), "float32")
+    ours = amdgpu.array(x, device="cpu:0")
+    for out in (np.empty((3, 4), np.float32), amdgpu.empty((3, 4), device="cpu:0"), ours):
+        assert cases.on_device("elementwise")("negative", (ours,), out, device=cpu) is out
+        assert np.asarray(out.numpy() if isinstance(out, amdgpu.Array) else out).tolist() == (-x).tolist()
+    strided = np.empty((3, 8), np.float32)
+    lent = amdgpu.from_dlpack(strided[:, ::2])
+    assert cases.on_device("elementwise")("negative", (ours,), lent, device=cpu) is lent
+    assert strided[:, ::2].tolist() == x.tolist()
+
+
+def test_bad_arguments_are_refused_as_by_the_library(cpu: Any) -> None:
+    x = cases.values((3, 4), "float32")
+    wrong: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+        ("elementwise", ("add", (x, x[:2])), {}),
+        ("elementwise", ("negative", (x > 0,)), {}),
+        ("elementwise", ("where", (x, x, x)), {}),
+        ("elementwise", ("add", (x.astype(np.uint8), 300)), {}),
+        ("elementwise", ("add", (x, np.ones(4, complex))), {}),
+        ("elementwise", ("exp", (x,), np.empty((4, 3), np.float32)), {}),
+        ("elementwise", ("exp", (x,), np.empty((3, 4), np.float64)), {}),
+        ("reduce", ("sum", x, (2,)), {}),
+        ("reduce", ("sum", x, (0, 0)), {}),
+        ("reduce", ("max", x[:0], (0,)), {}),
+        ("normalize", ("softmax", x, (), (2,)), {}),
+        ("normalize", ("layer_norm", x, (), ()), {"row_shape": (3,)}),
+        ("normalize", ("layer_norm", x, (), ()), {"row_shape": (4,), "epsilon": -1.0}),
+        ("normalize", ("layer_norm", x, (np.ones(4),), ()), {"row_shape": (4,)}),
+        ("scan", ("cumsum", x, 2), {}),
+        ("top_k", (x, 5, 1), {}),
+        ("transpose", (x, (0, 0)), {}),
+        ("embedding", (x, np.array([0, 3])), {}),
+        ("embedding", (x, np.array([0, -1])), {}),
+        ("embedding", (x, np.array([0.5])), {}),
+    ]
+    for operation, arguments, options in wrong:
+        with pytest.raises(errors.AmdgpuError) as expected:
+            getattr(_native, operation)(*arguments, **options)
+        with pytest.raises(type(expected.value)):
+            cases.on_device(operation)(*arguments, device=cpu, **options)
+    ours = amdgpu.array(x, device="cpu:0")
+    with pytest.raises(errors.InvalidArgumentError, match="overlaps"):
+        cases.on_device("transpose")(ours, None, ours.reshape(4, 3), device=cpu)
+    base = x.copy()
+    base.flags.writeable = False
+    with pytest.raises(errors.ReadOnlyError):
+        cases.on_device("elementwise")("exp", (ours,), base, device=cpu)
+
+
+@pytest.mark.parametrize("architecture", ["gfx1100", "gfx90a"])
+def test_kernels_compile_for_amd_gpus(architecture: str) -> None:
+    with amdgpu.initialize_device(f"null:{architecture}") as device:
+        wanted: list[cases.Case] = [
+            *list(cases.elementwise((np.dtype(np.float32),)))[::3],
+            *list(cases.reductions((cases.BFLOAT16,)))[::9],
+            *list(cases.normalizations((np.dtype(np.float16),)))[::4],
+            *(case for case in list(cases.searches_and_moves())[::5] if case.operation != "embedding"),
+            *list(cases.images((np.dtype(np.float64),)))[::5],
+        ]
+        for case in wanted:
+            moved = case.moved(lambda x: amdgpu.empty(x.shape, str(x.dtype), device=device.name))
+            expected = getattr(_native, case.operation)(*case.arguments, **case.options)
+            result = cases.on_device(case.operation)(*moved, device=device, **case.options)
+            for made, want in zip(*((x if isinstance(x, tuple) else (x,)) for x in (result, expected)), strict=True):
+                assert (made.device, made.shape, str(made.dtype)) == (device.name, want.shape, str(want.dtype)), (
+                    case.label
+                )
+
+
+def test_operations_run_where_their_arrays_lie() -> None:
+    x = amdgpu.empty((2, 3), device="null:gfx1100")
+    assert amdgpu.ops.add(x, 1).device == "null:gfx1100"
+    assert amdgpu.ops.add([1.0, 2.0, 3.0], x).device == "null:gfx1100"
+    assert amdgpu.ops.sum(x, 0).shape == (3,)
+    assert amdgpu.ops.softmax(x).shape == (2, 3)
+    assert amdgpu.ops.batch_norm(x, [0.0] * 3, [1.0] * 3).device == "null:gfx1100"
+    assert amdgpu.ops.batch_norm_gradient(x, x)[0].device == "null:gfx1100"
+    assert amdgpu.ops.layer_norm_gradient(x, x, 3)[1].shape == (3,)
+    normalized, mean, variance = amdgpu.ops.batch_norm_training(x)
+    assert {one.device for one in (normalized, mean, variance)} == {"null:gfx1100"}
+    assert isinstance(amdgpu.ops.add(amdgpu.array([1.0], device="cpu:0"), 1), amdgpu.Array)
+
+
+def test_what_a_device_does_not_compute_falls_back_aloud(expected_fallbacks: list[str]) -> None:
+    expected_fallbacks.append("top_k")
+    x = amdgpu.empty((2000,), device="null:gfx1100")
+    before = cases.fallbacks()
+    with pytest.warns(RuntimeWarning, match="top_k of more than 1024 values"):
+        values, places = amdgpu.ops.top_k(x, 1500)
+    assert (values.device, values.shape, places.shape) == ("null:gfx1100", (1500,), (1500,))
+    reason = "top_k: the CPU computes what null:gfx1100 does not: top_k of more than 1024 values"
+    assert cases.fallbacks() == {**before, reason: 1}
+    # It is said once, and counted each time.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        amdgpu.ops.top_k(x, 1500)
+    assert cases.fallbacks()[reason] == 2

@@ -1,0 +1,317 @@
+"""Calls of `amdgpu.ops` that the tests of generated kernels share: on the CPU device, on `null:` devices and on real GPUs.
+
+A case has the name of the dispatcher's operation, its arguments as NumPy arrays, and a tolerance by dtype: two implementations that round
+in different places. Results that are no floats must be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import amdgpu
+import ml_dtypes
+import numpy as np
+from amdgpu import _native
+from tolerances import ELEMENTWISE, SUMMED
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16), BFLOAT16)
+INTEGERS = tuple(
+    np.dtype(name) for name in ("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64")
+)
+DTYPES = (*FLOATS, *INTEGERS)
+
+UNARY = (
+    *("negative", "absolute", "sign", "square", "reciprocal", "sqrt", "exp", "expm1", "log", "log1p", "erf", "tanh"),
+    *(
+        "sigmoid",
+        "relu",
+        "leaky_relu",
+        "elu",
+        "gelu",
+        "gelu_tanh",
+        "silu",
+        "softplus",
+        "floor",
+        "ceil",
+        "trunc",
+        "rint",
+    ),
+    *("isnan", "isinf", "isfinite", "logical_not"),
+)
+# Beside these, of floats and of integers alone.
+FLOAT_UNARY = ("sin", "cos", "exp2", "log2", "log10")
+FLOAT_BINARY = (
+    *("power", "relu_gradient", "leaky_relu_gradient", "elu_gradient", "gelu_gradient", "gelu_tanh_gradient"),
+    *("silu_gradient", "softplus_gradient", "sigmoid_gradient", "tanh_gradient"),
+)
+INTEGER_BINARY = ("bitwise_and", "bitwise_or", "bitwise_xor")
+# For dtypes that are computed as another one is, after a conversion.
+SOME_UNARY = ("negative", "absolute", "sign", "square", "relu", "sqrt", "gelu", "floor", "logical_not")
+SOME_BINARY = ("add", "divide", "maximum", "less", "logical_and")
+BINARY = (
+    *("add", "subtract", "multiply", "divide", "maximum", "minimum", "equal", "not_equal", "less", "less_equal"),
+    *("greater", "greater_equal", "logical_and", "logical_or"),
+)
+# Others are converted to one of these and folded as it is.
+OWN_REDUCTIONS = ("float32", "float64", "float16", "int32", "int64", "uint64", "bool")
+REDUCTIONS = ("sum", "prod", "mean", "max", "min", "any", "all", "var", "std")
+SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, 1.5, -2.5, 30.0, -30.0, 100.0, -100.0)
+
+
+def on_device(operation: str) -> Any:
+    """The function that computes an operation by kernels of the device that it is given."""
+    return getattr(_native, f"{operation}_on_device")
+
+
+def fallbacks(*expected: str) -> dict[str, int]:
+    """How often the CPU computed what a device did not, by operation and reason, but for operations that are expected to."""
+    counters = amdgpu.telemetry.snapshot()["counters"]
+    counted = [counter for counter in counters if counter["metric"] == "amdgpu_fallbacks_total"]
+    found = {": ".join(counter["labels"].values()): int(counter["value"]) for counter in counted}
+    return {name: value for name, value in found.items() if not name.startswith(tuple(f"{one}:" for one in expected))}
+
+
+@dataclass
+class Case:
+    """One call."""
+
+    operation: str
+    arguments: tuple[Any, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+    tolerances: dict[str, float] = field(default_factory=lambda: ELEMENTWISE)
+    # Beside the relative tolerance, of float32; in proportion for the others: of values of order 1 that cancel.
+    absolute: float = 1e-6
+
+    def moved(self, move: Any) -> tuple[Any, ...]:
+        """The arguments with every array that has axes passed through a function."""
+
+        def one(argument: Any) -> Any:
+            if isinstance(argument, tuple) and any(isinstance(inner, np.ndarray) for inner in argument):
+                return tuple(one(inner) for inner in argument)
+            return move(argument) if isinstance(argument, np.ndarray) else argument
+
+        return tuple(one(argument) for argument in self.arguments)
+
+    def check(self, results: Any, expected: Any) -> None:
+        """Whether results on a device are those of the CPU's own implementation."""
+        pairs = zip(results, expected, strict=True) if isinstance(expected, tuple) else [(results, expected)]
+        for result, wanted in pairs:
+            got, want = result.numpy(), np.asarray(wanted)
+            assert (got.dtype, got.shape) == (want.dtype, want.shape), self.label
+            if got.dtype.name not in self.tolerances:
+                assert np.array_equal(got, want), self.label
+                continue
+            relative = self.tolerances[got.dtype.name]
+            got, want = got.astype(np.float64), want.astype(np.float64)
+            absolute = self.absolute * relative / self.tolerances["float32"]
+            is_close = np.isclose(got, want, rtol=relative, atol=absolute, equal_nan=True)
+            assert is_close.all(), f"{self.label}: {got[~is_close][:4]}, not {want[~is_close][:4]}"
+
+    @property
+    def label(self) -> str:
+        """What a failing test says."""
+        shapes = [f"{x.dtype}{list(x.shape)}" for x in self._arrays()]
+        return f"{self.operation} {[x for x in self.arguments if isinstance(x, str)]} {shapes} {self.options}"
+
+    def _arrays(self) -> list[Any]:
+        flat = [x for one in self.arguments for x in (one if isinstance(one, tuple) else (one,))]
+        return [x for x in flat if isinstance(x, np.ndarray)]
+
+
+def values(shape: tuple[int, ...], dtype: Any, seed: int = 0, *, special: bool = False) -> Any:
+    """Random values of order 2; the first of them special ones where asked for."""
+    dtype = np.dtype(dtype)
+    random = np.random.default_rng(seed)
+    if dtype.kind in "biu":
+        low, high = (0, 2) if dtype.kind == "b" else (0, 100) if dtype.kind == "u" else (-100, 100)
+        return np.asarray(random.integers(low, high, shape)).astype(dtype)
+    result = np.asarray(random.standard_normal(shape) * 2)
+    if special and result.size >= len(SPECIAL):
+        result.flat[: len(SPECIAL)] = SPECIAL
+    return result.astype(dtype)
+
+
+def elementwise(dtypes: tuple[Any, ...] = DTYPES) -> Iterator[Case]:
+    """Every function for every dtype, on dense and on broadcast arrays, with numbers."""
+    for dtype in dtypes:
+        x = values((5, 37), dtype, special=True)
+        is_own = dtype.name in ("float32", "float64", "int32")
+        refused = ("negative", "sign", "subtract") if dtype.name == "bool" else ()
+        for operation in UNARY if is_own else SOME_UNARY:
+            if operation not in refused:
+                yield Case("elementwise", (operation, (x,)), {"alpha": 0.5})
+        for operation in BINARY if is_own else SOME_BINARY:
+            yield Case("elementwise", (operation, (x, values((37,), dtype, 1))))
+            if dtype == np.float32:
+                yield Case("elementwise", (operation, (x, values((5, 37), dtype, 2))))
+        yield from _of_kind(dtype, x)
+        yield Case("elementwise", ("add", (x, 1)))
+        yield Case("elementwise", ("clip", (x, values((5, 1), dtype, 3), 1)))
+        yield Case("elementwise", ("where", (values((5, 37), "bool", 5), x, values((), dtype, 4))))
+    x = values((4, 3, 5), "float32")
+    statistics = tuple(values((3, 1), "float32", seed) for seed in (1, 2, 3))
+    yield Case("elementwise", ("standardize", (x, *statistics)))
+
+
+def _of_kind(dtype: Any, x: Any) -> Iterator[Case]:
+    """What floats have and integers do not, and the other way round; remainders, which are exact in both."""
+    y = values((37,), dtype, 7)
+    if dtype.name in ("float32", "float64"):
+        for operation in FLOAT_UNARY:
+            # Infinities have no sine.
+            yield Case("elementwise", (operation, (np.where(np.isfinite(x), x, 1).astype(dtype),)))
+        for operation in FLOAT_BINARY:
+            yield Case("elementwise", (operation, (x, y)), {"alpha": 0.5}, SUMMED)
+    if dtype.kind in "biu":
+        for operation in INTEGER_BINARY:
+            yield Case("elementwise", (operation, (x, y)))
+        yield Case("elementwise", ("invert", (x,)))
+    if dtype.name in ("float32", "float64", "int32", "int8"):
+        for operation in ("fmod", "remainder", "floor_divide"):
+            yield Case("elementwise", (operation, (x, y)))
+
+
+def promotions() -> Iterator[Case]:
+    """Two dtypes that meet."""
+    for other in DTYPES:
+        yield Case("elementwise", ("multiply", (values((3, 4), "float16"), values((4,), other))))
+        yield Case("elementwise", ("subtract", (values((3, 4), other), values((4,), "int8"))))
+
+
+def reductions(dtypes: tuple[Any, ...] = DTYPES) -> Iterator[Case]:
+    """Every reduction over rows, columns, pairs of axes and everything; shapes that take one launch, two and three."""
+    for dtype in dtypes:
+        for shape, axes in (((5, 37), (0,)), ((5, 37), (1,)), ((3, 4, 5), (0, 2)), ((3, 4, 5), (1,)), ((7, 9), None)):
+            x = values(shape, dtype, special=dtype == np.float32)
+            for operation in REDUCTIONS if dtype.name in OWN_REDUCTIONS else ("sum", "mean", "max"):
+                small = 1 + x / 50 if operation == "prod" and x.dtype.kind == "f" else x
+                for keepdims in (False, True):
+                    options = {"keepdims": keepdims, "correction": 0.5}
+                    yield Case("reduce", (operation, np.asarray(small, dtype), axes), options, SUMMED)
+            for operation in ("argmax", "argmin") if axes is None or len(axes) == 1 else ():
+                yield Case("reduce", (operation, x, axes))
+    for shape, axes in (((70_000,), None), ((2, 3000), (1,)), ((3000, 40), (0,)), ((600_000, 1), (0,))):
+        for operation in ("sum", "var", "max", "argmin"):
+            yield Case("reduce", (operation, values(shape, "float32"), axes), {}, SUMMED, 1e-3)
+    for shape in ((0, 3), (3, 0), ()):
+        yield Case("reduce", ("sum", values(shape, "float32"), None))
+        yield Case("reduce", ("mean", values(shape, "int32"), None))
+
+
+def normalizations(dtypes: tuple[Any, ...] = (*FLOATS, np.dtype(np.int32))) -> Iterator[Case]:
+    """Softmax and norms along every axis, with parameters."""
+    for dtype in dtypes:
+        for operation in ("softmax", "log_softmax"):
+            for shape, axis in (((5, 37), -1), ((5, 37), 0), ((3, 4, 5), 1), ((2, 1000), 1), ((0, 3), 1)):
+                yield Case("normalize", (operation, values(shape, dtype), (), (axis,)), {}, SUMMED)
+        for operation, count in (("layer_norm", 0), ("layer_norm", 1), ("layer_norm", 2), ("rms_norm", 1)):
+            for shape, row in (((3, 4, 5), (4, 5)), ((7, 1000), (1000,))):
+                parameters = tuple(values(row, "float32", seed + 1) for seed in range(count))
+                options = {"row_shape": row, "epsilon": 1e-5}
+                yield Case("normalize", (operation, values(shape, dtype), parameters, ()), options, SUMMED, 1e-5)
+
+
+def normalization_gradients(dtypes: tuple[Any, ...] = FLOATS) -> Iterator[Case]:
+    """Gradients of softmax and norms."""
+    for dtype in dtypes:
+        for operation in ("softmax", "log_softmax"):
+            for shape, axis in (((5, 37), -1), ((3, 4, 5), 1)):
+                y = values(shape, dtype) / 10
+                arguments = (operation, np.asarray(y, dtype), values(shape, dtype, 1), None, (axis,))
+                yield Case("normalize_gradient", arguments, {}, SUMMED, 1e-5)
+        for operation in ("layer_norm", "rms_norm"):
+            for shape, row in (((3, 4, 5), (4, 5)), ((7, 300), (300,))):
+                for weight in (None, values(row, "float32", 2)):
+                    arguments = (operation, values(shape, dtype), values(shape, dtype, 1), weight, ())
+                    options = {"row_shape": row, "epsilon": 1e-5}
+                    yield Case("normalize_gradient", arguments, options, SUMMED, 1e-5)
+
+
+def searches_and_moves() -> Iterator[Case]:
+    """Running sums, top-k, transposes, embeddings."""
+    for dtype in (*FLOATS, np.dtype(np.int32), np.dtype(np.bool_)):
+        for shape, axis in (((5, 37), 1), ((5, 37), 0), ((3, 4, 5), 1), ((2, 3000), 1), ((0, 3), 1)):
+            x = values(shape, dtype)
+            # Long products of numbers that differ from one by a rounding overflow.
+            for operation in ("cumsum", "cumprod") if x.size < 1000 else ("cumsum",):
+                small = x if operation == "cumsum" or x.dtype.kind != "f" else np.asarray(1 + x / 1000, dtype)
+                yield Case("scan", (operation, small, axis), {}, SUMMED, 1e-2)
+            with_nan = values(shape, dtype, special=True)
+            for k in (0, 1, 3):
+                for largest in (True, False):
+                    yield Case("top_k", (with_nan, k, axis), {"largest": largest})
+    yield Case("scan", ("cumsum", values((1, 100_000), "float64"), 1), {}, SUMMED, 1e-2)
+    for dtype in ("float32", "float64", "float16", "uint8"):
+        for shape, axes in (
+            ((5, 37), None),
+            ((70, 45), (1, 0)),
+            ((3, 40, 50), (0, 2, 1)),
+            ((3, 40, 50), (2, 0, 1)),
+            ((33, 2, 34, 3), (2, 3, 0, 1)),
+            ((), None),
+            ((0, 2), None),
+        ):
+            yield Case("transpose", (values(shape, dtype), axes))
+        table = values((11, 3), dtype)
+        for places in (np.array([[1, 2], [10, 0]]), np.array([1], np.int32), np.zeros((0,), np.int64)):
+            yield Case("embedding", (table, places))
+
+
+def images(dtypes: tuple[Any, ...] = FLOATS) -> Iterator[Case]:
+    """Convolutions with both gradients and pooling, in both layouts."""
+    shapes = (
+        # images, channels, rows, columns, outputs, window, stride, padding, dilation, groups
+        ((2, 3, 9, 10), (4, 3, 3), (1, 1), (1, 1), (1, 1), 1),
+        ((2, 4, 9, 10), (6, 3, 2), (2, 1), (0, 1), (1, 2), 2),
+        ((1, 6, 7, 7), (6, 3, 3), (3, 2), (1, 0), (1, 1), 6),
+        ((2, 70, 13, 13), (66, 1, 1), (1, 1), (0, 0), (1, 1), 1),
+    )
+    for dtype in dtypes:
+        for layout in ("NCHW", "NHWC"):
+            for image, (outputs, *window), stride, padding, dilation, groups in shapes:
+                weight = values((outputs, image[1] // groups, *window), dtype, 1)
+                x = _laid_out(values(image, dtype), layout)
+                sliding = {"stride": stride, "padding": padding, "dilation": dilation}
+                options = {**sliding, "groups": groups, "layout": layout}
+                extents = [
+                    (size + 2 * pad - dil * (taps - 1) - 1) // step + 1
+                    for size, taps, step, pad, dil in zip(image[2:], window, stride, padding, dilation, strict=True)
+                ]
+                gradient = _laid_out(values((image[0], outputs, *extents), dtype, 2), layout)
+                bias = values((outputs,), dtype, 3)
+                yield Case("convolve", ("forward", (x, weight, bias)), options, SUMMED, 1e-2)
+                backward = {**options, "shape": x.shape}
+                yield Case("convolve", ("image_gradient", (gradient, weight)), backward, SUMMED, 1e-2)
+                backward = {**options, "shape": weight.shape}
+                yield Case("convolve", ("weight_gradient", (x, gradient)), backward, SUMMED, 1e-1)
+            yield from _pools(dtype, layout)
+
+
+def _pools(dtype: Any, layout: str) -> Iterator[Case]:
+    for window, stride, padding, dilation in (
+        ((2, 2), (2, 2), (0, 0), (1, 1)),
+        ((3, 2), (1, 2), (1, 0), (1, 1)),
+        ((2, 3), (1, 1), (0, 1), (2, 1)),
+    ):
+        # Whole numbers, some of them equal.
+        x = _laid_out(np.random.default_rng(5).integers(0, 9, (2, 3, 8, 7)).astype(dtype), layout)
+        extents = [
+            (size + 2 * pad - dil * (taps - 1) - 1) // step + 1
+            for size, taps, step, pad, dil in zip((8, 7), window, stride, padding, dilation, strict=True)
+        ]
+        gradient = _laid_out(values((2, 3, *extents), dtype, 6), layout)
+        for operation in ("max_pool2d", "avg_pool2d"):
+            if operation == "avg_pool2d" and dilation != (1, 1):
+                continue
+            for counts_padding in (True, False):
+                options = {"window": window, "stride": stride, "padding": padding, "dilation": dilation}
+                options |= {"layout": layout, "counts_padding": counts_padding}
+                yield Case("pool", (operation, x), options, SUMMED)
+                yield Case("pool", (operation, x, gradient), options, SUMMED, 1e-2)
+
+
+def _laid_out(x: Any, layout: str) -> Any:
+    return x if layout == "NCHW" else np.ascontiguousarray(x.transpose(0, 2, 3, 1))

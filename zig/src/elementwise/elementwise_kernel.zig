@@ -1,0 +1,423 @@
+//! Elementwise operations on runs of values in the type that is computed in.
+//!
+//! A value's result does not depend on where it stands in a run nor on the instruction set: nothing is fused, and the last few values of a
+//! run go through the same vector code.
+
+const std = @import("std");
+const elementary = @import("../simd/elementary.zig");
+const fetch = @import("../simd/fetch.zig");
+const gradient = @import("../simd/activation_gradient.zig");
+const power = @import("../simd/power.zig");
+const remainder = @import("../simd/remainder.zig");
+const storage = @import("../simd/storage.zig");
+const stream_store = @import("../simd/stream_store.zig");
+const trigonometry = @import("../simd/trigonometry.zig");
+
+/// The numbers are those of agpu.h; elementwise.zig asserts that.
+pub const Operation = enum(u32) {
+    identity = 0,
+    negative = 1,
+    absolute = 2,
+    sign = 3,
+    square = 4,
+    reciprocal = 5,
+    sqrt = 6,
+    exp = 7,
+    expm1 = 8,
+    log = 9,
+    log1p = 10,
+    erf = 11,
+    tanh = 12,
+    sigmoid = 13,
+    relu = 14,
+    leaky_relu = 15,
+    elu = 16,
+    gelu = 17,
+    gelu_tanh = 18,
+    silu = 19,
+    softplus = 20,
+    floor = 21,
+    ceil = 22,
+    trunc = 23,
+    rint = 24,
+    isnan = 25,
+    isinf = 26,
+    isfinite = 27,
+    logical_not = 28,
+    add = 29,
+    subtract = 30,
+    multiply = 31,
+    divide = 32,
+    maximum = 33,
+    minimum = 34,
+    equal = 35,
+    not_equal = 36,
+    less = 37,
+    less_equal = 38,
+    greater = 39,
+    greater_equal = 40,
+    logical_and = 41,
+    logical_or = 42,
+    where = 43,
+    clip = 44,
+    standardize = 45,
+    power = 46,
+    remainder = 47,
+    fmod = 48,
+    floor_divide = 49,
+    sin = 50,
+    cos = 51,
+    exp2 = 52,
+    log2 = 53,
+    log10 = 54,
+    bitwise_and = 55,
+    bitwise_or = 56,
+    bitwise_xor = 57,
+    invert = 58,
+    logical_xor = 59,
+    relu_gradient = 60,
+    leaky_relu_gradient = 61,
+    elu_gradient = 62,
+    gelu_gradient = 63,
+    gelu_tanh_gradient = 64,
+    silu_gradient = 65,
+    softplus_gradient = 66,
+    sigmoid_gradient = 67,
+    tanh_gradient = 68,
+};
+
+pub const max_inputs = 4;
+
+pub fn arity(operation: Operation) usize {
+    return switch (operation) {
+        .standardize => 4,
+        .where, .clip => 3,
+        .add, .subtract, .multiply, .divide, .maximum, .minimum => 2,
+        .equal, .not_equal, .less, .less_equal, .greater, .greater_equal, .logical_and, .logical_or, .logical_xor => 2,
+        .power, .remainder, .fmod, .floor_divide, .bitwise_and, .bitwise_or, .bitwise_xor => 2,
+        .relu_gradient, .leaky_relu_gradient, .elu_gradient, .gelu_gradient, .gelu_tanh_gradient => 2,
+        .silu_gradient, .softplus_gradient, .sigmoid_gradient, .tanh_gradient => 2,
+        else => 1,
+    };
+}
+
+/// Whether results are truth values, stored as bytes 0 and 1.
+pub fn isPredicate(operation: Operation) bool {
+    return switch (operation) {
+        .isnan, .isinf, .isfinite, .logical_not, .logical_and, .logical_or, .logical_xor => true,
+        .equal, .not_equal, .less, .less_equal, .greater, .greater_equal => true,
+        else => false,
+    };
+}
+
+/// Chains of dependent instructions so long that a processor sees too few vectors at once: two side by side gain 5 to 10 %. Only where there are
+/// 32 registers.
+fn isLong(operation: Operation) bool {
+    return switch (operation) {
+        .exp, .exp2, .expm1, .log, .log2, .log10, .log1p, .tanh, .sigmoid, .silu, .gelu_tanh, .softplus, .sin, .cos => true,
+        else => false,
+    };
+}
+
+/// Operations of an instruction or two.
+fn isShort(operation: Operation) bool {
+    return switch (operation) {
+        .identity, .negative, .absolute, .square, .relu, .sqrt => true,
+        .add, .subtract, .multiply, .divide, .maximum, .minimum => true,
+        else => false,
+    };
+}
+
+fn isBitwise(operation: Operation) bool {
+    return switch (operation) {
+        .bitwise_and, .bitwise_or, .bitwise_xor, .invert => true,
+        else => false,
+    };
+}
+
+/// Operations that exist for integers, too, and those that exist for nothing else.
+pub fn appliesTo(comptime T: type, comptime operation: Operation) bool {
+    if (!storage.isInteger(T)) return !isBitwise(operation);
+    return switch (operation) {
+        .power, .remainder, .fmod, .floor_divide, .bitwise_and, .bitwise_or, .bitwise_xor, .invert => true,
+        .identity, .negative, .absolute, .sign, .square, .relu => true,
+        .add, .subtract, .multiply, .maximum, .minimum, .where, .clip => true,
+        .isnan, .isinf, .isfinite => false,
+        else => isPredicate(operation),
+    };
+}
+
+/// Vectors that an operation computes together at most.
+pub const vectors_together = 4;
+
+/// Of short operations so many that memory sees loads of several lines before it sees a store: 16 MiB are copied in 1.1 ms by an Intel Xeon
+/// (Granite Rapids), in 2.0 where a load and a store take turns.
+fn together(comptime T: type, comptime lanes: comptime_int, comptime operation: Operation) comptime_int {
+    if (isShort(operation)) return vectors_together;
+    return if (isLong(operation) and lanes * @sizeOf(T) == 64) 2 else 1;
+}
+
+/// One operand of a run: element i is at `ptr[i & mask]`. With `mask` zero, one value stands in every lane of `vectors_together` vectors at `ptr`.
+pub fn Input(comptime T: type) type {
+    return struct { ptr: [*]const T, mask: usize };
+}
+
+/// Room for the one value of an operand whose mask is zero, with the widest vectors.
+pub fn Splat(comptime T: type) type {
+    return [vectors_together * 64 / @sizeOf(T)]T;
+}
+
+/// out[i] = operation(inputs[0][i], ...).
+pub fn Run(comptime T: type) type {
+    return struct {
+        operation: Operation,
+        inputs: [max_inputs]Input(T),
+        /// Values of T, or bytes for predicates.
+        out: [*]u8,
+        len: usize,
+        /// Slope of leaky_relu, scale of elu.
+        alpha: T,
+        /// Whether stores bypass the caches: `out` begins with a cache line then, and `stream_store.finish` is to follow. Not of predicates.
+        streams: bool = false,
+    };
+}
+
+pub inline fn apply(comptime T: type, comptime lanes: comptime_int, run: *const Run(T)) void {
+    // Every operation is compiled here, each with the series of its functions.
+    @setEvalBranchQuota(200_000);
+    switch (run.operation) {
+        inline else => |operation| if (comptime appliesTo(T, operation)) loop(T, lanes, operation, run) else unreachable,
+    }
+}
+
+inline fn loop(comptime T: type, comptime lanes: comptime_int, comptime operation: Operation, run: *const Run(T)) void {
+    const Result = if (comptime isPredicate(operation)) u8 else T;
+    const count = comptime arity(operation);
+    const out: [*]Result = @ptrCast(@alignCast(run.out));
+    const alpha: @Vector(lanes, T) = @splat(run.alpha);
+    // A copy stays in registers; what is written could lie over the original.
+    const inputs = run.inputs;
+    const len = run.len;
+    const streams = if (comptime isPredicate(operation)) false else run.streams;
+    var i: usize = 0;
+    inline for (comptime if (together(T, lanes, operation) > 1) .{ together(T, lanes, operation), 1 } else .{1}) |vectors| {
+        const wide = vectors * lanes;
+        while (i + wide <= len) : (i += wide) {
+            var values: [count]@Vector(wide, T) = undefined;
+            inline for (&values, 0..) |*value, k| {
+                const place = inputs[k].ptr + (i & inputs[k].mask);
+                fetch.ahead(wide * @sizeOf(T), place, .read);
+                value.* = place[0..wide].*;
+            }
+            const results: [wide]Result = compute(T, wide, operation, values, @splat(run.alpha));
+            if (streams) {
+                inline for (0..vectors) |vector| {
+                    const result: @Vector(lanes, Result) = results[vector * lanes ..][0..lanes].*;
+                    stream_store.store(lanes * @sizeOf(Result), @ptrCast(out + i + vector * lanes), @bitCast(result));
+                }
+            } else {
+                fetch.ahead(wide * @sizeOf(Result), out + i, .write);
+                out[i..][0..wide].* = results;
+            }
+        }
+    }
+    if (comptime isShort(operation)) return inHalves(T, lanes / 2, operation, run, &inputs, i);
+    const rest = len - i;
+    if (rest == 0) return;
+    var values: [count]@Vector(lanes, T) = undefined;
+    inline for (0..count) |k| {
+        var padded: [lanes]T = @splat(1);
+        for (0..rest) |lane| padded[lane] = inputs[k].ptr[(i + lane) & inputs[k].mask];
+        values[k] = padded;
+    }
+    const last: [lanes]Result = compute(T, lanes, operation, values, alpha);
+    for (0..rest) |lane| out[i + lane] = last[lane];
+}
+
+/// The last values, fewer than twice `lanes`, in vectors of half the length each time: in a small call they take as long as all before them.
+inline fn inHalves(
+    comptime T: type,
+    comptime most_lanes: comptime_int,
+    comptime operation: Operation,
+    run: *const Run(T),
+    inputs: *const [max_inputs]Input(T),
+    first: usize,
+) void {
+    const Result = if (comptime isPredicate(operation)) u8 else T;
+    const out: [*]Result = @ptrCast(@alignCast(run.out));
+    var i = first;
+    comptime var lanes = most_lanes;
+    inline while (lanes > 0) : (lanes /= 2) {
+        if (i + lanes <= run.len) {
+            var values: [arity(operation)]@Vector(lanes, T) = undefined;
+            inline for (&values, 0..) |*value, k| value.* = (inputs[k].ptr + (i & inputs[k].mask))[0..lanes].*;
+            out[i..][0..lanes].* = compute(T, lanes, operation, values, @splat(run.alpha));
+            i += lanes;
+        }
+    }
+}
+
+fn Computed(comptime T: type, comptime lanes: comptime_int, comptime operation: Operation) type {
+    return @Vector(lanes, if (isPredicate(operation)) u8 else T);
+}
+
+inline fn compute(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime operation: Operation,
+    values: [arity(operation)]@Vector(lanes, T),
+    alpha: @Vector(lanes, T),
+) Computed(T, lanes, operation) {
+    if (comptime isPredicate(operation)) return @intFromBool(predicate(T, lanes, operation, values));
+    if (comptime storage.isInteger(T)) return integer(T, lanes, operation, values);
+    const V = @Vector(lanes, T);
+    const zero: V = @splat(0);
+    const one: V = @splat(1);
+    const x = values[0];
+    return switch (operation) {
+        .identity => x,
+        .negative => -x,
+        .absolute => @abs(x),
+        .sign => @select(T, x > zero, one, @select(T, x < zero, -one, x)),
+        .square => x * x,
+        .reciprocal => one / x,
+        .sqrt => @sqrt(x),
+        .exp => elementary.exp(V, x),
+        .expm1 => elementary.expm1(V, x),
+        .log => elementary.log(V, x),
+        .log1p => elementary.log1p(V, x),
+        .erf => elementary.erf(V, x),
+        .tanh => elementary.tanh(V, x),
+        .sigmoid => elementary.sigmoid(V, x),
+        .relu => @select(T, x < zero, zero, x),
+        .leaky_relu => @select(T, x < zero, alpha * x, x),
+        .elu => @select(T, x < zero, alpha * elementary.expm1(V, @min(x, zero)), x),
+        .gelu => elementary.gelu(V, x),
+        .gelu_tanh => elementary.geluTanh(V, x),
+        .silu => x * elementary.sigmoid(V, x),
+        .softplus => elementary.softplus(V, x),
+        .floor => @floor(x),
+        .ceil => @ceil(x),
+        .trunc => @trunc(x),
+        .rint => roundEven(T, lanes, x),
+        .add => x + values[1],
+        .subtract => x - values[1],
+        .multiply => x * values[1],
+        .divide => x / values[1],
+        .maximum => maximum(T, lanes, x, values[1]),
+        .minimum => minimum(T, lanes, x, values[1]),
+        .where => @select(T, x != zero, values[1], values[2]),
+        .clip => minimum(T, lanes, maximum(T, lanes, x, values[1]), values[2]),
+        .standardize => (x - values[1]) * values[2] + values[3],
+        .power => power.pow(V, x, values[1]),
+        .remainder => remainder.remainder(V, x, values[1]),
+        .fmod => remainder.fmod(V, x, values[1]),
+        .floor_divide => remainder.floorDivide(V, x, values[1]),
+        .sin => trigonometry.sin(V, x),
+        .cos => trigonometry.cos(V, x),
+        .exp2 => elementary.exp2(V, x),
+        .log2 => elementary.log2(V, x),
+        .log10 => elementary.log10(V, x),
+        .relu_gradient => gradient.relu(V, x, values[1]),
+        .leaky_relu_gradient => gradient.piecewise(V, x, alpha, values[1]),
+        .elu_gradient => gradient.elu(V, x, values[1], alpha),
+        .gelu_gradient => gradient.gelu(V, x, values[1]),
+        .gelu_tanh_gradient => gradient.geluTanh(V, x, values[1]),
+        .silu_gradient => gradient.silu(V, x, values[1]),
+        .softplus_gradient => gradient.softplus(V, x, values[1]),
+        .sigmoid_gradient => gradient.sigmoid(V, x, values[1]),
+        .tanh_gradient => gradient.tanh(V, x, values[1]),
+        else => comptime unreachable,
+    };
+}
+
+/// The larger; NaN when either is, as IEEE 754-2019 `maximum`, but of zeros of both signs the first.
+pub inline fn maximum(comptime T: type, comptime lanes: comptime_int, x: @Vector(lanes, T), y: @Vector(lanes, T)) @Vector(lanes, T) {
+    if (lanes == 1) return .{maximum(T, least_lanes, @splat(x[0]), @splat(y[0]))[0]};
+    // The inner choice is one instruction of x86, which gives x where either is NaN.
+    return @select(T, y != y, y, @select(T, y > x, y, x));
+}
+
+pub inline fn minimum(comptime T: type, comptime lanes: comptime_int, x: @Vector(lanes, T), y: @Vector(lanes, T)) @Vector(lanes, T) {
+    if (lanes == 1) return .{minimum(T, least_lanes, @splat(x[0]), @splat(y[0]))[0]};
+    return @select(T, y != y, y, @select(T, y < x, y, x));
+}
+
+/// Of a single value the choices are made by branches, which no processor foresees: each that it gets wrong waits for memory.
+const least_lanes = 2;
+
+/// To the nearest integer, ties to even: adding 2^mantissa bits leaves no place for a fraction.
+inline fn roundEven(comptime T: type, comptime lanes: comptime_int, x: @Vector(lanes, T)) @Vector(lanes, T) {
+    const V = @Vector(lanes, T);
+    const limit: V = @splat(1.0 / std.math.floatEps(T));
+    const magnitude = @abs(x);
+    const rounded = (magnitude + limit) - limit;
+    const Bits = @Vector(lanes, @Int(.unsigned, @bitSizeOf(T)));
+    const sign: Bits = @splat(1 << (@bitSizeOf(T) - 1));
+    const signed: V = @bitCast(@as(Bits, @bitCast(rounded)) | (@as(Bits, @bitCast(x)) & sign));
+    return @select(T, magnitude < limit, signed, x);
+}
+
+/// Wraps as the machine's integers do.
+inline fn integer(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime operation: Operation,
+    values: [arity(operation)]@Vector(lanes, T),
+) @Vector(lanes, T) {
+    const V = @Vector(lanes, T);
+    const zero: V = @splat(0);
+    const one: V = @splat(1);
+    const x = values[0];
+    return switch (operation) {
+        .identity => x,
+        .negative => zero -% x,
+        .absolute => @select(T, x < zero, zero -% x, x),
+        .sign => @select(T, x > zero, one, @select(T, x < zero, zero -% one, zero)),
+        .square => x *% x,
+        .relu => @max(x, zero),
+        .add => x +% values[1],
+        .subtract => x -% values[1],
+        .multiply => x *% values[1],
+        .maximum => @max(x, values[1]),
+        .minimum => @min(x, values[1]),
+        .where => @select(T, x != zero, values[1], values[2]),
+        .clip => @min(@max(x, values[1]), values[2]),
+        .power => power.powInteger(V, x, values[1]),
+        .remainder => remainder.integer(V, .remainder, x, values[1]),
+        .fmod => remainder.integer(V, .fmod, x, values[1]),
+        .floor_divide => remainder.integer(V, .quotient, x, values[1]),
+        .bitwise_and => x & values[1],
+        .bitwise_or => x | values[1],
+        .bitwise_xor => x ^ values[1],
+        .invert => ~x,
+        else => comptime unreachable,
+    };
+}
+
+inline fn predicate(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime operation: Operation,
+    values: [arity(operation)]@Vector(lanes, T),
+) @Vector(lanes, bool) {
+    const V = @Vector(lanes, T);
+    const zero: V = @splat(0);
+    const x = values[0];
+    return switch (operation) {
+        .isnan => x != x,
+        .isinf => @abs(x) == @as(V, @splat(std.math.inf(T))),
+        .isfinite => @abs(x) < @as(V, @splat(std.math.inf(T))),
+        .logical_not => x == zero,
+        .equal => x == values[1],
+        .not_equal => x != values[1],
+        .less => x < values[1],
+        .less_equal => x <= values[1],
+        .greater => x > values[1],
+        .greater_equal => x >= values[1],
+        .logical_and => @select(bool, x != zero, values[1] != zero, @as(@Vector(lanes, bool), @splat(false))),
+        .logical_or => @select(bool, x != zero, x != zero, values[1] != zero),
+        .logical_xor => (x != zero) != (values[1] != zero),
+        else => comptime unreachable,
+    };
+}

@@ -1,0 +1,114 @@
+//! Prefix sums and the best of lines on every instruction set of this machine, against plain loops.
+
+const std = @import("std");
+const kernels = @import("../gemm/gemm_kernels.zig");
+const scan = @import("scan.zig");
+const strided = @import("../tensor/strided.zig");
+const tensor_kernels = @import("../tensor/tensor_kernels.zig");
+const test_support = @import("../tensor/test_support.zig");
+const top_k = @import("top_k.zig");
+
+const View = strided.View;
+
+fn viewOf(comptime T: type, values: []T, shape: []const usize, strides: []const isize) View {
+    var view: View = .{ .storage = .of(T), .address = @intFromPtr(values.ptr), .rank = shape.len, .shape = @splat(1), .strides = @splat(0) };
+    for (shape, strides, 0..) |extent, stride, axis| {
+        view.shape[axis] = extent;
+        view.strides[axis] = stride;
+    }
+    return view;
+}
+
+const lines = 41;
+const len = 1300;
+/// Elements from row to row, whole vectors: rows that may bypass the caches.
+const pitch = 64;
+const layouts = [_][2]isize{ .{ len, 1 }, .{ 1, lines }, .{ 1, pitch } };
+
+fn indexOf(strides: [2]isize, line: usize, index: usize) usize {
+    return line * @as(usize, @intCast(strides[0])) + index * @as(usize, @intCast(strides[1]));
+}
+
+fn randomValues(comptime T: type, rng: std.Random, values: []T) void {
+    for (values) |*value| value.* = switch (@typeInfo(T)) {
+        .float => 1 + rng.floatNorm(T) * 0.01,
+        else => rng.int(T),
+    };
+}
+
+fn testScans(comptime T: type) !void {
+    const allocator = std.testing.allocator;
+    var random: std.Random.DefaultPrng = .init(31);
+    const x = try allocator.alloc(T, pitch * len);
+    defer allocator.free(x);
+    const out = try allocator.alignedAlloc(T, .@"64", pitch * len);
+    defer allocator.free(out);
+    randomValues(T, random.random(), x);
+    const executor = test_support.executor(3);
+    for (kernels.available()) |set| for (layouts) |strides| for ([_]scan.Operation{ .sum, .product }) |operation| for ([_]usize{ 0, std.math.maxInt(usize) }) |streamed_bytes| {
+        const view = viewOf(T, x, &.{ lines, len }, &strides);
+        const target = viewOf(T, out, &.{ lines, len }, &strides);
+        @memset(out, 0);
+        try scan.runWith(T, tensor_kernels.tableOf(T, set), operation, &view, &target, streamed_bytes, &executor);
+        for (0..lines) |line| {
+            var value: T = if (operation == .sum) 0 else 1;
+            for (0..len) |index| {
+                const next = x[indexOf(strides, line, index)];
+                value = if (@typeInfo(T) == .float)
+                    (if (operation == .sum) value + next else value * next)
+                else if (operation == .sum) value +% next else value *% next;
+                // In order, so that every layout and instruction set has the bits of the loop.
+                try std.testing.expectEqual(value, out[indexOf(strides, line, index)]);
+            }
+        }
+    };
+}
+
+test "prefix sums and products are those of a loop on every instruction set and layout" {
+    try testScans(f32);
+    try testScans(f64);
+    try testScans(i64);
+    try testScans(u64);
+}
+
+fn testBest(comptime T: type) !void {
+    const allocator = std.testing.allocator;
+    var random: std.Random.DefaultPrng = .init(32);
+    const rng = random.random();
+    const x = try allocator.alloc(T, pitch * len);
+    defer allocator.free(x);
+    // Few different values: every line has ties.
+    for (x) |*value| value.* = if (@typeInfo(T) == .float) @floatFromInt(rng.uintLessThan(u8, 50)) else rng.uintLessThan(u8, 50);
+    const most = 70;
+    var values: [lines * most]T = undefined;
+    var indices: [lines * most]i64 = undefined;
+    const executor = test_support.executor(3);
+    for (kernels.available()) |set| for (layouts) |strides| for ([_]bool{ true, false }) |is_largest| for ([_]usize{ 1, 10, most }) |k| {
+        const view = viewOf(T, x, &.{ lines, len }, &strides);
+        const target = viewOf(T, &values, &.{ lines, k }, &.{ @intCast(k), 1 });
+        const found = viewOf(i64, &indices, &.{ lines, k }, &.{ @intCast(k), 1 });
+        try top_k.runWith(T, tensor_kernels.tableOf(T, set), &view, &target, &found, is_largest, &executor);
+        for (0..lines) |line| {
+            var taken: [len]bool = @splat(false);
+            for (0..k) |rank| {
+                var best: ?usize = null;
+                for (0..len) |index| {
+                    if (taken[index]) continue;
+                    const value = x[indexOf(strides, line, index)];
+                    const held = if (best) |at| x[indexOf(strides, line, at)] else value;
+                    if (best == null or (if (is_largest) value > held else value < held)) best = index;
+                }
+                taken[best.?] = true;
+                try std.testing.expectEqual(@as(i64, @intCast(best.?)), indices[line * k + rank]);
+                try std.testing.expectEqual(x[indexOf(strides, line, best.?)], values[line * k + rank]);
+            }
+        }
+    };
+}
+
+test "the best of lines come in order and ties by index on every instruction set and layout" {
+    try testBest(f32);
+    try testBest(f64);
+    try testBest(i32);
+    try testBest(u64);
+}
