@@ -292,7 +292,7 @@ record x(b)
 
 @pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 2}, {"by_launches": True}])
 def test_what_acts_in_every_step_acts_in_the_first_one(device: _native.Device, options: dict[str, Any]) -> None:
-    network = _native.SpikingNetwork(_native.network_plan(CLOCKED)[0], device, **options)
+    network = _native.SpikingNetwork(_native.NetworkPlan.compile(CLOCKED), device, **options)
     values = network.run(4)["states"][0][3].reshape(4, 2)
     assert np.allclose(values, 240.0 * np.arange(1, 5)[:, None], rtol=1e-6)
 

@@ -259,7 +259,7 @@ def test_members_of_a_batch_are_busy_as_long_as_they_are_stepped(found):
     busy, wall, steps = found(f"""
 import time
 from amdgpu import _native
-batch = _native.SpikingBatch([_native.network_plan({text!r})[0]] * 2, device.native)
+batch = _native.SpikingBatch([_native.NetworkPlan.compile({text!r})] * 2, device.native)
 looks = []
 begin = time.monotonic()
 # Reported every 50 ms: each report is of the time since the one before.

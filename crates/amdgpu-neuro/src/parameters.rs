@@ -176,9 +176,10 @@ mod tests {
     /// What a seed gives is the same in every version: programs are published with their seeds.
     #[test]
     fn a_seed_gives_these_weights_and_biases() {
-        let plan = NetworkPlan::from_json(PLAN).unwrap();
-        let layout = Layout::of(&plan).unwrap();
-        let found = Parameters::initial(&plan, &layout, Path::new("")).unwrap();
+        let plan = crate::NetworkPlan::from_json(PLAN).unwrap();
+        let plan = plan.layered().unwrap();
+        let layout = Layout::of(plan).unwrap();
+        let found = Parameters::initial(plan, &layout, Path::new("")).unwrap();
         let digits =
             |values: &[f32]| -> Vec<u32> { values.iter().map(|value| value.to_bits()).collect() };
         assert!(found.weights[0].is_empty() && found.biases[0].is_none());

@@ -334,7 +334,7 @@ mod tests {
                 .collect(),
         };
         let column = |shape: &[usize], column: Option<usize>| {
-            let given = Given {
+            let given = ExternalList {
                 origin: Origin::File("spikes.npy".into()),
                 column,
             };
@@ -362,7 +362,7 @@ mod tests {
             shape: vec![2, 2],
             values: vec![0.0, 1.0, 2.0, 1.5],
         };
-        let given = Given {
+        let given = ExternalList {
             origin: Origin::File("spikes.npy".into()),
             column: Some(1),
         };

@@ -434,7 +434,7 @@ mod tests {
     use super::super::connectivity::tests::connector;
     use super::super::storage::Targets;
     use super::*;
-    use crate::plan::AnyPlan;
+    use crate::plan::NetworkPlan;
 
     const DT: f64 = 1e-4;
 
@@ -452,10 +452,8 @@ mod tests {
     fn golden(name: &str) -> SpikingNetworkPlan {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../nim/tests/golden");
         let text = std::fs::read_to_string(format!("{folder}/{name}.txt")).unwrap();
-        let AnyPlan::Spiking(plan) = AnyPlan::from_json(&text).unwrap() else {
-            panic!("{name} is a spiking network");
-        };
-        plan
+        let plan = NetworkPlan::from_json(text).unwrap();
+        plan.spiking().unwrap().clone()
     }
 
     const NOTHING: Initializer = Initializer::Constant { value: 0.0 };
@@ -484,7 +482,7 @@ mod tests {
                 }
                 let taken = Targets::from_rows(kind, rows.clone(), targets).bytes();
                 let slack = match kind {
-                    // Long gaps take more than a byte: their number is a mean.
+                    // Long distances take more than a byte: their number is a mean.
                     StorageKind::GapCoded => taken / 8,
                     _ => 0,
                 };
@@ -505,10 +503,10 @@ mod tests {
         };
         let exact = PatternPlan::FixedOut { count: 500 };
         let starts = 8 * 61;
-        let (plain, gaps) = (starts + 4 * 30_000, starts + 30_000);
+        let (plain, coded) = (starts + 4 * 30_000, starts + 30_000);
         assert_eq!(
             kinds(exact.clone(), &NOTHING),
-            [(StorageKind::GapCoded, gaps), (StorageKind::Csr32, plain)]
+            [(StorageKind::GapCoded, coded), (StorageKind::Csr32, plain)]
         );
         assert_eq!(
             kinds(exact, &SPREAD),

@@ -394,18 +394,15 @@ mod tests {
             env!("CARGO_MANIFEST_DIR"),
             "/../../nim/tests/golden/cuba.txt"
         ));
-        let crate::plan::AnyPlan::Spiking(mut plan) =
-            crate::plan::AnyPlan::from_json(&text.unwrap()).unwrap()
-        else {
-            panic!("a spiking network");
-        };
+        let plan = crate::NetworkPlan::from_json(text.unwrap()).unwrap();
+        let mut plan = plan.spiking().unwrap().clone();
         assert!((plan.dt_seconds - 1e-4).abs() < 1e-15);
         let mut built = |times_seconds: &[f64], indices: &[usize]| {
             let source = SourcePlan::Spikes {
                 name: "s".to_owned(),
                 size: 9,
-                times_seconds: crate::plan::listed::Listed::new(times_seconds.to_vec()),
-                indices: crate::plan::listed::Listed::new(indices.to_vec()),
+                times_seconds: crate::plan::inline_or_file::InlineOrFile::new(times_seconds.to_vec()),
+                indices: crate::plan::inline_or_file::InlineOrFile::new(indices.to_vec()),
                 positions: None,
             };
             plan.spiking.sources = vec![source];

@@ -414,11 +414,11 @@ mod tests {
                     8 * rows.starts.len() + 2 * rows.columns.len() + 4 * rows.cuts.len()
                 }
                 Self::Long { starts, columns } => 8 * starts.len() + 4 * columns.len(),
-                Self::Gaps {
+                Self::GeometricSkip {
                     starts,
                     bytes_at,
-                    gaps,
-                } => 8 * (starts.len() + bytes_at.len()) + gaps.len(),
+                    skip,
+                } => 8 * (starts.len() + bytes_at.len()) + skip.len(),
                 Self::Bits { starts, words, .. } => 8 * (starts.len() + words.len()),
             };
             bytes as u64

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::plan::AnyPlan;
+use crate::plan::NetworkPlan;
 
 const SCHEMA: &str = include_str!("../../../../../docs/plan_schema.md");
 
@@ -56,7 +56,7 @@ fn outcome(changes: &[(&str, Value)]) -> Result<(), String> {
         let place = plan.pointer_mut(&format!("/spiking/{pointer}"));
         *place.unwrap_or_else(|| panic!("{pointer} is in the plan")) = value.clone();
     }
-    AnyPlan::from_json(&plan.to_string())
+    NetworkPlan::from_json(plan.to_string())
         .map(drop)
         .map_err(|error| error.to_string())
 }
@@ -426,7 +426,7 @@ fn kernels_belong_to_one_thing_and_take_what_it_has() {
         "kernels/0/arguments/1",
         &of_group("parameter_array", "taum"),
     );
-    refused("kernels/0/arguments/5", &of_group("quantum", "v"), cannot);
+    refused("kernels/0/arguments/5", &of_group("unit", "v"), cannot);
     refused("groups/0/has_refractory", &json!(false), cannot);
     // A parameter is one number, or it is an array.
     let half = |first: u64| json!({"first": first, "count": 2000, "value": constant(1.0)});
