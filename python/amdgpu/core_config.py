@@ -56,7 +56,7 @@ def _neuromorphic(device: AMDGPUDevice, info: DeviceInfo) -> dict[str, Any]:
 
 
 def _neuron_capacity(device: AMDGPUDevice, info: DeviceInfo) -> int:
-    plan_json, _ = _native.network_plan(_PROBE)
-    estimate = json.loads(_native.network_memory(plan_json, device.native))
+    plan = _native.NetworkPlan.compile(_PROBE)
+    estimate = json.loads(_native.network_memory(plan, device.native))
     bytes_per_neuron = estimate["total_bytes"] / _PROBE_NEURONS
     return min(int(info.total_memory_bytes / bytes_per_neuron), _MAX_NEURONS)

@@ -472,6 +472,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::too_many_lines, reason = "a table of cases")]
     fn lanes_and_chunks_follow_from_shape_and_dtype() {
         let (rows, columns) = (false, true);
         let wanted: &[Choice<'_>] = &[

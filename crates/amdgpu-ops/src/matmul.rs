@@ -187,11 +187,10 @@ fn compute(ops: &DeviceOps, checked: &Checked) -> Result<()> {
         let reason = match archived::multiply(ops, checked) {
             Ok(()) => return Ok(()),
             Err(Error::NoKernel { .. }) => missing(ops, checked),
-            Err(Error::Refused { code, message })
-                if code == amdgpu_abi::ErrorCode::LibraryMissing =>
-            {
-                message
-            }
+            Err(Error::Refused {
+                code: amdgpu_abi::ErrorCode::LibraryMissing,
+                message,
+            }) => message,
             Err(error) => return Err(error),
         };
         let name = ops.name();

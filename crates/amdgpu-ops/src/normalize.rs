@@ -240,12 +240,12 @@ impl Call<'_> {
         args.extend(dense[1..].iter().map(Arg::Array));
         args.extend([lines.count, lines.length, lines.stride].map(Arg::from));
         args.push(Arg::Float(self.epsilon));
-        let (lanes, in_block) = (signature.lanes, signature.rows());
+        let (across, in_block) = (signature.lanes, signature.rows());
         let shape = Shape {
             block: if signature.is_column {
-                [in_block, lanes, 1]
+                [in_block, across, 1]
             } else {
-                [lanes, in_block, 1]
+                [across, in_block, 1]
             },
             ..Shape::line(lines.count.div_ceil_positive(in_block), 1)
         };
@@ -274,11 +274,11 @@ fn lanes(lines: Lines) -> i64 {
     if lines.stride > 1 {
         return source::BLOCK / COLUMN_ROWS;
     }
-    let mut lanes = 1;
-    while lanes < source::BLOCK && lanes * LEAST_VALUES < lines.length {
-        lanes *= 2;
+    let mut count = 1;
+    while count < source::BLOCK && count * LEAST_VALUES < lines.length {
+        count *= 2;
     }
-    lanes
+    count
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ pub fn on_device(
         layout: options.layout,
         counts_padding: options.counts_padding,
     };
-    let kernel = ops.kernel(key_of(&signature), "pool", || signature.source())?;
+    let kernel = ops.kernel(key_of(signature), "pool", || signature.source())?;
     let dense = inputs
         .iter()
         .map(|one| dense(ops, one))
@@ -116,7 +116,7 @@ pub fn on_device(
     Ok(made)
 }
 
-fn key_of(signature: &Signature) -> KernelKey {
+fn key_of(signature: Signature) -> KernelKey {
     KernelKey::new("pool")
         .dtype(signature.dtype)
         .flag(signature.operation == Pool::Maximum)

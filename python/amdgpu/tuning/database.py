@@ -51,7 +51,7 @@ class Database:
     def exact(self, product: Product) -> Entry | None:
         """The measurement of this very product."""
         found = self._native.exact(tuple(product))
-        return found and entry_of(found)
+        return None if found is None else entry_of(found)
 
     def find(self, product: Product) -> Entry | None:
         """The measurement of a product, or of the one nearest to it of the same formats and layout, if any is near enough.
@@ -59,7 +59,7 @@ class Database:
         What follows the sums changes little about which kernel is best, so a plain product stands in for one with an epilogue.
         """
         found = self._native.find(tuple(product))
-        return found and entry_of(found)
+        return None if found is None else entry_of(found)
 
     def add(self, entries: Iterable[Entry], *, is_newest: bool = True) -> int:
         """Take measurements in and write them; tells how many changed.

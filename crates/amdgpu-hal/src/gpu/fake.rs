@@ -296,7 +296,7 @@ unsafe extern "C" fn copy(to: Address, from: Address, bytes: usize, stream: Hand
 unsafe extern "C" fn fill(to: Address, value: u8, bytes: usize, stream: Handle) -> Status {
     // SAFETY: callers give a valid range.
     run_or_record(stream, move || unsafe {
-        std::ptr::write_bytes(to as *mut u8, value, bytes)
+        std::ptr::write_bytes(to as *mut u8, value, bytes);
     });
     SUCCESS
 }
@@ -525,7 +525,7 @@ unsafe extern "C" fn launch(
     };
     // SAFETY: tests launch with the address of a live word.
     run_or_record(stream, move || unsafe {
-        (address as *mut u64).write(value)
+        (address as *mut u64).write(value);
     });
     SUCCESS
 }

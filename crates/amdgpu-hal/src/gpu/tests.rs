@@ -162,9 +162,9 @@ fn nothing_is_left_behind(api: &'static Api) {
     let round = |device: &GpuDevice| {
         let stream = device.create_stream().unwrap();
         let events: Vec<_> = (0..3).map(|_| device.create_event().unwrap()).collect();
-        events
-            .iter()
-            .for_each(|event| stream.record(event).unwrap());
+        for event in &events {
+            stream.record(event).unwrap();
+        }
         graph_of_lanes(device, DevicePointer(0), &[0, 0, 0]);
         stream.synchronize().unwrap();
     };

@@ -229,7 +229,9 @@ impl<'a> Steps<'a> {
     /// Code that the device does not load; what the device reports.
     pub fn launch(&self, kernel: &ArchivedKernel, shape: Shape, args: &[Arg<'_>]) -> Result<()> {
         let slot = &self.loaded.kernels[kernel.index];
-        let loaded = if let Some(found) = slot.get() { found } else {
+        let loaded = if let Some(found) = slot.get() {
+            found
+        } else {
             // Of threads that come together one wins.
             let made = load(self.ops.context(), self.archive(), kernel)?;
             slot.get_or_init(|| made)

@@ -21,11 +21,11 @@ const LIMIT_BYTES: u128 = 4 << 30;
 pub fn padded(problem: &Problem) -> Problem {
     let step = VECTOR_BYTES / problem.operand.bytes();
     let up = |extent: u64| extent.div_ceil(step) * step;
-    let [is_a_transposed, is_b_transposed] = problem.layout.is_transposed();
+    let [transposes_a, transposes_b] = problem.layout.is_transposed();
     // Where k is the outer dimension of both operands, it may have any extent.
-    let keeps_k = is_a_transposed && !is_b_transposed;
+    let keeps_k = transposes_a && !transposes_b;
     Problem {
-        m: if is_a_transposed {
+        m: if transposes_a {
             up(problem.m)
         } else {
             problem.m

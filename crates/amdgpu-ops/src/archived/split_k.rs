@@ -153,7 +153,7 @@ impl VectorShare {
         let blocks = outer.div_ceil(results);
         let wanted = units * VECTOR_BLOCKS_PER_UNIT / (blocks * problem.batch);
         let steps = problem.k.div_ceil(PART_DEPTH);
-        let depth = steps.div_ceil(wanted.min(steps).min(MAX_PARTS).max(1)) * PART_DEPTH;
+        let depth = steps.div_ceil(wanted.min(steps).clamp(1, MAX_PARTS)) * PART_DEPTH;
         Self {
             results,
             depth,
@@ -225,12 +225,12 @@ pub(super) fn gemv(steps: &Steps<'_>, call: &Gemm<'_>) -> Result<()> {
     args.extend([i64::from(is_row), problem.epilogue.code()].map(Arg::from));
     args.extend([call.alpha, call.beta].map(Arg::Float));
     args.extend([of_matrix, of_vector].map(int));
-    let shape = Shape {
+    let launch_shape = Shape {
         grid: [outer.div_ceil(share.results), share.parts, problem.batch].map(|x| x as i64),
         block: [i64::from(kernel.threads), 1, 1],
         shared_bytes: 0,
     };
-    steps.launch(kernel, shape, &args)?;
+    steps.launch(kernel, launch_shape, &args)?;
     match &own {
         Some(sums) => add_parts(steps, call, sums, share.parts, (problem.m, problem.n)),
         None => Ok(()),

@@ -18,7 +18,7 @@ pub struct Signature {
 
 impl Signature {
     /// The index in memory of the element at row `y` and column `x` of image `n` and channel `c`; `kind` is image or result.
-    fn at(&self, kind: &str, y: &str, x: &str) -> String {
+    fn at(self, kind: &str, y: &str, x: &str) -> String {
         match self.layout {
             ImageLayout::Nchw => {
                 format!("((n * channels + c) * {kind}_rows + {y}) * {kind}_columns + {x}")
@@ -30,7 +30,7 @@ impl Signature {
     }
 
     /// Statements that take the index of an element apart.
-    fn taken(&self) -> String {
+    fn taken(self) -> String {
         let own = if self.is_gradient { "image" } else { "result" };
         match self.layout {
             ImageLayout::Nchw => format!(
@@ -47,7 +47,7 @@ impl Signature {
     }
 
     /// The first of a window's largest values.
-    fn largest(&self) -> String {
+    fn largest(self) -> String {
         format!(
             "
     C best = -(C)INFINITY;
@@ -70,7 +70,7 @@ impl Signature {
     }
 
     /// The number of values that an average is over. One over the padding, too, ends where the padding does.
-    fn divisor(&self) -> String {
+    fn divisor(self) -> String {
         let border = if self.counts_padding {
             "padding"
         } else {
@@ -85,7 +85,7 @@ impl Signature {
         )
     }
 
-    fn forward_body(&self) -> String {
+    fn forward_body(self) -> String {
         const START: &str = "    const long long top = own_y * stride_rows - padding_rows, left = own_x * stride_columns - padding_columns;";
         match self.operation {
             Pool::Maximum => {
@@ -109,7 +109,7 @@ impl Signature {
     }
 
     /// Windows that hold this pixel, in row-major order.
-    fn gradient_body(&self) -> String {
+    fn gradient_body(self) -> String {
         let at = self.at("result", "r", "s");
         let share = match self.operation {
             Pool::Maximum => format!(

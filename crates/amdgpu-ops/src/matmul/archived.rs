@@ -53,7 +53,7 @@ fn ways(checked: &Checked) -> SmallVec<[Way; 4]> {
     for operand in narrow.into_iter().chain([wide]) {
         let result = checked.result.dtype;
         // One kernel gives the dtype of the operands or that of the sums.
-        let is_fused = can_fuse(checked) && (result == operand || result == checked.sums);
+        let is_fused = fits_epilogue(checked) && (result == operand || result == checked.sums);
         match (is_fused, is_slow) {
             (true, false) => found.extend([(operand, true), (operand, false)]),
             (true, true) => found.extend([(operand, false), (operand, true)]),
@@ -68,7 +68,7 @@ fn is_narrow(dtype: Dtype) -> bool {
 }
 
 /// Whether one archived kernel computes all of it.
-fn can_fuse(checked: &Checked) -> bool {
+fn fits_epilogue(checked: &Checked) -> bool {
     if checked.sums == Dtype::I32 {
         #[allow(clippy::float_cmp, reason = "a factor of exactly 1 changes nothing")]
         let is_unscaled = checked.alpha == 1.0;

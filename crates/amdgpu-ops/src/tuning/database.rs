@@ -239,16 +239,19 @@ impl Database {
             Ok(None) => return Vec::new(),
             Err(reason) => Err(reason),
         };
-        read.map_or_else(|reason| {
-            let moved = set_aside(path);
-            let name = moved.as_deref().and_then(Path::file_name);
-            let moved = name.map_or_else(String::new, |name| {
-                format!("; it is now {}", name.to_string_lossy())
-            });
-            let path = path.display();
-            fallback("tuning", &format!("{path} is not used ({reason}){moved}"));
-            Vec::new()
-        }, |(_, entries)| entries)
+        read.map_or_else(
+            |reason| {
+                let moved = set_aside(path);
+                let name = moved.as_deref().and_then(Path::file_name);
+                let moved = name.map_or_else(String::new, |name| {
+                    format!("; it is now {}", name.to_string_lossy())
+                });
+                let path = path.display();
+                fallback("tuning", &format!("{path} is not used ({reason}){moved}"));
+                Vec::new()
+            },
+            |(_, entries)| entries,
+        )
     }
 }
 
@@ -261,7 +264,9 @@ struct Ordered {
 
 impl Ordered {
     fn insert(&mut self, entry: Entry) {
-        if let Some(place) = self.places.get(&entry.product) { self.list[*place] = entry } else {
+        if let Some(place) = self.places.get(&entry.product) {
+            self.list[*place] = entry;
+        } else {
             self.places.insert(entry.product, self.list.len());
             self.list.push(entry);
         }

@@ -366,10 +366,10 @@ mod tests {
 
     #[test]
     fn numbers_are_written_as_python_writes_them() {
-        let written = [1.539e-5, 0.0001889, 1.0, 2e-6, 0.25, 1e16].map(number);
+        let written = [1.539e-5, 0.000_188_9, 1.0, 2e-6, 0.25, 1e16].map(number);
         assert_eq!(
             written,
-            ["1.539e-05", "0.0001889", "1.0", "2e-06", "0.25", "1e+16"]
+            ["1.539e-05", "0.000_188_9", "1.0", "2e-06", "0.25", "1e+16"]
         );
     }
 

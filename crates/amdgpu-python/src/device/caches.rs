@@ -6,9 +6,12 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
+/// A class and its object.
+type Entry = (Py<PyType>, Py<PyAny>);
+
 /// A list: there are few classes, and comparing addresses is quicker than hashing them.
 #[derive(Default)]
-pub struct Caches(Mutex<Option<Vec<(Py<PyType>, Py<PyAny>)>>>);
+pub struct Caches(Mutex<Option<Vec<Entry>>>);
 
 impl Caches {
     /// The object of `class`, made by calling it where there is none; of two threads that make one, the first one's is kept.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use amdgpu_abi::layout::{DTYPE_BOOL, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
+use amdgpu_abi::layout::{DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
 use amdgpu_abi::promotion::promote;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array as core;
@@ -148,12 +148,12 @@ pub fn lend_all(
         lent.push(Some(operand));
     }
     let all = lent.into_iter().zip(names.iter().zip(inputs));
-    all.map(|(operand, (name, object))| match operand {
-        Some(operand) => Ok(operand),
-        None => {
-            let beside = common.filter(|_| *name != "condition");
-            number(operation, name, object, beside)
+    all.map(|(operand, (name, object))| {
+        if let Some(operand) = operand {
+            return Ok(operand);
         }
+        let beside = common.filter(|_| *name != "condition");
+        number(operation, name, object, beside)
     })
     .collect()
 }
@@ -211,7 +211,6 @@ fn plain_number(value: &Bound<'_, PyAny>, dtype: Dtype) -> Option<Scalar> {
             let fits = rounded.is_finite() || !exact.is_finite();
             fits.then_some(Scalar::Float(f64::from(rounded)))
         }
-        (DTYPE_BOOL, _) => None,
         (DTYPE_INT | DTYPE_UINT, bits) if !is_float => {
             let exact = value.extract::<i128>().ok()?;
             let (low, high) = if dtype.code == DTYPE_INT {

@@ -15,7 +15,7 @@ use crate::array::Array;
 use crate::errors::{IntoPyResult, raise};
 use crate::ops::on_device;
 
-/// Fields of `amdgpu.tuning.Product`: m, n, k, batch, operand, output, layout, epilogue, is_aligned.
+/// Fields of `amdgpu.tuning.Product`: m, n, k, batch, operand, output, layout, epilogue, `is_aligned`.
 pub type ProblemFields = (u64, u64, u64, u64, String, String, String, String, bool);
 /// A way: its name in the tuning database, the symbol of its kernel (None for a vector's and a library's), parts of k.
 pub type Way = (String, Option<String>, u64);
