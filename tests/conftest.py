@@ -10,7 +10,9 @@ import tempfile
 
 import amdgpu
 import numpy as np
+import object_cache
 import pytest
+import sampling
 
 # Programs for the GPU machine, whose peers are not installed elsewhere.
 collect_ignore_glob = ["gpu/*_vs_*.py", "neuro_validation/peers/*.py"]
@@ -24,11 +26,29 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_configure(config):
+    sampling.choose_seed()
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        object_cache.forget_old()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    sampling.sample(config, items)
+
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line(f"tests that are sampled: {sampling.VARIABLE}={os.environ[sampling.VARIABLE]}")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def kernel_cache_of_its_own(tmp_path_factory):
-    """Tests neither read nor fill the user's kernel cache."""
+    """Tests neither read nor fill the user's kernel cache; those of one run share a folder, whatever process they run in."""
     before = os.environ.get("AMDGPU_CACHE_DIR")
-    os.environ["AMDGPU_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    # pytest-xdist gives each process a folder of its own inside that of the run.
+    base = tmp_path_factory.getbasetemp()
+    folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    os.environ["AMDGPU_CACHE_DIR"] = str(folder / "kernel-cache")
     yield
     if before is None:
         del os.environ["AMDGPU_CACHE_DIR"]

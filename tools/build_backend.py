@@ -1,4 +1,4 @@
-"""PEP 517 and PEP 660 backend: maturin, once everything else is in python/amdgpu/_lib: libamdgpu, the Zig and Nim libraries, Julia, the dashboard.
+"""PEP 517 and PEP 660 backend: maturin, once everything else is in python/amdgpu/_lib: libamdgpu, the Zig and Nim libraries, the dashboard.
 
 How those are built stands in `x.native`, which `./x build` uses as well. Missing tools are named in one sentence each,
 all of them at once, before anything is built.

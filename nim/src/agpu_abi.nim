@@ -29,7 +29,7 @@ const
   errorUnsupportedFeature* = 402'i32 ## The source uses a language feature that this version does not compile.
   errorCodeGeneratorMissing* = 403'i32 ## LLVM, which turns kernels into machine code, cannot be loaded.
   errorCodeGenerationFailed* = 404'i32 ## LLVM refused the code that the compiler produced, or its output could not be loaded.
-  errorInvalidHandle* = 405'i32 ## A kernel handle is not known to this device.
+  errorInvalidHandle* = 405'i32 ## A handle is not known: it was released, it is of another kind or device, or it never was one.
   errorGlobalNotFound* = 406'i32 ## The module has no __device__ or __constant__ variable of that name.
   errorNotCapturable* = 407'i32 ## Something was asked for while a graph is recorded that a graph cannot hold.
   errorTimeout* = 500'i32 ## The operation did not end within its time limit.

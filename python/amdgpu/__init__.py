@@ -11,7 +11,15 @@ from amdgpu._generated.constants import PACKAGE_VERSION as __version__
 from amdgpu._native import Array, Event, Graph, Kernel, Stream
 from amdgpu.array import array, empty, from_dlpack, zeros
 from amdgpu.benchmark import benchmark_operation
-from amdgpu.device import AMDGPUDevice, initialize_device, list_devices
+from amdgpu.device import (
+    AMDGPUDevice,
+    device_info,
+    get_device,
+    initialize_device,
+    list_devices,
+    set_device,
+    synchronize,
+)
 from amdgpu.doctor import doctor
 from amdgpu.errors import AmdgpuError
 from amdgpu.kernel import PendingKernel, RawKernel
@@ -47,11 +55,13 @@ __all__ = [
     "anneal",
     "array",
     "benchmark_operation",
+    "device_info",
     "dispatch",
     "doctor",
     "empty",
     "errors",
     "from_dlpack",
+    "get_device",
     "get_telemetry",
     "initialize_device",
     "interchange",
@@ -60,6 +70,8 @@ __all__ = [
     "matrix_multiply",
     "neural_network_forward",
     "search",
+    "set_device",
+    "synchronize",
     "telemetry",
     "zeros",
 ]

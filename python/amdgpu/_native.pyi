@@ -3,26 +3,27 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
 
 _Floats: TypeAlias = npt.NDArray[np.float32]
 _Values: TypeAlias = npt.NDArray[np.float64]
+_Kept = TypeVar("_Kept")
 _History: TypeAlias = tuple[npt.NDArray[np.uint64], _Values, _Values, _Values]
 
 __all__ = [
     "Array",
     "AttachClient",
     "Decision",
-    "Derivation",
     "Device",
     "Event",
     "Graph",
     "Kernel",
     "Launcher",
     "LayeredNetwork",
+    "MatmulCall",
     "NetworkPlan",
     "PreparedLaunch",
     "RecordStream",
@@ -35,6 +36,7 @@ __all__ = [
     "Stream",
     "Subscription",
     "Trainer",
+    "TuningDatabase",
     "VendorSession",
     "Watcher",
     "attach_answer",
@@ -48,6 +50,8 @@ __all__ = [
     "compile_source",
     "convolve",
     "convolve_on_device",
+    "current_device",
+    "device_name",
     "dtype_names",
     "elementwise",
     "elementwise_on_device",
@@ -74,7 +78,15 @@ __all__ = [
     "math_momentum_update",
     "math_softmax",
     "matmul",
+    "matmul_choice",
+    "matmul_choices",
+    "matmul_decision",
+    "matmul_demand",
+    "matmul_is_verified",
+    "matmul_libraries",
+    "matmul_on_device",
     "matmul_way",
+    "matmul_ways",
     "network_memory",
     "normalize",
     "normalize_gradient",
@@ -91,6 +103,7 @@ __all__ = [
     "scan_on_device",
     "sensor_processes",
     "sensor_readings",
+    "set_current_device",
     "stop_cpu_work",
     "telemetry_chrome_trace",
     "telemetry_chrome_trace_of",
@@ -109,6 +122,13 @@ __all__ = [
     "training_split",
     "transpose",
     "transpose_on_device",
+    "tuning_architectures",
+    "tuning_budget_seconds",
+    "tuning_changes",
+    "tuning_dump",
+    "tuning_file_name",
+    "tuning_folder",
+    "tuning_parse",
 ]
 
 _Function: TypeAlias = Callable[..., Any]
@@ -130,8 +150,11 @@ def compile_source(
     checked: bool = False,
 ) -> dict[str, Any]: ...
 def link_code_object(relocatable: bytes) -> tuple[bytes, list[dict[str, Any]]]: ...
+def current_device() -> int | str: ...
+def device_name(device: int | str) -> str: ...
 def dtype_names() -> list[str]: ...
 def list_devices() -> list[dict[str, Any]]: ...
+def set_current_device(device: int | str) -> None: ...
 def libraries() -> list[dict[str, Any]]: ...
 def julia_source_path() -> os.PathLike[str]: ...
 def from_dlpack(source: Any) -> Array: ...
@@ -310,8 +333,84 @@ def normalize_way(
     device: tuple[_Table, _Function],
 ) -> _Function: ...
 def matmul_way(
-    function: _Function, table: dict[int | str, tuple[_Function, Decision]], native: _Function
+    function: _Function,
+    host: tuple[dict[int | str, tuple[_Function, Decision]], _Function],
+    device: tuple[dict[str, tuple[_Function, Decision]], _Function],
 ) -> _Function: ...
+def matmul_on_device(
+    a: Any,
+    b: Any,
+    out: Any | None = None,
+    *,
+    device: Any,
+    precision: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    bias: Any | None = None,
+    activation: str | None = None,
+    residual: Any | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+) -> Any: ...
+
+_ProblemFields: TypeAlias = tuple[Any, ...]
+_EntryFields: TypeAlias = tuple[Any, ...]
+_Way: TypeAlias = tuple[str, str | None, int]
+
+def matmul_ways(device: Any, problem: _ProblemFields) -> list[_Way]: ...
+def matmul_choice(device: Any, problem: _ProblemFields, *, is_ours: bool = False) -> _Way | None: ...
+def matmul_choices(device: Any) -> list[_Way | None]: ...
+def matmul_libraries(device: Any) -> list[str]: ...
+def matmul_is_verified(device: Any, library: str, problem: _ProblemFields) -> bool: ...
+def matmul_decision(
+    architecture: str,
+    units: int,
+    problem: _ProblemFields,
+    *,
+    libraries: list[str] = ...,
+    are_verified: bool = True,
+    demand: str = "auto",
+    is_measured: bool = True,
+) -> tuple[_Way | None, list[_Way]]: ...
+def matmul_demand() -> str: ...
+def tuning_architectures() -> list[str]: ...
+def tuning_budget_seconds() -> float: ...
+def tuning_changes() -> int: ...
+def tuning_dump(architecture: str, entries: list[_EntryFields]) -> str: ...
+def tuning_file_name(architecture: str) -> str: ...
+def tuning_folder() -> Any | None: ...
+def tuning_parse(text: str, expected: str | None = None) -> tuple[str, list[_EntryFields]]: ...
+
+@final
+class MatmulCall:
+    def __new__(
+        cls,
+        device: Any,
+        problem: _ProblemFields,
+        a: Array,
+        b: Array,
+        out: Array,
+        *,
+        bias: Array | None = None,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        way: str | None = None,
+        kernel: str | None = None,
+    ) -> MatmulCall: ...
+    def __call__(self) -> None: ...
+
+@final
+class TuningDatabase:
+    def __new__(cls, architecture: str, *, is_fresh: bool = False) -> TuningDatabase: ...
+    @property
+    def architecture(self) -> str: ...
+    @property
+    def path(self) -> Any | None: ...
+    def entries(self) -> list[_EntryFields]: ...
+    def exact(self, product: _ProblemFields) -> _EntryFields | None: ...
+    def find(self, product: _ProblemFields) -> _EntryFields | None: ...
+    def add(self, given: list[_EntryFields], is_newest: bool) -> int: ...
+
 def telemetry_snapshot() -> str: ...
 def telemetry_prometheus(is_open_metrics: bool) -> str: ...
 def telemetry_chrome_trace() -> str: ...
@@ -339,15 +438,11 @@ def math_momentum_update(
 
 @final
 class Decision:
-    """A choice of the dispatcher that is made again and again."""
-
     def __new__(cls, operation: str, core_type: str, device_kind: str, language: str) -> Decision: ...
     def record(self) -> None: ...
 
 @final
 class Subscription:
-    """A reader of telemetry records as they happen."""
-
     def __new__(cls, capacity: int = 4096) -> Subscription: ...
     def poll(self, timeout_seconds: float | None = None) -> str: ...
     @property
@@ -355,8 +450,6 @@ class Subscription:
 
 @final
 class SensorSampler:
-    """Keeps the sensors being read while it is open."""
-
     def __new__(cls) -> SensorSampler: ...
     @property
     def series_count(self) -> int: ...
@@ -371,8 +464,6 @@ class SensorSampler:
 
 @final
 class SensorFrame:
-    """Devices and metrics of a frame, looked up once."""
-
     def __new__(
         cls, devices: Sequence[str], metrics: Sequence[tuple[str, Sequence[tuple[str, str]]]]
     ) -> SensorFrame: ...
@@ -389,6 +480,7 @@ class Device:
         *,
         optimization_level: str = "high",
         telemetry: str = "standard",
+        memory: str = "",
     ) -> Device: ...
     @property
     def name(self) -> str: ...
@@ -403,7 +495,10 @@ class Device:
     def info(self) -> dict[str, Any]: ...
     def memory_info(self) -> dict[str, int]: ...
     def memory_stats(self) -> dict[str, float]: ...
+    def reset_peak_memory_stats(self) -> None: ...
+    def memory_snapshot(self) -> list[dict[str, Any]]: ...
     def empty_cache(self) -> int: ...
+    def cache(self, class_: type[_Kept]) -> _Kept: ...
     def empty(self, shape: Sequence[int], dtype: str, kind: str = "device") -> Array: ...
     def compile(
         self,
@@ -457,8 +552,6 @@ class Stream:
 
 @final
 class VendorSession:
-    """A GPU vendor's library on one device."""
-
     def __new__(cls, device: Device, library: str, folders: Sequence[str | os.PathLike[str]]) -> VendorSession: ...
     @property
     def library(self) -> str: ...
@@ -628,13 +721,6 @@ class Kernel:
         shared_bytes: int = 0,
         memory: Sequence[Array] = ...,
     ) -> None: ...
-
-@final
-class Derivation:
-    """The array that `make(*addresses)` gives for arrays at these addresses; made once for each combination."""
-
-    def __new__(cls, make: Callable[..., Array]) -> Derivation: ...
-    def __call__(self, *arrays: Array) -> Array: ...
 
 @final
 class PreparedLaunch:

@@ -76,10 +76,14 @@ class AMDGPUDevice:
         telemetry: Which launches of this device write telemetry records: "off", "standard" (a sample of short launches and of those
             in streams of a GPU, see docs/telemetry.md, and all others) or "detailed" (all); True means standard, False off. All launches
             are counted.
+        memory: Options of the caching allocator, as a mapping or in the notation of `PYTORCH_ALLOC_CONF`: `max_split_size_mb`,
+            `garbage_collection_threshold`, `limit_bytes` (the most that is reserved of each kind of memory). What is not named comes from
+            `AMDGPU_ALLOC_CONF`. The first opening of a device decides; later ones may name the same.
 
     Raises:
         DeviceNotFoundError: No such device.
         UnknownCoreTypeError: A core type that does not exist.
+        InvalidArgumentError: An option of the allocator that is unknown, makes no sense or is not the one that the device is open with.
 
     Example:
         >>> import amdgpu
@@ -96,6 +100,7 @@ class AMDGPUDevice:
         *,
         optimization_level: OptimizationLevel = "high",
         telemetry: bool | TelemetryLevel = True,
+        memory: Mapping[str, float] | str | None = None,
     ) -> None:
         if isinstance(core_types, str):
             core_types = [core_types]
@@ -112,6 +117,7 @@ class AMDGPUDevice:
         self.core_types: list[str] = list(CORE_TYPES if core_types is None else core_types)
         self.optimization_level = optimization_level
         self.telemetry: TelemetryLevel = telemetry if isinstance(telemetry, str) else "standard" if telemetry else "off"
+        self._memory = _allocator_options(memory)
         self._native: _native.Device | None = None
 
     def initialize(self) -> DeviceInfo:
@@ -130,6 +136,7 @@ class AMDGPUDevice:
                 self.core_types,
                 optimization_level=self.optimization_level,
                 telemetry=self.telemetry,
+                memory=self._memory,
             )
         return self.info()
 
@@ -159,6 +166,28 @@ class AMDGPUDevice:
         names = [entry["name"] for entry in _native.list_devices()]
         index = names.index(native.name) if native.name in names else -1
         return DeviceInfo.from_native(index, native.info())
+
+    @property
+    def core_config(self) -> dict[str, dict[str, Any]]:
+        """What each enabled core type consists of on this device; a fact that is not known is None.
+
+        - `aura`: `core_count` (work-group processors of RDNA, compute units of CDNA, SMs, physical cores), `compute_units_per_core`,
+          `optimization_level`, `telemetry_enabled`.
+        - `matrix`: `core_count` and `tensor_units` (tensor cores, matrix cores, AI accelerators; tile units of a CPU), `simd_width`
+          (float32 numbers of one vector instruction), `precision_modes`, `telemetry_enabled`. Without matrix units `core_count` is that of
+          the compute units.
+        - `neuromorphic`: `core_count` (parts of the device that step a network side by side), `neuron_capacity` (`lif` neurons without
+          synapses that the device's memory holds), `synapse_density` (the highest share of possible connections that a projection may
+          have), `learning_modes`, `telemetry_enabled`.
+
+        Example:
+            >>> import amdgpu
+            >>> amdgpu.initialize_device("cpu:0", ["aura"]).core_config["aura"]["compute_units_per_core"]
+            1
+        """
+        from amdgpu.core_config import describe
+
+        return describe(self)
 
     def require_core(self, core_type: str) -> None:
         """Check that a core type was enabled.
@@ -395,6 +424,18 @@ class AMDGPUDevice:
         """
         return self.native.memory_stats()
 
+    def reset_peak_memory_stats(self) -> None:
+        """Let the `peak` values of `memory_stats()` begin again at the current ones."""
+        self.native.reset_peak_memory_stats()
+
+    def memory_snapshot(self) -> list[dict[str, Any]]:
+        """Every segment that the device's allocator holds, with its blocks, under the names of `torch.cuda.memory_snapshot()`; bytes.
+
+        `pool` says which kind of memory a segment is: device, pinned or unified. `state` of a block is active_allocated,
+        active_awaiting_free (given back, but a stream may still use it) or inactive.
+        """
+        return self.native.memory_snapshot()
+
     def empty_cache(self) -> int:
         """Give cached blocks back to the device, whoever used them; returns how many bytes."""
         return self.native.empty_cache()
@@ -431,12 +472,6 @@ class AMDGPUDevice:
 
     def close(self) -> None:
         """Release the kernels and, with the last opening of the device, its cached memory. Arrays that are still alive go on working."""
-        tuner = self.__dict__.pop("_tuner", None)
-        if tuner is not None:
-            tuner.close()
-        # Libraries of the vendor, and operands that products keep for the next one.
-        for name in ("_vendor_sessions", "_product_scratch", "_tensor_maps"):
-            self.__dict__.pop(name, None)
         if self._native is not None:
             self._native.close()
 
@@ -451,6 +486,16 @@ class AMDGPUDevice:
     def __repr__(self) -> str:
         state = "not initialised" if self._native is None else "closed" if self._native.is_closed else self._native.name
         return f"<AMDGPUDevice {self.device_id!r} {state} cores={self.core_types}>"
+
+
+def _allocator_options(memory: Mapping[str, float] | str | None) -> str:
+    """In the notation of `PYTORCH_ALLOC_CONF`, which the allocator reads and checks."""
+    if memory is None:
+        return ""
+    if isinstance(memory, str):
+        return memory
+    found = arguments.mapping("initialize_device", "memory", memory, "values by the name of an option")
+    return ",".join(f"{name}:{value}" for name, value in found.items())
 
 
 def _macros_of(defines: Mapping[str, str] | None) -> dict[str, str]:
@@ -471,6 +516,7 @@ def initialize_device(
     *,
     optimization_level: OptimizationLevel = "high",
     telemetry: bool | TelemetryLevel = True,
+    memory: Mapping[str, float] | str | None = None,
 ) -> AMDGPUDevice:
     """Open a device.
 
@@ -479,6 +525,7 @@ def initialize_device(
         core_types: Core types to enable; None enables all.
         optimization_level: none, low, high or max.
         telemetry: Which launches write telemetry records; see `AMDGPUDevice`.
+        memory: Options of the caching allocator, for example `{"limit_bytes": 2**30}`; see `AMDGPUDevice`.
 
     Returns:
         The open device.
@@ -486,13 +533,16 @@ def initialize_device(
     Raises:
         DeviceNotFoundError: No such device.
         UnknownCoreTypeError: A core type that does not exist.
+        InvalidArgumentError: An option of the allocator that makes no sense or is not the one that the device is open with.
 
     Example:
         >>> import amdgpu
         >>> amdgpu.initialize_device(0, ["aura", "matrix"]).core_types
         ['aura', 'matrix']
     """
-    device = AMDGPUDevice(device_id, core_types, optimization_level=optimization_level, telemetry=telemetry)
+    device = AMDGPUDevice(
+        device_id, core_types, optimization_level=optimization_level, telemetry=telemetry, memory=memory
+    )
     device.initialize()
     return device
 
@@ -500,15 +550,79 @@ def initialize_device(
 _default_devices: dict[int | str, AMDGPUDevice] = {}
 
 
-def default_device(device_id: AMDGPUDevice | int | str = 0) -> AMDGPUDevice:
-    """The device that module-level functions share: opened once per process with all core types. A device stands for itself."""
+def default_device(device_id: AMDGPUDevice | int | str | None = None) -> AMDGPUDevice:
+    """The device that module-level functions share: opened once per process with all core types.
+
+    A device stands for itself, None for the current device of the thread.
+    """
     if isinstance(device_id, AMDGPUDevice):
         return device_id
+    if device_id is None:
+        device_id = _native.current_device()
     key = device_id if isinstance(device_id, str) else _device_index(device_id)
     device = _default_devices.get(key)
     if device is None or not device.is_open:
-        device = _default_devices[key] = initialize_device(key)
+        device = _default_devices[key] = _shared_device(key)
     return device
+
+
+def _shared_device(key: int | str) -> AMDGPUDevice:
+    """The one opening that all names of a device share."""
+    name = _native.device_name(key)
+    device = _default_devices.get(name)
+    if device is None or not device.is_open:
+        device = _default_devices[name] = initialize_device(key)
+    return device
+
+
+def set_device(device: AMDGPUDevice | int | str) -> None:
+    """Make a device the current one of the calling thread: it is used where neither an operand nor an argument names a device.
+
+    Args:
+        device: An open device, an index in `list_devices()`, or a name such as `cpu:0`. It is not opened by this.
+
+    Raises:
+        DeviceNotFoundError: No such device.
+        InvalidTypeError: Neither a device nor an index nor a name.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.set_device("cpu:0")
+        >>> amdgpu.get_device().name
+        'cpu:0'
+    """
+    _native.set_current_device(device.name if isinstance(device, AMDGPUDevice) else device)
+
+
+def get_device() -> AMDGPUDevice:
+    """The current device of the calling thread, opened with all core types.
+
+    It is the one that the thread chose with `set_device`, else the first of `list_devices()`.
+    """
+    return default_device(None)
+
+
+def device_info(device: AMDGPUDevice | int | str | None = None) -> DeviceInfo:
+    """What a device is, with the memory free now.
+
+    Args:
+        device: An open device, an index in `list_devices()`, or a name; None means the current device.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.device_info("cpu:0").kind
+        'cpu'
+    """
+    return default_device(device).info()
+
+
+def synchronize(device: AMDGPUDevice | int | str | None = None) -> None:
+    """Wait until all work of a device is done; raises the first error that one of its streams kept.
+
+    Args:
+        device: An open device, an index in `list_devices()`, or a name; None means the current device.
+    """
+    default_device(device).synchronize()
 
 
 def _device_index(device_id: Any) -> int:

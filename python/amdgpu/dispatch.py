@@ -58,7 +58,7 @@ _table: list[Implementation] = [
     Implementation("matrix_multiply", "matrix", "cpu", "zig", "zig", "amdgpu._native:matmul"),
     *(
         Implementation(
-            "matrix_multiply", "matrix", kind, "zig", "archive", "amdgpu.gpu_kernels.host:multiply", takes_device=True
+            "matrix_multiply", "matrix", kind, "zig", "archive", "amdgpu._native:matmul_on_device", takes_device=True
         )
         for kind in ("cuda", "hip", "null")
     ),
@@ -213,7 +213,10 @@ def shared(
         # The host's memory needs no open device, so closing the shared one changes nothing; a GPU's does.
         if kind == "cpu":
             functions[device_id] = function, _resolved[operation, core_type, kind, None][2]
-        return functools.partial(function, device=device) if entry.takes_device else function
+        if not entry.takes_device:
+            return function
+        _of_devices[f"{operation} on {kind}"] = function, _resolved[operation, core_type, kind, None][2]
+        return functools.partial(function, device=device)
     found[1].record()
     return found[0]
 

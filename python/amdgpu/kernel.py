@@ -193,7 +193,7 @@ class RawKernel:
 
     def compile(self) -> _native.Kernel:
         """Compile now instead of at the first launch."""
-        return self._compile_for(0 if self._device is None else self._device)
+        return self._compile_for(_native.current_device() if self._device is None else self._device)
 
     def _compile_for(self, place: AMDGPUDevice | int | str) -> _native.Kernel:
         try:

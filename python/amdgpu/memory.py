@@ -10,15 +10,16 @@ from amdgpu.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from amdgpu._native import Array
+    from amdgpu.device import AMDGPUDevice
 
 KINDS = ("device", "pinned", "unified")
 
 
-def allocate_memory(device_id: int | str = 0, size: int = 0, *, kind: str = "device") -> Array:
+def allocate_memory(device_id: AMDGPUDevice | int | str | None = None, size: int = 0, *, kind: str = "device") -> Array:
     """Allocate bytes from the device's caching allocator.
 
     Args:
-        device_id: Index in `list_devices()` or a name.
+        device_id: An open device, an index in `list_devices()` or a name; None means the current device.
         size: Bytes; 0 gives an empty array.
         kind: device, pinned (host memory that the device reaches directly) or unified (one address on both sides).
 

@@ -35,7 +35,8 @@ class DeviceInfo:
         free_memory_bytes: Bytes that were free when asked. Of a GPU that was only listed: what the sensors say (NVML, sysfs), other
             processes counted; None where they say nothing, because opening the GPU to ask would wake it.
         warp_size: Threads of a warp.
-        core_counts: How many cores of each type the device has.
+        core_counts: How many cores of each type the device has: its compute units, its matrix units (without any: its compute units), and
+            the parts that step a network side by side.
         details: Everything else that is known; absent facts are missing.
     """
 
@@ -72,7 +73,11 @@ class DeviceInfo:
             total_memory_bytes=total,
             free_memory_bytes=known.pop("free_memory_bytes", None),
             warp_size=int(known.pop("warp_size")),
-            core_counts={"aura": compute_units, "matrix": compute_units, "neuromorphic": logical},
+            core_counts={
+                "aura": compute_units,
+                "matrix": known.get("matrix_units") or compute_units,
+                "neuromorphic": logical,
+            },
             details={key: value for key, value in known.items() if value is not None},
         )
 

@@ -60,3 +60,34 @@ def test_python_may_come_after_the_library(tmp_path: Path) -> None:
     code = f"import sys; sys.path[:0] = {paths!r}; {MULTIPLY}; print({MAPPED}, flush=True)"
     printed = c_api_harness.run(program, [str(libpython), code])
     assert printed.split()[-1] == "1"
+
+
+SHARED = """
+import ctypes, amdgpu
+library = ctypes.CDLL({path!r})
+NAMES = "size allocations bytes peak reserved reserved_peak total hits misses out_of_memory"
+class Statistics(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in NAMES.split()]
+def statistics():
+    found = Statistics(ctypes.sizeof(Statistics))
+    assert library.agpu_device_memory_statistics(device, 0, ctypes.byref(found)) == 0
+    return found
+device, memory = ctypes.c_void_p(), ctypes.c_void_p()
+assert library.agpu_device_open(b"cpu", None, ctypes.byref(device)) == 0
+ours = amdgpu.initialize_device("cpu:0")
+before = statistics()
+assert before.bytes == ours.memory_stats()["allocated_bytes.all.current"]
+array = amdgpu.allocate_memory("cpu:0", 1 << 20)
+assert statistics().bytes == before.bytes + (1 << 20)
+assert library.agpu_memory_allocate(device, ctypes.c_uint64(1 << 22), None, ctypes.byref(memory)) == 0
+assert ours.memory_stats()["allocated_bytes.all.current"] == before.bytes + (1 << 20) + (1 << 22)
+assert library.agpu_release(memory) == 0
+reserved = ours.memory_stats()["reserved_bytes.all.current"]
+again = amdgpu.allocate_memory("cpu:0", 1 << 22)
+assert ours.memory_stats()["reserved_bytes.all.current"] == reserved, "memory that C gave back is handed to Python"
+print("shared")
+"""
+
+
+def test_python_and_c_share_a_device_and_its_allocator() -> None:
+    assert python(SHARED.format(path=str(c_api_harness.LIBRARY))) == "shared"

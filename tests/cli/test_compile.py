@@ -258,7 +258,7 @@ def test_what_each_pass_did_is_part_of_the_answer(compile_files):
     done = compile_files(KERNELS / "tiled_gemm.hip", "--target", "gfx942", "--json")
     passes = {entry["name"]: entry for entry in json.loads(done.stdout)["outputs"][0]["passes"]}
     assert passes["unrolling"]["transformations"] == 1
-    assert any("loop of 16 turns" in finding["text"] for finding in passes["unrolling"]["findings"])
+    assert any("loop of 16 iterations" in finding["text"] for finding in passes["unrolling"]["findings"])
     assert sum(entry["estimated_gain"] for entry in passes.values()) > 0
     assert all(entry["runs"] >= 1 and entry["duration_ns"] >= 0 for entry in passes.values())
 

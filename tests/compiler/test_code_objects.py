@@ -174,6 +174,7 @@ def lld(tmp_path_factory):
     pytest.skip(f"no lld for this version of AMD objects: {'; '.join(reasons)}")
 
 
+@pytest.mark.sampled(0.3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", SOURCES)
 def test_kernels_become_loadable_code_objects(name: str, target: str) -> None:
@@ -290,6 +291,7 @@ def meaning(original: ElfFile, linked: ElfFile) -> dict[str, object]:
     }
 
 
+@pytest.mark.sampled(0.3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", [*SOURCES, "data"])
 def test_code_objects_mean_what_those_of_lld_mean(name: str, target: str, lld) -> None:

@@ -83,7 +83,7 @@ def test_known_numbers_of_turns_are_unrolled_as_the_pragma_says() -> None:
     at = {text: number for number, text in enumerate(SOURCE.splitlines(), 1)}
     full = next(number for text, number in at.items() if "i < 40" in text)
     kept = [number for text, number in at.items() if "i < 13" in text or "i < 4;" in text]
-    assert "loop of 40 turns unrolled" in lines[full]
+    assert "loop of 40 iterations unrolled" in lines[full]
     assert not any(number in lines for number in kept)
 
 
@@ -101,7 +101,7 @@ def test_several_turns_at_a_time_where_the_pragma_says_so_or_an_nvidia_gpu_gains
         entries = [entry for entry in unit["telemetry"]["passes"] if entry["name"] == "partial-unrolling"]
         return [finding["text"] for entry in entries for finding in entry["findings"]], unit["llvm_ir"]
 
-    three, eight = "loop does 3 turns at a time", "loop does 8, then 4 turns at a time"
+    three, eight = "loop does 3 iterations at a time", "loop does 8, then 4 iterations at a time"
     assert found("--target", "x86_64")[0] == [three]
     assert found("--target", "gfx1100")[0] == [three]
     texts, code = found("--target", "sm_90")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import amdgpu
 import numpy as np
 import pytest
 from amdgpu import errors, gpu_kernels
+from amdgpu.gpu_kernels.archive import archive_for
 from tolerances import PRODUCT_KERNEL
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -79,11 +84,10 @@ def problem_of(number: str, shape: tuple[int, int, int], layout: str, *, epilogu
 
 
 def runnable(gpu: Any, problem: gpu_kernels.Problem) -> list[gpu_kernels.ArchivedKernel]:
-    """Candidates of the GPU's own archive, and of the older one whose code it takes."""
-    architectures = {gpu.info().architecture}
-    if "sm_80" in gpu_kernels.architectures() and gpu.info().kind == "cuda":
-        architectures.add("sm_80")
-    return [kernel for name in sorted(architectures) for kernel in gpu_kernels.candidates(name, problem)]
+    """Candidates of the archive that the GPU takes."""
+    name = archive_for(gpu.info().architecture)
+    assert name is not None
+    return gpu_kernels.candidates(name, problem)
 
 
 @pytest.mark.gpu
@@ -108,6 +112,44 @@ def test_every_kernel_of_the_archive_is_right_for_awkward_shapes(gpu: Any, numbe
             tried += 1
     if not tried:
         pytest.skip(f"the archive has no kernel for {number} {layout}")
+
+
+@pytest.mark.gpu
+def test_newer_gpus_run_the_kernels_of_an_older_archive(gpu: Any, tmp_path: Path) -> None:
+    if os.environ.get("AMDGPU_LIBRARY_PATH"):
+        pytest.skip("this is the process with the older archive")
+    if gpu.info().kind != "cuda" or "sm_80" not in gpu_kernels.architectures() or gpu.info().architecture == "sm_80":
+        pytest.skip("needs a newer NVIDIA GPU and the archive of sm_80")
+    libraries = Path(amdgpu.__file__).parent / "_lib"
+    for entry in libraries.iterdir():
+        if entry.name != "kernels":
+            (tmp_path / entry.name).symlink_to(entry)
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "sm_80.archive").symlink_to(libraries / "kernels" / "sm_80.archive")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-c",
+        "/dev/null",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-W",
+        "ignore",
+        __file__,
+    ]
+    done = subprocess.run(
+        [*command, "-k", "every_kernel_of_the_archive or beta_adds"],
+        env={**os.environ, "AMDGPU_LIBRARY_PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "failed" not in done.stdout
+    assert "passed" in done.stdout
 
 
 @pytest.mark.gpu

@@ -9,7 +9,7 @@ from typing import Any
 import amdgpu
 import numpy as np
 import pytest
-from amdgpu import gpu_kernels
+from amdgpu import _native, gpu_kernels
 from tolerances import PRODUCT_KERNEL
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -92,12 +92,9 @@ class Case:
         found = gpu_kernels.ways(self.gpu, self.problem, with_vendor=False)
         return [way for way in found if way.is_vector or way.is_padded or way.parts > 1]
 
-    def run(self, way: gpu_kernels.Choice, stream: Any = None, **options: Any) -> Any:
+    def run(self, way: gpu_kernels.Choice, **options: Any) -> Any:
         out = amdgpu.array(self.held, device=self.gpu.name)
-        for plan in gpu_kernels.plan_matmul(self.gpu, self.problem, self.a, self.b, out, choice=way, **options):
-            plan.launch(stream)
-        if stream is not None:
-            stream.synchronize()
+        _native.MatmulCall(self.gpu, self.problem.fields, self.a, self.b, out, way=way.name, **options)()
         return out.numpy()
 
     def check(self, result: Any, expected: Any, scale: Any, what: str) -> None:
@@ -112,14 +109,13 @@ class Case:
 @pytest.mark.parametrize("layout", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("number", list(DTYPES))
 def test_they_are_right_and_repeat_to_the_bit(gpu: Any, number: str, layout: str) -> None:
-    stream = gpu.create_stream()
     tried = set()
     for shape in SHAPES:
         case = Case(gpu, number, shape, layout)
         for way in case.ways():
             first = case.run(way)
             case.check(first, case.exact, case.scale, f"{way.name} {shape}")
-            assert first.tobytes() == case.run(way, stream).tobytes(), (way.name, shape)
+            assert first.tobytes() == case.run(way).tobytes(), (way.name, shape)
             tried.add("vector" if way.is_vector else "padded" if way.is_padded else "split")
     if not tried:
         pytest.skip(f"the archive has no such ways for {number} {layout}")
@@ -214,7 +210,7 @@ def test_16_bit_operands_with_vectors_give_what_float64_does(
 
 
 @pytest.mark.gpu
-def test_products_of_two_threads_in_one_stream_and_of_graphs_do_not_meet_in_memory(gpu: Any) -> None:
+def test_products_of_two_threads_and_of_graphs_do_not_meet_in_memory(gpu: Any) -> None:
     random = np.random.default_rng(8)
     shape = (259, 1003, 515)
     operands = [
@@ -223,13 +219,13 @@ def test_products_of_two_threads_in_one_stream_and_of_graphs_do_not_meet_in_memo
     ]
     expected = [gpu_kernels.matmul(gpu, a, b).numpy().tobytes() for a, b in operands]
     outs = [amdgpu.empty((shape[0], shape[1]), "float16", device=gpu.name) for _ in operands]
-    stream, graph = gpu.create_stream(), amdgpu.Graph()
+    graph = amdgpu.Graph()
     with graph:
-        gpu_kernels.matmul(gpu, *operands[2], out=outs[2], stream=stream)
+        gpu_kernels.matmul(gpu, *operands[2], out=outs[2])
 
     def multiply(number: int) -> None:
         for _ in range(200):
-            gpu_kernels.matmul(gpu, *operands[number], out=outs[number], stream=stream)
+            gpu_kernels.matmul(gpu, *operands[number], out=outs[number])
 
     threads = [threading.Thread(target=multiply, args=(number,)) for number in (0, 1)]
     for thread in threads:
@@ -239,8 +235,8 @@ def test_products_of_two_threads_in_one_stream_and_of_graphs_do_not_meet_in_memo
         graph.replay(stream=other)
     for thread in threads:
         thread.join()
-    for one in (stream, other):
-        one.synchronize()
+    other.synchronize()
+    gpu.synchronize()
     assert [out.numpy().tobytes() for out in outs] == expected
 
 

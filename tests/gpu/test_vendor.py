@@ -9,8 +9,7 @@ from typing import Any
 import amdgpu
 import numpy as np
 import pytest
-from amdgpu import gpu_kernels
-from amdgpu.gpu_kernels import vendor
+from amdgpu import _native, errors, gpu_kernels
 from tolerances import PRODUCT_KERNEL
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -34,7 +33,7 @@ def gpu() -> Any:
     if not GPU_NAMES:
         pytest.skip("list_devices() shows no GPU")
     with amdgpu.initialize_device(GPU_NAMES[0]) as opened:
-        if not vendor.libraries_of(opened):
+        if not _native.matmul_libraries(opened):
             pytest.skip("no vendor's library is installed")
         yield opened
 
@@ -58,19 +57,18 @@ def operands(number: str, shape: tuple[int, int, int, int], layout: str, seed: i
 @pytest.mark.parametrize("layout", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("number", ["f64", "f32", "tf32", "f16", "bf16", "i8"])
 def test_libraries_are_right_for_awkward_shapes(gpu: Any, number: str, layout: str) -> None:
-    stream = gpu.create_stream()
     computed = 0
-    for library in vendor.libraries_of(gpu):
-        session = vendor.session_of(gpu, library)
+    for library in _native.matmul_libraries(gpu):
         for seed, shape in enumerate(SHAPES):
             a, b, exact, scale = operands(number, shape, layout, seed)
             output = {"tf32": "f32", "i8": "i32"}.get(number, number)
             problem = gpu_kernels.Problem(*shape, number, output, layout, "", is_aligned=False)
             held = np.full((shape[3], shape[0], shape[1]), 3, np.int32 if number == "i8" else DTYPES[number])
             arrays = [amdgpu.array(x, device=gpu.name) for x in (a, b, held)]
-            if not session.multiply(problem, *arrays, alpha=2.0, beta=-1.0, stream=stream):
+            try:
+                _native.MatmulCall(gpu, problem.fields, *arrays, alpha=2.0, beta=-1.0, way=library)()
+            except errors.NoImplementationError:
                 continue
-            stream.synchronize()
             error = np.abs(arrays[2].numpy().astype(np.float64) - (2 * exact - 3))
             assert np.all(error <= PRODUCT_KERNEL[number] * (2 * scale + 3)), (library, shape)
             computed += 1
@@ -78,37 +76,39 @@ def test_libraries_are_right_for_awkward_shapes(gpu: Any, number: str, layout: s
         pytest.skip(f"no library computes {number} {layout}")
 
 
+def problem_of(number: str, epilogue: str) -> gpu_kernels.Problem:
+    output = {"tf32": "f32", "i8": "i32"}.get(number, number)
+    return gpu_kernels.Problem(64, 64, 64, 1, number, output, "nn", epilogue, is_aligned=True)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("number", ["f64", "f32", "tf32", "f16", "bf16", "i8"])
 def test_libraries_pass_the_check_of_their_first_use(gpu: Any, number: str) -> None:
-    library = vendor.libraries_of(gpu)[0]
-    assert vendor.session_of(gpu, library).is_verified(number, "")
+    library = _native.matmul_libraries(gpu)[0]
+    assert _native.matmul_is_verified(gpu, library, problem_of(number, "").fields)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("epilogue", ["bias", "relu"])
 @pytest.mark.parametrize("number", ["f32", "tf32", "f16", "bf16"])
 def test_epilogues_mean_the_same_as_ours(gpu: Any, number: str, epilogue: str) -> None:
-    library = vendor.libraries_of(gpu)[0]
-    assert vendor.session_of(gpu, library).is_verified(number, epilogue)
+    library = _native.matmul_libraries(gpu)[0]
+    assert _native.matmul_is_verified(gpu, library, problem_of(number, epilogue).fields)
 
 
 @pytest.mark.gpu
-def test_streams_and_threads_do_not_disturb_each_other(gpu: Any) -> None:
-    library = vendor.libraries_of(gpu)[0]
-    session = vendor.session_of(gpu, library)
+def test_threads_do_not_disturb_each_other(gpu: Any) -> None:
+    library = _native.matmul_libraries(gpu)[0]
     failures: list[str] = []
 
     def work(seed: int) -> None:
-        stream = gpu.create_stream()
         for step in range(20):
             shape = (64 + seed, 96, 48 + 16 * (step % 3), 1)
             a, b, exact, scale = operands("f32", shape, "nn", seed * 100 + step)
             problem = gpu_kernels.Problem(*shape, "f32", "f32", "nn", "bias", is_aligned=True)
             bias = np.full(96, seed, np.float32)
             arrays = [amdgpu.array(x, device=gpu.name) for x in (a, b, np.zeros(exact.shape, np.float32), bias)]
-            assert session.multiply(problem, *arrays[:3], bias=arrays[3], stream=stream)
-            stream.synchronize()
+            _native.MatmulCall(gpu, problem.fields, *arrays[:3], bias=arrays[3], way=library)()
             error = np.abs(arrays[2].numpy() - (exact + seed))
             if not np.all(error <= 1e-6 * (scale + seed)):
                 failures.append(f"{seed} {step}")
@@ -128,14 +128,14 @@ random = np.random.default_rng(0)
 a, b = (random.standard_normal(({size}, {size})).astype(np.float32) for _ in range(2))
 result = amdgpu.matrix_multiply(a, b, {name!r})
 error = np.abs(result - a.astype(float) @ b.astype(float)).max()
-names = [choice and choice.name for choice in device.__dict__["_product_choices"].values()]
+names = [choice and choice[0] for choice in amdgpu._native.matmul_choices(device)]
 print(json.dumps([float(error), names]))
 """
 
 
 @pytest.mark.gpu
 def test_the_environment_decides_whose_kernel_computes(gpu: Any, run_python: Any) -> None:
-    library = vendor.libraries_of(gpu)[0]
+    library = _native.matmul_libraries(gpu)[0]
     program = PROGRAM.format(name=gpu.name, size=512)
     error, names = json.loads(run_python(program, AMDGPU_MATMUL="vendor").stdout)
     assert error < 1e-3

@@ -12,6 +12,9 @@ import pytest
 from amdgpu import _native, device_network, errors
 from device_ops_cases import fallbacks
 
+# There are no archives for the CPU device, which is told.
+pytestmark = pytest.mark.filterwarnings("ignore:amdgpu. matrix_multiply does not run as preferred")
+
 
 @pytest.fixture(scope="module")
 def cpu() -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 import amdgpu
 import pytest
-from amdgpu import errors, gpu_kernels
+from amdgpu import _native, errors, gpu_kernels
 from x import cli, code_objects, kernels
 from x.console import Console
 from x.failure import Failure
@@ -117,9 +117,9 @@ def samples(architecture: str) -> list[Variant]:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Archives of the samples."""
     folder = tmp_path_factory.mktemp("kernels")
-    builder = kernels.Builder(ROOT, sys.executable, folder / "state", folder / "archives")
+    builder = kernels.Builder(ROOT, sys.executable, folder / "state", folder / "kernels")
     builder.build(SAMPLES, lambda done, wanted, name: None, samples)
-    return folder / "archives"
+    return folder / "kernels"
 
 
 def manifest_of(path: Path) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def test_every_kernel_of_an_archive_that_was_built_does(architecture: str) -> No
 
 
 def test_null_devices_load_and_launch_code_objects(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amdgpu.gpu_kernels.archive._folder", lambda: built)
+    monkeypatch.setenv("AMDGPU_LIBRARY_PATH", str(built.parent))
     gpu_kernels.archived_kernels.cache_clear()
     try:
         with amdgpu.initialize_device("null:gfx1100") as device:
@@ -161,9 +161,8 @@ def test_null_devices_load_and_launch_code_objects(built: Path, monkeypatch: pyt
             problem = gpu_kernels.Problem(64, 1, 64, 1, "bf16", "bf16", "nn", "", is_aligned=False)
             way = next(one for one in gpu_kernels.ways(device, problem) if one.is_vector)
             out = amdgpu.empty((64, 1), "bfloat16", device=device.name)
-            plans = gpu_kernels.plan_matmul(device, problem, operands[0], column, out, choice=way)
-            assert [plan.kernel.name for plan in plans] == ["vector_bf16_bf16_k_aligned"]
-            plans[0].launch()
+            launched = _native.MatmulCall(device, problem.fields, operands[0], column, out, way=way.name)
+            launched()
             images, filters = (
                 amdgpu.empty(shape, "bfloat16", device=device.name) for shape in ((2, 9, 9, 8), (3, 3, 8, 16))
             )

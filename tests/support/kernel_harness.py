@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import object_cache
 from amdgpu import codegen
 from amdgpu.codegen.loader import binding
 
@@ -68,7 +69,7 @@ class Kernels:
         self.unit = emit(source, "--triple", triple, "--cpu", cpu, "--features", features, *flags)
         self.signatures = {kernel["name"]: kernel for kernel in self.unit["kernels"]}
         llvm = binding()
-        code = codegen.generate(self.unit["llvm_ir"], triple, cpu, features, level, "object")
+        code = object_cache.generate(self.unit["llvm_ir"], triple, cpu, features, level)
         module = llvm.parse_assembly(f'target triple = "{triple}"')
         machine = llvm.Target.from_triple(triple).create_target_machine()
         self._engine = llvm.create_mcjit_compiler(module, machine)

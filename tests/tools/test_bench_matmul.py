@@ -1,4 +1,4 @@
-"""`./x bench matmul`: parties check their products, figures become tables."""
+"""`./x bench matmul`: contenders check their products, figures become tables."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def test_a_whole_record_becomes_tables(tmp_path, monkeypatch):
 
 
 def test_both_parties_multiply_and_measure():
-    parties = [
-        matmul.Party.start(name, name, [sys.executable, str(matmul.WORKER), name], 1) for name in ("ours", "numpy")
+    contenders = [
+        matmul.Contender.start(name, name, [sys.executable, str(matmul.WORKER), name], 1) for name in ("ours", "numpy")
     ]
-    for party in parties:
-        matmul.prepare(party, "square", 0, "float32")
-        assert party.seconds(2) > 0
-        party.end()
-        assert party.process.returncode == 0
+    for contender in contenders:
+        matmul.prepare(contender, "square", 0, "float32")
+        assert contender.seconds(2) > 0
+        contender.end()
+        assert contender.process.returncode == 0

@@ -63,7 +63,7 @@ def test_copied_sources_lose_files_that_are_gone(tmp_path: Path) -> None:
 
 
 def test_zig_and_nim_write_to_the_draft(tmp_path: Path) -> None:
-    zig, nim, _julia = native.pieces(tmp_path, "python", tmp_path / ".x")
+    zig, nim, *_copies = native.pieces(tmp_path, "python", tmp_path / ".x")
     assert zig.command is not None
     assert nim.command is not None
     assert zig.command(tmp_path / "draft")[-2:] == ["library", str(tmp_path / "draft")]

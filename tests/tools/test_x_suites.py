@@ -130,7 +130,7 @@ def test_suite_without_sources_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> 
     def vanished(_ctx: suites.Context) -> summaries.Counts:
         raise suites.Absent("zig/src/main.zig")
 
-    monkeypatch.setitem(suites.SUITES, "zig", vanished)
+    monkeypatch.setitem(suites.SUITES, "zig", suites.Suite(vanished))
     console, stream = plain_console()
     assert suites.run_suites(console, ["zig"], []) == 1
     assert "zig/src/main.zig is absent" in stream.getvalue()
@@ -143,7 +143,7 @@ def test_all_suites_run_although_one_fails_and_skips_are_listed(monkeypatch: pyt
         "zig": summaries.Counts(passed=2, skipped=1, skips=[("t", "no AVX-512")]),
     }
     for name, counts in answers.items():
-        monkeypatch.setitem(suites.SUITES, name, lambda _ctx, counts=counts: counts)
+        monkeypatch.setitem(suites.SUITES, name, suites.Suite(lambda _ctx, counts=counts: counts))
     console, stream = plain_console()
     assert suites.run_suites(console, ["rust", "zig"], []) == 1
     text = stream.getvalue()
@@ -153,7 +153,7 @@ def test_all_suites_run_although_one_fails_and_skips_are_listed(monkeypatch: pyt
 
 
 def test_failed_build_counts_as_a_failure_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(suites.SUITES, "zig", lambda _ctx: summaries.Counts(passed=1))
+    monkeypatch.setitem(suites.SUITES, "zig", suites.Suite(lambda _ctx: summaries.Counts(passed=1)))
     console, _ = plain_console()
     assert suites.run_suites(console, ["zig"], [], build_failures=[("nim library", Failure("it does not build"))]) == 1
 
@@ -256,8 +256,10 @@ def test_output_without_reports_is_shown_from_its_end() -> None:
 def test_a_failing_runner_shows_its_failures_and_names_its_log(tmp_path: Path) -> None:
     script = tmp_path / "runner.py"
     script.write_text(f"print({CARGO_OUTPUT!r}); print('later ' * 9, sep=chr(10)); raise SystemExit(101)")
-    console, stream = plain_console()
+    console, _ = plain_console()
     ctx = suites.Context(console, (), verbose=False)
     ctx.run([sys.executable, str(script)], name="excerpt", excerpt=excerpts.of_cargo)
-    assert "panicked at crates/hal/src/pool.rs:99:30" in stream.getvalue()
-    assert "the whole output: " in stream.getvalue()
+    text = "\n".join(ctx.said)
+    assert "panicked at crates/hal/src/pool.rs:99:30" in text
+    assert "the whole output: " in text
+    assert ctx.processor_seconds[0] > 0

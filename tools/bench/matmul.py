@@ -2,7 +2,7 @@
 
 `--quick` leaves out the largest and takes fewer rounds, `--only GROUP,…` takes some groups, `--threads N,…` other numbers of threads,
 `--torch PYTHON` also measures bfloat16 and int8 beside the PyTorch (oneDNN) of that interpreter,
-`--plot` measures nothing and writes the newest whole record into docs/performance.md. Each party has a process of its own for each
+`--plot` measures nothing and writes the newest whole record into docs/performance.md. Each contender has a process of its own for each
 number of threads, checks its own result, and they take turns in every round, each turn after calls that are not timed. Narrow types are
 compared with our own float32.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from frame import Report
 from suite import page, products
-from suite.party import Party
+from suite.contender import Contender
 
 TORCH_DTYPES = ("bfloat16", "int8")
 PEER = "NumPy `a @ b` (its OpenBLAS); for narrow types our own float32"
@@ -40,7 +40,7 @@ QUICK_OPERATIONS = 2 * 1024**3
 
 
 def run(report: Report, arguments: list[str]) -> None:
-    """Starts the parties, checks, measures, prints."""
+    """Starts the contenders, checks, measures, prints."""
     parser = argparse.ArgumentParser(prog="./x bench matmul --", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds, up to 1024 cubed")
     parser.add_argument("--only", default="", metavar="GROUP,…", help=f"of {', '.join(products.GROUPS)}")
@@ -59,34 +59,34 @@ def run(report: Report, arguments: list[str]) -> None:
         parser.error(f"no group called {', '.join(unknown)}; there are {', '.join(products.GROUPS)}")
     size = "quick" if options.quick else "full"
     for threads in map(int, options.threads.split(",")):
-        parties = [
-            Party.start(name, title, [sys.executable, str(WORKER), name], threads)
+        contenders = [
+            Contender.start(name, title, [sys.executable, str(WORKER), name], threads)
             for name, title in (("ours", "ours"), ("numpy", "NumPy"))
         ]
         try:
             for group in groups:
                 if group == "narrow":
-                    measure_narrow(report, parties[0], threads, size)
+                    measure_narrow(report, contenders[0], threads, size)
                 else:
-                    measure_group(report, parties, group, threads, size)
+                    measure_group(report, contenders, group, threads, size)
             if options.torch:
-                parties.append(Party.start("torch", "PyTorch", [options.torch, str(WORKER), "torch"], threads))
-                measure_torch(report, parties[0], parties[-1], threads, size)
+                contenders.append(Contender.start("torch", "PyTorch", [options.torch, str(WORKER), "torch"], threads))
+                measure_torch(report, contenders[0], contenders[-1], threads, size)
         finally:
-            for party in parties:
-                party.end()
+            for contender in contenders:
+                contender.end()
 
 
-def measure_group(report: Report, parties: list[Party], group: str, threads: int, size: str) -> None:
+def measure_group(report: Report, contenders: list[Contender], group: str, threads: int, size: str) -> None:
     """A row for each product and type, then the geometric mean and the worst of them."""
     for dtype in DTYPES:
         ratios = {}
         for index, case in enumerate(products.GROUPS[group]):
             if size == "quick" and case.operations > QUICK_OPERATIONS:
                 continue
-            for party in parties:
-                prepare(party, group, index, dtype)
-            best = turns(parties, size, threads)
+            for contender in contenders:
+                prepare(contender, group, index, dtype)
+            best = turns(contenders, size, threads)
             where = described(dtype, threads)
             if case.is_fresh:
                 report.add(f"{case.name} / {where}", "µs", *(seconds * 1e6 for seconds in best))
@@ -97,15 +97,15 @@ def measure_group(report: Report, parties: list[Party], group: str, threads: int
         summarise(report, group, described(dtype, threads), ratios)
 
 
-def measure_torch(report: Report, ours: Party, torch: Party, threads: int, size: str) -> None:
+def measure_torch(report: Report, ours: Contender, torch: Contender, threads: int, size: str) -> None:
     """Narrow types beside PyTorch."""
     for dtype in TORCH_DTYPES:
         ratios = {}
         for index, case in enumerate(products.GROUPS["narrow"]):
             if size == "quick" and case.operations > QUICK_OPERATIONS:
                 continue
-            for party in (ours, torch):
-                prepare(party, "narrow", index, dtype)
+            for contender in (ours, torch):
+                prepare(contender, "narrow", index, dtype)
             best = turns([ours, torch], size, threads)
             figures = (case.operations / seconds / 1e9 for seconds in best)
             name = f"{case.name}, {torch.about}"
@@ -114,7 +114,7 @@ def measure_torch(report: Report, ours: Party, torch: Party, threads: int, size:
         summarise(report, "narrow, PyTorch", described(dtype, threads), ratios)
 
 
-def measure_narrow(report: Report, ours: Party, threads: int, size: str) -> None:
+def measure_narrow(report: Report, ours: Contender, threads: int, size: str) -> None:
     """Narrow types beside our own float32."""
     for dtype in NARROW:
         ratios = {}
@@ -144,29 +144,29 @@ def described(dtype: str, threads: int) -> str:
     return f"{dtype}, {threads} thread{'s' if threads > 1 else ''}"
 
 
-def prepare(party: Party, group: str, index: int, dtype: str) -> None:
-    """Makes the operands; ends the benchmark if the party's product is wrong."""
-    wrong = party.ask(do="prepare", group=group, index=index, dtype=dtype)["wrong"]
+def prepare(contender: Contender, group: str, index: int, dtype: str) -> None:
+    """Makes the operands; ends the benchmark if the contender's product is wrong."""
+    wrong = contender.ask(do="prepare", group=group, index=index, dtype=dtype)["wrong"]
     if wrong:
-        raise SystemExit(f"{party.title}, {group} {index} in {dtype}: {wrong}; its speed means nothing")
+        raise SystemExit(f"{contender.title}, {group} {index} in {dtype}: {wrong}; its speed means nothing")
 
 
-def turns(parties: list[Party], size: str, threads: int) -> list[float]:
-    """Seconds per call of each party: minima over rounds, in which they take turns."""
-    slowest = max(party.seconds(1) for party in parties)
+def turns(contenders: list[Contender], size: str, threads: int) -> list[float]:
+    """Seconds per call of each contender: minima over rounds, in which they take turns."""
+    slowest = max(contender.seconds(1) for contender in contenders)
     untimed = min(UNTIMED_CALLS, max(1, round(UNTIMED_SECONDS / slowest)))
-    first = [party.seconds(1, untimed) for party in parties]
+    first = [contender.seconds(1, untimed) for contender in contenders]
     counts = [max(1, round(ROUND_SECONDS[size] / seconds)) for seconds in first]
     round_seconds = sum(count * seconds for count, seconds in zip(counts, first, strict=True))
     rounds = max(LEAST_ROUNDS, min(ROUNDS[size], round(CASE_SECONDS / round_seconds)))
-    best = [math.inf] * len(parties)
+    best = [math.inf] * len(contenders)
     for round_number in range(rounds):
-        for place in range(len(parties)):
+        for place in range(len(contenders)):
             # Who begins changes, so that nobody always follows the same neighbour.
-            index = (place + round_number) % len(parties)
+            index = (place + round_number) % len(contenders)
             if threads > 1:
                 time.sleep(SETTLE_SECONDS)
-            best[index] = min(best[index], parties[index].seconds(counts[index], untimed))
+            best[index] = min(best[index], contenders[index].seconds(counts[index], untimed))
     return best
 
 

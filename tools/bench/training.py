@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from frame import Report
-from suite.party import Party
+from suite.contender import Contender
 
 PEER = "PyTorch on the CPU"
 WORKER = Path(__file__).with_name("suite") / "training_worker.py"
@@ -20,22 +20,22 @@ STEPS = 100
 
 
 def run(report: Report, arguments: list[str]) -> None:
-    """Starts both parties and lets them take turns."""
+    """Starts both contenders and lets them take turns."""
     parser = argparse.ArgumentParser(prog="./x bench training --", description=__doc__)
     parser.add_argument("--torch", default=sys.executable, metavar="PYTHON", help="an interpreter that has torch")
     parser.add_argument("--threads", default="1,2", metavar="N,…", help="numbers of threads (default: 1,2)")
     options = parser.parse_args(arguments)
     for threads in map(int, options.threads.split(",")):
-        ours = Party.start("ours", "ours", [sys.executable, str(WORKER), "ours"], threads)
-        torch = Party.start("torch", "PyTorch", [options.torch, str(WORKER), "torch"], threads)
+        ours = Contender.start("ours", "ours", [sys.executable, str(WORKER), "ours"], threads)
+        torch = Contender.start("torch", "PyTorch", [options.torch, str(WORKER), "torch"], threads)
         try:
             for optimizer in ("sgd", "adam"):
                 least = [float("inf")] * 2
-                for party in (ours, torch):
-                    party.ask(do="prepare", optimizer=optimizer, steps=STEPS)
+                for contender in (ours, torch):
+                    contender.ask(do="prepare", optimizer=optimizer, steps=STEPS)
                 for _ in range(ROUNDS):
-                    for place, party in enumerate((ours, torch)):
-                        least[place] = min(least[place], party.seconds(1) / STEPS)
+                    for place, contender in enumerate((ours, torch)):
+                        least[place] = min(least[place], contender.seconds(1) / STEPS)
                 report.add(f"{optimizer}, {threads} threads", "us/step", least[0] * 1e6, least[1] * 1e6)
         finally:
             ours.end()

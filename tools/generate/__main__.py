@@ -12,6 +12,7 @@ import emit_docs
 import emit_grafana
 import emit_julia
 import emit_nim
+import emit_packages
 import emit_python
 import emit_rust
 import emit_typescript
@@ -52,8 +53,12 @@ def generate() -> dict[Path, str]:
     version = tables.load_version(ROOT / "Cargo.toml")
     rust, python, docs = ABI / "src" / "generated", ROOT / "python" / "amdgpu" / "_generated", ROOT / "docs"
     typescript = ROOT / "js" / "sdk" / "src" / "generated"
+    interface = ROOT / "crates" / "amdgpu-capi"
     return {
         ABI / "include" / "agpu_errors.h": emit_c.emit_errors(errors),
+        interface / "include" / "amdgpu" / "errors.h": emit_c.emit_errors(errors),
+        interface / "packages" / "pkgconfig" / "amdgpu.pc": emit_packages.emit_pkg_config(version),
+        interface / "packages" / "cmake" / "amdgpu-config-version.cmake": emit_packages.emit_cmake_version(version),
         rust / "layout.rs": rustfmt(emit_rust.emit_layout(abi, version)),
         rust / "errors.rs": rustfmt(emit_rust.emit_errors(errors)),
         rust / "metrics.rs": rustfmt(emit_rust.emit_metrics(metrics)),

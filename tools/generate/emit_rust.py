@@ -125,6 +125,7 @@ def emit_errors(errors: list[dict[str, Any]]) -> str:
         ("name", "name", "Stable kebab-case name."),
         ("class", "class", "Name of the Python exception."),
         ("meaning", "meaning", "What it means, in one line."),
+        ("class_name", "class", "Class of the exception in Python."),
         ("hint", "hint", "What to do."),
     ):
         out.append(

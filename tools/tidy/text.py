@@ -55,7 +55,9 @@ def check(tree: Tree) -> Iterator[Finding]:
             continue
         yield from _addresses(path, lines)
         if path.endswith(CODE):
-            yield from _length(path, lines)
+            # A stub belongs to one module, however much that has.
+            if not path.endswith(".pyi"):
+                yield from _length(path, lines)
             yield from _comments(path, lines)
 
 

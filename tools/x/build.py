@@ -40,9 +40,14 @@ def build_steps(*, libraries: bool = True, dashboard: bool = True, extension: bo
     if libraries:
         steps += [Step(piece.name, _build_piece(piece)) for piece in native.pieces(ROOT, str(VENV_PYTHON), STATE)]
     if dashboard:
-        steps += [Step("npm packages", web.install_packages), Step("dashboard", web.build_dashboard)]
+        steps += [
+            Step("npm packages", web.install_packages),
+            Step("dashboard", web.build_dashboard, after=("npm packages",)),
+        ]
     if extension:
-        steps += [Step("python extension", build_extension), Step("development install", install_for_development)]
+        # The longest first: it keeps all processors busy, and the others fill its gaps.
+        steps.insert(0, Step("python extension", build_extension))
+        steps.append(Step("development install", install_for_development, after=("python extension",)))
     return steps
 
 
@@ -56,7 +61,8 @@ def _build_piece(piece: native.Piece) -> Callable[[Reporter], str]:
             return "up to date"
 
         def runner(command: Sequence[str], environment: Mapping[str, str]) -> None:
-            reporter.run(command, environment=environment).require(f"the {piece.name} does not build")
+            done = reporter.run(command, environment=environment, doing=piece.doing)
+            done.require(f"the {piece.name} does not build")
 
         native.build_piece(piece, runner)
         stamp.write(wanted, [piece.output])
@@ -86,7 +92,8 @@ def build_extension(reporter: Reporter) -> str:
         return "up to date"
     command = [rust.cargo_command(), *core_library.cargo_arguments(*built)]
     environment = {**rust.cargo_environment(), **core_library.ENVIRONMENT}
-    done = reporter.run(command, environment=environment, log_name="cargo-build")
+    doing = "compiling the crates of the core, then all of them as one library"
+    done = reporter.run(command, environment=environment, log_name="cargo-build", doing=doing)
     if done.exit_code:
         readable = ["    " + line for line in done.output.splitlines() if not CARGO_NOISE.match(line)]
         raise Failure(
@@ -96,6 +103,7 @@ def build_extension(reporter: Reporter) -> str:
         )
     for crate, output in built.items():
         core_library.place(core_library.artifact(done.output, crate), output)
+    (LIBRARIES / core_library.INTERPRETER_NAME).write_text(f"{VENV_PYTHON}\n")
     stamp.write(digest(rust_inputs(), str(VENV_PYTHON), target_folder), list(built.values()))
     return f"built {shown(CORE_LIBRARY)}{_size(CORE_LIBRARY)} and {shown(EXTENSION)}"
 

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from x import bench, checks, docs, doctor, suites, validation
+from x import bench, checks, docs, doctor, reach, suites, validation
 from x.build import build_steps
 from x.console import Console, seconds_text
 from x.failure import Failure
@@ -52,6 +52,14 @@ def parser() -> argparse.ArgumentParser:
     test.add_argument(
         "names", nargs="*", metavar="SUITE", help=f"one of: {', '.join(suites.NAMES)} (all of them when none is named)"
     )
+    test.add_argument(
+        "--changed",
+        nargs="?",
+        const="",
+        metavar="REVISION",
+        help="only what a change can reach: of the files that differ from REVISION (the last commit by default)",
+    )
+    test.add_argument("--durations", action="store_true", help="say which Python tests took the most processor time")
     test.add_argument("-v", "--verbose", action="store_true", help="print the runners' whole output")
     check = add("check", "format, lint and type checks, fresh generated files, house rules")
     check.add_argument(
@@ -146,7 +154,9 @@ def setup_steps() -> list[Step]:
 def set_up(console: Console, *, build: bool) -> None:
     """Brings machine and tree to where a command can run."""
     with exclusive(console):
-        perform([*setup_steps(), *(build_steps() if build else [])], console)
+        perform(setup_steps(), console)
+        if build:
+            perform(build_steps(), console, side_by_side=True)
 
 
 def _hand_over(command: Sequence[str]) -> int:
@@ -169,8 +179,18 @@ def _demo(console: Console, options: argparse.Namespace, passed_on: list[str]) -
 
 def _test(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
     suites.validate(options.names, passed_on)
+    names, reached = options.names, None
+    if options.changed is not None:
+        if names or passed_on:
+            raise Failure("--changed chooses the suites itself", fix="./x test --changed [REVISION]")
+        reached = reach.reached(reach.changed_files(options.changed))
+        names = [name for name in suites.NAMES if name in reached.suites]
+        if not names:
+            console.line("nothing changed that a test can see")
+            return 0
+        console.line(f"the change reaches: {', '.join([*names, *reached.crates, *reached.python_tests])}")
     with exclusive(console):
-        wanted = frozenset(options.names or suites.NAMES)
+        wanted = frozenset(names or suites.NAMES)
         browser = [Step("browser", install_browser)] if wanted & suites.NEEDS_BROWSER else []
         perform([*setup_steps(), *browser], console)
         steps = build_steps(
@@ -178,15 +198,26 @@ def _test(console: Console, options: argparse.Namespace, passed_on: list[str]) -
             dashboard=bool(wanted & suites.NEEDS_DASHBOARD),
             extension=bool(wanted & suites.NEEDS_EXTENSION),
         )
-        failures = perform(steps, console, keep_going=True)
-        return suites.run_suites(console, options.names, passed_on, build_failures=failures, verbose=options.verbose)
+        failures = perform(steps, console, keep_going=True, side_by_side=True)
+        exit_code = suites.run_suites(
+            console,
+            names,
+            passed_on,
+            build_failures=failures,
+            verbose=options.verbose,
+            durations=options.durations,
+            reached=reached,
+        )
+        if reached is not None:
+            console.line(reach.left_out(reached, suites.NAMES))
+        return exit_code
 
 
 def _check(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
     checks.validate(options.names)
     with exclusive(console):
         perform(setup_steps(), console)
-        perform(build_steps(), console, keep_going=True)
+        perform(build_steps(), console, keep_going=True, side_by_side=True)
         return checks.run_checks(console, options.names)
 
 
@@ -236,7 +267,8 @@ def _mutate(console: Console, options: argparse.Namespace, passed_on: list[str])
     mutation.validate(options.areas, options.count)
     with exclusive(console):
         products = mutation.needs_products(options.areas)
-        perform([*setup_steps(), *build_steps(dashboard=products, extension=products)], console)
+        perform(setup_steps(), console)
+        perform(build_steps(dashboard=products, extension=products), console, side_by_side=True)
     seed = mutation.made_up_seed() if options.seed is None else options.seed
     wanted = mutation.Wanted(options.count, seed, options.within, tuple(options.only), options.near)
     return mutation.run(console, options.areas, wanted)

@@ -26,6 +26,8 @@ class Console:
         self.interactive = self.stream.isatty() and variables.get("TERM") != "dumb"
         self.coloured = self.interactive and not variables.get("NO_COLOR")
         self._live_shown = False
+        # Texts of commands that run side by side, which share the line.
+        self._live: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def paint(self, text: str, *colours: str) -> str:
@@ -42,15 +44,22 @@ class Console:
             self.stream.write(self.paint(text, *colours) + "\n")
             self.stream.flush()
 
-    def live(self, text: str) -> None:
-        """Shows a line that the next one replaces; nothing where the output is no terminal."""
+    def live(self, text: str, key: str = "") -> None:
+        """Shows a line that the next one with its key replaces, beside those of other keys; nothing where the output is no terminal."""
         if not self.interactive:
             return
         with self._lock:
+            self._live[key] = text
+            text = " | ".join(self._live.values())
             width = shutil.get_terminal_size().columns - 1
             self.stream.write("\r\x1b[K" + self.paint(printable(text)[:width], "dim"))
             self.stream.flush()
             self._live_shown = True
+
+    def forget_live(self, key: str) -> None:
+        """Takes the text of a key out of the live line."""
+        with self._lock:
+            self._live.pop(key, None)
 
     def clear_live(self) -> None:
         """Takes the live line away."""

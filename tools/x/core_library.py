@@ -18,6 +18,8 @@ from x.failure import Failure
 LIBRARY_CRATE = "amdgpu-python"
 EXTENSION_CRATE = "amdgpu-extension"
 LIBRARY_NAME = "libamdgpu.so"
+# Beside the library in a working tree: the Python that runs LLVM for programs without Python (`interpreter.rs` reads it).
+INTERPRETER_NAME = "python-interpreter"
 # Leaves Python's symbols to the interpreter that loads the module, as maturin does for wheels.
 ENVIRONMENT: Mapping[str, str] = {"PYO3_BUILD_EXTENSION_MODULE": "1"}
 

@@ -18,6 +18,8 @@ _CARGO_NOTICE = re.compile(
 )
 _PYTEST_SECTION = re.compile(r"^=+ (FAILURES|ERRORS) =+$")
 _PYTEST_TITLE = re.compile(r"^_{3,} .+ _{3,}$")
+_DURATIONS = re.compile(r"^=+ processor time: ")
+_DURATION = re.compile(r"^ *\d+\.\d s  ")
 _PYTEST_END = re.compile(r"^=+ .+ =+$")
 
 
@@ -46,6 +48,14 @@ def of_pytest(output: str) -> str:
         elif inside and blocks:
             blocks[-1].append(line)
     return _joined(blocks, lines)
+
+
+def of_durations(output: str) -> str:
+    """The tests and files that took the most processor time, as tests/support/processor_time.py writes them."""
+    lines = output.splitlines()
+    begin = next((number for number, line in enumerate(lines) if _DURATIONS.match(line)), len(lines))
+    rows = [line for line in lines[begin + 1 :] if _DURATION.match(line)]
+    return "\n".join([*lines[begin : begin + 1], *rows])
 
 
 def of_others(output: str) -> str:

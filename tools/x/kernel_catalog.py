@@ -5,6 +5,7 @@ A variant's fields are those of `zig/src/kernels/variant.zig`; what the names me
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -137,10 +138,56 @@ KINDS = {
     "parts": "Parts",
     "pad": "Pad",
 }
+_MATMUL = (
+    "const void* a, const void* b, void* c, const void* bias, unsigned m, unsigned n, unsigned k,"
+    " unsigned lda, unsigned ldb, unsigned ldc, double alpha, double beta,"
+    " unsigned long long stride_a, unsigned long long stride_b, unsigned long long stride_c"
+)
+# What kernels take, as HIP-C declares it, by kind, and by kind and unit where a unit takes more. The functions `kernel` of zig/src/kernels
+# have the same parameters in the same order; `kernels.py` compares their sizes with the code that Zig makes.
+PROTOTYPES = {
+    "matmul": _MATMUL,
+    "matmul wgmma": _MATMUL + ", unsigned batch, const void* maps",
+    "convolution": (
+        "const void* images, const void* filters, void* results, const void* bias, unsigned count, unsigned height,"
+        " unsigned width, unsigned channels, unsigned out_height, unsigned out_width, unsigned out_channels,"
+        " unsigned kernel_height, unsigned kernel_width, unsigned stride, unsigned padding, unsigned dilation,"
+        " unsigned groups"
+    ),
+    "transpose": "const void* input, void* output, unsigned rows, unsigned columns",
+    "elementwise": "const void* x, const void* y, void* result, unsigned long long count, unsigned blocks",
+    "reduction": "const void* input, void* output, unsigned rows, unsigned columns",
+    "vector": (
+        "const void* matrix, const void* vector, void* c, const void* bias, void* sums, unsigned outer, unsigned k,"
+        " unsigned lead, unsigned depth, unsigned parts, unsigned batches, unsigned bias_step, unsigned following,"
+        " double alpha, double beta, unsigned long long stride_matrix, unsigned long long stride_vector"
+    ),
+    "parts": (
+        "const void* sums, void* c, const void* bias, unsigned parts, unsigned m, unsigned n, unsigned lead,"
+        " unsigned following, unsigned count, unsigned long long stride_batch, unsigned long long stride_part,"
+        " double alpha, double beta"
+    ),
+    "pad": (
+        "const void* first, void* first_padded, const void* second, void* second_padded,"
+        " unsigned first_rows, unsigned first_columns, unsigned first_padded_rows, unsigned first_padded_columns,"
+        " unsigned second_rows, unsigned second_columns, unsigned second_padded_rows, unsigned second_padded_columns"
+    ),
+}
 BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 UNARY = ("negate", "absolute", "relu", "exp", "tanh", "sigmoid", "gelu", "silu")
 # What has no float64 twin in zig/src/simd/vector_math.zig.
 FLOAT32_ONLY = ("exp", "tanh", "sigmoid", "gelu", "silu")
+
+
+def prototype(kind: str, unit: str = "") -> str:
+    """The parameters of a kernel."""
+    return PROTOTYPES.get(f"{kind} {unit}") or PROTOTYPES[kind]
+
+
+def parameter_bytes(parameters: str) -> list[int]:
+    """Sizes of parameters: pointers, double and long long have 8 bytes, unsigned has 4."""
+    is_narrow = (re.fullmatch(r"unsigned \w+", one.strip()) for one in parameters.split(","))
+    return [4 if narrow else 8 for narrow in is_narrow]
 
 
 def variants(architecture: str) -> list[Variant]:

@@ -24,13 +24,15 @@ from typing import Any
 
 from x import code_objects, kernel_text, native
 from x.failure import Failure
-from x.kernel_catalog import AMD, ARCHITECTURES, KINDS, Variant, variants
+from x.kernel_catalog import AMD, ARCHITECTURES, KINDS, PROTOTYPES, Variant, parameter_bytes, prototype, variants
 from x.stamps import Stamp, digest
 
 # Kernels that one run of Zig compiles; more amortise its start, fewer use more cores.
 GROUP_KERNELS = 8
 # The wheel holds the archives of all architectures, and a machine needs one: about twice what they take today.
 ARCHIVES_LIMIT_BYTES = 10 << 20
+# Of the manifest; crates/amdgpu-ops/src/archived/archive.rs reads this one.
+MANIFEST_VERSION = 2
 # A fixed time in archives, the first that zip files know: the same sources give the same bytes.
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
@@ -187,6 +189,7 @@ class Builder:
         for variant in group.variants:
             path = self.work / f"{group.architecture}-{variant.name}.ptx"
             text = ptx_directives(texts[variant.name], variant)
+            check_prototype(variant, ptx_parameter_bytes(text, variant.name))
             path.write_text(text)
             files.append(str(path))
             # Registers are assigned by the driver's compiler, when it loads the text.
@@ -201,7 +204,12 @@ class Builder:
         path = self.output / f"{architecture}.archive"
         draft = path.with_name(f".{os.getpid()}.{path.name}")
         kernels = [kernel for record in records for kernel in record["kernels"]]
-        manifest = {"architecture": architecture, "kernels": kernels}
+        manifest = {
+            "version": MANIFEST_VERSION,
+            "architecture": architecture,
+            "prototypes": PROTOTYPES,
+            "kernels": kernels,
+        }
         with zipfile.ZipFile(draft, "w", zipfile.ZIP_LZMA) as archive:
             contents = {"manifest.json": json.dumps(manifest, indent=1).encode()}
             contents |= {Path(name).name: Path(name).read_bytes() for record in records for name in record["files"]}
@@ -268,6 +276,26 @@ def ptx_directives(text: str, variant: Variant) -> str:
         r".extern .shared .align \1 .b8 dynamic_shared[];",
         text,
     )
+
+
+def ptx_parameter_bytes(text: str, name: str) -> list[int]:
+    """Sizes of the parameters of a kernel, from its text."""
+    head = re.search(rf"\.entry {name}\((.*?)\)", text, re.DOTALL)
+    return [int(bits) // 8 for bits in re.findall(r"\.param \.[a-z](\d+)", head.group(1) if head else "")]
+
+
+def check_prototype(variant: Variant, sizes: list[int]) -> None:
+    """Refuse a kernel whose parameters are not those that the manifest says.
+
+    Raises:
+        Failure: The sizes differ.
+    """
+    wanted = parameter_bytes(prototype(variant.kind, getattr(variant, "unit", "")))
+    if sizes != wanted:
+        raise Failure(
+            f"{variant.name} takes parameters of {sizes} bytes; PROTOTYPES of tools/x/kernel_catalog.py says {wanted}",
+            fix="bring both in line",
+        )
 
 
 def static_shared_bytes(text: str) -> int:

@@ -26,6 +26,8 @@ class Piece:
     output: Path
     command: Callable[[Path], list[str]] | None
     environment: Mapping[str, str] = field(default_factory=dict)
+    # What is going on while the command is silent.
+    doing: str = ""
 
     def recipe(self) -> str:
         """The command as text, for stamps and for people."""
@@ -49,7 +51,9 @@ def zig_piece(root: Path, python: str, cache: Path) -> Piece:
     def command(draft: Path) -> list[str]:
         return zig_command(root, python, "library", str(draft))
 
-    return Piece("zig library", root / "zig" / "compile.py", (root / "zig",), output, command, zig_environment(cache))
+    doing = "compiling zig/src, optimised for each instruction set (baseline, AVX2, AVX-512, AMX)"
+    inputs = (root / "zig",)
+    return Piece("zig library", root / "zig" / "compile.py", inputs, output, command, zig_environment(cache), doing)
 
 
 def nim_piece(root: Path, cache: Path, nim: str = "nim") -> Piece:
@@ -59,13 +63,25 @@ def nim_piece(root: Path, cache: Path, nim: str = "nim") -> Piece:
     def command(draft: Path) -> list[str]:
         return [nim, "c", "--colors:off", f"--nimcache:{cache / 'nim-library'}", f"-o:{draft}", str(source)]
 
-    return Piece("nim library", source, (root / "nim" / "src",), library_folder(root) / "libagpu_neuro.so", command)
+    output, doing = library_folder(root) / "libagpu_neuro.so", "compiling nim/src to C, and the C to a library"
+    return Piece("nim library", source, (root / "nim" / "src",), output, command, doing=doing)
 
 
 def julia_piece(root: Path) -> Piece:
     """The Julia sources, copied as they are."""
     source = root / "julia" / "src"
     return Piece("julia sources", source / "AgpuKernels.jl", (source,), library_folder(root) / "julia" / "src", None)
+
+
+def interface_pieces(root: Path) -> list[Piece]:
+    """Headers of the C interface, and what pkg-config and CMake read, copied as they are."""
+    crate, library = root / "crates" / "amdgpu-capi", library_folder(root)
+    headers, packages = crate / "include" / "amdgpu", crate / "packages"
+    return [
+        Piece("c headers", headers / "runtime.h", (headers,), library / "include" / "amdgpu", None),
+        Piece("pkg-config file", packages / "pkgconfig" / "amdgpu.pc", (packages,), library / "pkgconfig", None),
+        Piece("cmake package", packages / "cmake" / "amdgpu-config.cmake", (packages,), library / "cmake", None),
+    ]
 
 
 def library_folder(root: Path) -> Path:
@@ -75,7 +91,7 @@ def library_folder(root: Path) -> Path:
 
 def pieces(root: Path, python: str, cache: Path) -> list[Piece]:
     """All of them, in the order in which they are built."""
-    return [zig_piece(root, python, cache), nim_piece(root, cache), julia_piece(root)]
+    return [zig_piece(root, python, cache), nim_piece(root, cache), julia_piece(root), *interface_pieces(root)]
 
 
 def build_piece(piece: Piece, runner: Runner) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -37,6 +38,8 @@ class Finished:
     output: str
     seconds: float
     log: Path
+    # Of the command and of all that it waited for.
+    processor_seconds: float = 0.0
 
     def require(self, sentence: str, *, fix: str = "") -> Finished:
         """Itself when the command succeeded; otherwise a `Failure` with the end of the output."""
@@ -53,12 +56,12 @@ class Finished:
 class _Reader(threading.Thread):
     """Collects a pipe into memory and a log, and remembers the line being written."""
 
-    def __init__(self, pipe: IO[bytes], log: Path) -> None:
+    def __init__(self, pipe: IO[bytes], log: Path, doing: str) -> None:
         super().__init__(daemon=True)
         self.pipe = pipe
         self.log = log
         self.chunks: list[bytes] = []
-        self.last_line = ""
+        self.last_line = doing
 
     def run(self) -> None:
         recent = b""
@@ -67,7 +70,10 @@ class _Reader(threading.Thread):
                 self.chunks.append(chunk)
                 log.write(chunk)
                 # A line may arrive in several writes, so the newest bytes are looked at together.
-                recent = (recent + chunk)[-LIVE_LINE_WINDOW_BYTES:]
+                recent += chunk
+                if len(recent) > LIVE_LINE_WINDOW_BYTES:
+                    # The rest of a line that began before the window says nothing to anybody.
+                    recent = recent[-LIVE_LINE_WINDOW_BYTES:].partition(b"\n")[2]
                 self.last_line = last_readable_line(recent.decode(errors="replace")) or self.last_line
 
 
@@ -85,10 +91,11 @@ def run(
     log_name: str,
     cwd: Path = ROOT,
     environment: Mapping[str, str] | None = None,
+    doing: str = "",
 ) -> Finished:
     """Runs `command` without stdin and returns when it has ended; Ctrl-C ends it and its children.
 
-    Raises `Failure` when the program is not there.
+    `doing` is shown as long as the command has written nothing. Raises `Failure` when the program is not there.
     """
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / f"{log_name}.log"
@@ -106,37 +113,69 @@ def run(
     except (FileNotFoundError, PermissionError) as error:
         raise Failure(f"cannot start `{command[0]}`: {error.strerror}", fix="./x doctor") from error
     assert process.stdout is not None  # asked for with PIPE above
-    reader = _Reader(process.stdout, log)
+    reader = _Reader(process.stdout, log, doing)
     reader.start()
     try:
-        _wait(process, reader, console, label, started)
-    except BaseException:
-        _end_group(process)
-        raise
+        with _registered(process):
+            processor_seconds = _wait(process, reader, console, label, started)
     finally:
         console.clear_live()
     # A grandchild that keeps the pipe open must not hang us: what it writes after its parent ended is not ours.
     reader.join(timeout=KILL_GRACE_S)
     output = b"".join(reader.chunks).decode(errors="replace")
-    return Finished(tuple(command), process.returncode, output, time.monotonic() - started, log)
+    seconds = time.monotonic() - started
+    return Finished(tuple(command), process.returncode, output, seconds, log, processor_seconds)
 
 
-def _wait(process: subprocess.Popen[bytes], reader: _Reader, console: Console, label: str, started: float) -> None:
+def _wait(process: subprocess.Popen[bytes], reader: _Reader, console: Console, label: str, started: float) -> float:
+    """Shows signs of life until the command has ended; its processor seconds."""
     next_heartbeat = started + HEARTBEAT_S
-    turn = 0
-    while True:
-        try:
-            process.wait(timeout=REFRESH_S)
-            return
-        except subprocess.TimeoutExpired:
+    spin = 0
+    try:
+        while True:
+            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if ended:
+                process.returncode = os.waitstatus_to_exitcode(status)
+                return usage.ru_utime + usage.ru_stime
+            time.sleep(REFRESH_S / 10 if time.monotonic() - started < REFRESH_S else REFRESH_S)
             now = time.monotonic()
-        turn += 1
-        elapsed = seconds_text(now - started)
-        if console.interactive:
-            console.live(f"  {SPINNER[turn % len(SPINNER)]} {label}  {elapsed}  {reader.last_line}")
-        elif now >= next_heartbeat:
-            next_heartbeat += HEARTBEAT_S
-            console.line(f"      ... {label}, {elapsed}: {reader.last_line[:100]}")
+            spin += 1
+            elapsed = seconds_text(now - started)
+            if console.interactive:
+                console.live(f"{SPINNER[spin % len(SPINNER)]} {label}  {elapsed}  {reader.last_line}", key=label)
+            elif now >= next_heartbeat:
+                next_heartbeat += HEARTBEAT_S
+                console.line(f"      ... {label}, {elapsed}: {reader.last_line[:100] or 'no output yet'}")
+    finally:
+        console.forget_live(label)
+
+
+# Commands that run now, in whatever thread.
+_running: set[subprocess.Popen[bytes]] = set()
+_running_lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def _registered(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    with _running_lock:
+        _running.add(process)
+    try:
+        yield
+    except BaseException:
+        _end_group(process)
+        raise
+    finally:
+        with _running_lock:
+            _running.discard(process)
+
+
+def end_all() -> None:
+    """Ends every command that runs, for a main thread that was told to stop while others wait for theirs."""
+    with _running_lock:
+        processes = list(_running)
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

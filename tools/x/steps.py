@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from x import process
+from x import process, schedule
 from x.console import Console, seconds_text
 from x.failure import Failure
 from x.paths import ROOT
@@ -36,8 +37,9 @@ class Reporter:
         cwd: Path = ROOT,
         environment: Mapping[str, str] | None = None,
         log_name: str = "",
+        doing: str = "",
     ) -> process.Finished:
-        """Runs a command with a live line."""
+        """Runs a command with a live line, which shows `doing` until the command says something itself."""
         return process.run(
             command,
             console=self.console,
@@ -45,6 +47,7 @@ class Reporter:
             log_name=log_name or self.name.replace(" ", "-"),
             cwd=cwd,
             environment=environment,
+            doing=doing,
         )
 
     def _announce(self) -> None:
@@ -55,16 +58,23 @@ class Reporter:
 
 @dataclass(frozen=True)
 class Step:
-    """A name and the work behind it; the work returns what came out of it, in a few words."""
+    """A name, the work behind it, which returns what came out of it in a few words, and the steps that have to be done before."""
 
     name: str
     work: Callable[[Reporter], str]
+    after: tuple[str, ...] = ()
 
 
-def perform(steps: Sequence[Step], console: Console, *, keep_going: bool = False) -> list[tuple[str, Failure]]:
-    """Does the steps in order. Raises the first `Failure`, or with `keep_going` returns all of them."""
+def perform(
+    steps: Sequence[Step], console: Console, *, keep_going: bool = False, side_by_side: bool = False
+) -> list[tuple[str, Failure]]:
+    """Does the steps in order, or those that do not wait for each other side by side.
+
+    Raises the first `Failure`, or with `keep_going` returns all of them.
+    """
     failures: list[tuple[str, Failure]] = []
-    for number, step in enumerate(steps, 1):
+
+    def work(number: int, step: Step) -> None:
         reporter = Reporter(console, step.name, f"[{number}/{len(steps)}]")
         started = time.monotonic()
         try:
@@ -77,6 +87,12 @@ def perform(steps: Sequence[Step], console: Console, *, keep_going: bool = False
             failures.append((step.name, failure))
         else:
             _report(console, reporter, outcome, time.monotonic() - started)
+
+    pieces = [
+        schedule.Piece(step.name, functools.partial(work, number, step), after=step.after)
+        for number, step in enumerate(steps, 1)
+    ]
+    schedule.run_side_by_side(pieces, capacity=0 if side_by_side else 1)
     return failures
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from x import excerpts, native, node_workspace, process, rust, summaries
+from x import excerpts, native, node_workspace, process, rust, schedule, summaries
 from x.build import julia_is_usable, libraries_environment
 from x.console import Console, seconds_text
 from x.failure import Failure
 from x.paths import ROOT, STATE, VENV_PYTHON, shown
+from x.reach import Reached
 from x.summaries import Counts
 from x.system import julia_executable
 
@@ -27,11 +29,19 @@ MAX_TEST_PROCESSES = 8
 
 @dataclass(frozen=True)
 class Context:
-    """What a suite gets: where to speak, and the arguments after `--`."""
+    """What a suite gets: where to speak, the arguments after `--`, and what of it is wanted where not all is.
+
+    Suites run side by side, so what one has to say stands together: it is kept in `said` until the suite has ended.
+    """
 
     console: Console
     passed_on: tuple[str, ...]
     verbose: bool
+    durations: bool = False
+    # Crates and Python test files that a change reaches; None stands for all.
+    reached: Reached | None = None
+    said: list[str] = field(default_factory=list)
+    processor_seconds: list[float] = field(default_factory=list)
 
     def run(
         self,
@@ -40,6 +50,7 @@ class Context:
         name: str,
         environment: dict[str, str] | None = None,
         excerpt: Callable[[str], str] = excerpts.of_others,
+        doing: str = "",
     ) -> process.Finished:
         """Runs a runner. When it fails, `excerpt` of its output is shown; all of it when the user asked for it."""
         variables = {**rust.cargo_environment(), **(environment or {})}
@@ -49,12 +60,16 @@ class Context:
             label=f"test {name}",
             log_name=f"test-{name.replace('/', '-')}",
             environment=variables,
+            doing=doing,
         )
+        self.processor_seconds.append(done.processor_seconds)
         if self.verbose:
-            self.console.line(done.output.rstrip())
+            self.said.append(done.output.rstrip())
         elif done.exit_code:
-            self.console.line(excerpt(done.output))
-            self.console.line(f"(the whole output: {shown(done.log)})")
+            self.said.append(excerpt(done.output))
+            self.said.append(f"(the whole output: {shown(done.log)})")
+        elif self.durations and (slowest := excerpts.of_durations(done.output)):
+            self.said.append(slowest)
         return done
 
 
@@ -65,6 +80,7 @@ class Result:
     name: str
     counts: Counts
     seconds: float
+    processor_seconds: float = 0.0
 
 
 class Absent(Exception):
@@ -72,13 +88,17 @@ class Absent(Exception):
 
 
 def _rust(ctx: Context) -> Counts:
-    scope = () if any(argument in ("-p", "--package") for argument in ctx.passed_on) else ("--workspace",)
+    scope: tuple[str, ...] = ("--workspace",)
+    if any(argument in ("-p", "--package") for argument in ctx.passed_on):
+        scope = ()
+    elif ctx.reached is not None:
+        scope = tuple(part for crate in ctx.reached.crates for part in ("-p", crate))
     command = [rust.cargo_command(), "test", *scope, "--no-fail-fast", *ctx.passed_on]
     # A test that finds on its way that it cannot run prints `skipped: REASON`; without this cargo shows no output of what passed.
     command += ["--show-output"] if "--" in ctx.passed_on else ["--", "--show-output"]
     done = ctx.run(command, name="rust", environment=libraries_environment(), excerpt=excerpts.of_cargo)
     counts = summaries.read_cargo(done.output).settle(done.exit_code, "cargo test")
-    if not ctx.passed_on:
+    if not ctx.passed_on and (ctx.reached is None or ORDER_MODEL[1] in ctx.reached.crates):
         done = ctx.run([rust.cargo_command(), "test", *ORDER_MODEL], name="rust-model", excerpt=excerpts.of_cargo)
         counts.add(summaries.read_cargo(done.output).settle(done.exit_code, "cargo test of the order model"))
     return counts
@@ -89,7 +109,8 @@ def _zig(ctx: Context) -> Counts:
     if not script.exists():
         raise Absent(shown(script))
     command = native.zig_command(ROOT, str(VENV_PYTHON), "test", *ctx.passed_on)
-    done = ctx.run(command, name="zig", environment=native.zig_environment(STATE))
+    doing = "compiling every test for each instruction set, then running them"
+    done = ctx.run(command, name="zig", environment=native.zig_environment(STATE), doing=doing)
     return summaries.read_zig(done.output).settle(done.exit_code, "zig test")
 
 
@@ -106,7 +127,7 @@ def _nim(ctx: Context) -> Counts:
             *(f"--path:{ROOT / 'nim' / 'src'}", f"--nimcache:{STATE / 'nim-tests' / (file.stem + '-cache')}"),
             *(f"-o:{programs / file.stem}", str(file), *ctx.passed_on),
         ]
-        done = ctx.run(command, name=f"nim/{file.stem}")
+        done = ctx.run(command, name=f"nim/{file.stem}", doing="compiling and running it")
         counts.add(summaries.read_nim(done.output).settle(done.exit_code, shown(file)))
     return counts
 
@@ -153,8 +174,21 @@ def tool_tests(root: Path = ROOT) -> list[Path]:
 
 
 def _pytest(ctx: Context, name: str, arguments: Sequence[str]) -> Counts:
-    command = [str(VENV_PYTHON), "-m", "pytest", "-q", "-r", "fEsx", "--tb=short", *arguments, *ctx.passed_on]
-    done = ctx.run(command, name=name, excerpt=excerpts.of_pytest)
+    measured = ("-p", "processor_time") if ctx.durations else ()
+    command = [
+        str(VENV_PYTHON),
+        "-m",
+        "pytest",
+        "-q",
+        "-r",
+        "fEsx",
+        "--tb=short",
+        *measured,
+        *arguments,
+        *ctx.passed_on,
+    ]
+    environment = {"PYTHONPATH": str(TESTS / "support")} if ctx.durations else {}
+    done = ctx.run(command, name=name, environment=environment, excerpt=excerpts.of_pytest)
     return summaries.read_pytest(done.output).settle(done.exit_code, f"pytest ({name})")
 
 
@@ -166,18 +200,28 @@ def _tools(ctx: Context) -> Counts:
     return _pytest(ctx, "tools", ["--noconftest", *(shown(file) for file in files)])
 
 
-def _python(ctx: Context) -> Counts:
+def _python_arguments(ctx: Context) -> list[str]:
     if not list(TESTS.rglob("test_*.py")):
         raise Absent("tests/*/test_*.py")
-    everything = ["tests", "python", "--doctest-modules", *(f"--ignore={shown(file)}" for file in tool_tests())]
+    if ctx.reached is not None:
+        return list(ctx.reached.python_tests)
+    return ["tests", "python", "--doctest-modules", *(f"--ignore={shown(file)}" for file in tool_tests())]
+
+
+def _python(ctx: Context) -> Counts:
+    everything = _python_arguments(ctx)
     if ctx.passed_on:
         # Somebody looks for something: one process, whose output and debugger are at hand.
         return _pytest(ctx, "python", everything)
     # Files go to the processes as they are, since what a module sets up serves all its tests.
-    processes = ["-n", str(test_processes()), "--dist", "loadfile"]
-    counts = _pytest(ctx, "python", [*everything, *processes, "-m", "not slow and not alone"])
-    counts.add(_pytest(ctx, "python-alone", [*everything, "-m", "alone and not slow"]))
-    return counts
+    spread = ["-n", str(test_processes()), "--dist", "loadfile"]
+    return _pytest(ctx, "python", [*everything, *spread, "-m", "not slow and not alone"])
+
+
+def _python_alone(ctx: Context) -> Counts:
+    if ctx.passed_on:
+        return Counts()
+    return _pytest(ctx, "python-alone", [*_python_arguments(ctx), "-m", "alone and not slow"])
 
 
 def test_processes() -> int:
@@ -185,14 +229,24 @@ def test_processes() -> int:
     return max(1, min(len(os.sched_getaffinity(0)), MAX_TEST_PROCESSES))
 
 
-SUITES: dict[str, Callable[[Context], Counts]] = {
-    "tools": _tools,
-    "rust": _rust,
-    "zig": _zig,
-    "nim": _nim,
-    "julia": _julia,
-    "js": _js,
-    "python": _python,
+@dataclass(frozen=True)
+class Suite:
+    """How a suite is run; `processors` of them it keeps busy (0: all there are). What runs `alone` does so after all others, by itself."""
+
+    run: Callable[[Context], Counts]
+    processors: int = 1
+    alone: Callable[[Context], Counts] | None = None
+
+
+# Suites that run side by side begin in this order, so the long ones stand first.
+SUITES: dict[str, Suite] = {
+    "tools": Suite(_tools),
+    "rust": Suite(_rust, processors=0),
+    "zig": Suite(_zig),
+    "nim": Suite(_nim),
+    "julia": Suite(_julia),
+    "js": Suite(_js),
+    "python": Suite(_python, processors=0, alone=_python_alone),
 }
 NAMES = tuple(SUITES)
 # Suites of one language test their own sources; these load what the others built. Those of js/ talk to a server in Python.
@@ -220,47 +274,74 @@ def run_suites(
     *,
     build_failures: Sequence[tuple[str, Failure]] = (),
     verbose: bool = False,
+    durations: bool = False,
+    reached: Reached | None = None,
 ) -> int:
-    """Runs the suites to the last, whatever fails on the way, and prints the table; 0 when nothing failed."""
+    """Runs the suites to the last, side by side as far as there are processors, and prints the table; 0 when nothing failed."""
     started = time.monotonic()
-    results = [
-        Result(f"build of {name}", Counts(failed=1, failures=[failure.sentence]), 0.0)
+    results = {
+        name: Result(f"build of {name}", Counts(failed=1, failures=[failure.sentence]), 0.0)
         for name, failure in build_failures
+    }
+    wanted = list(names or NAMES)
+
+    def work(name: str, run: Callable[[Context], Counts]) -> None:
+        ctx = Context(console, tuple(passed_on), verbose, durations, reached)
+        result = _run_suite(ctx, name, run)
+        _say(console, name, ctx, result)
+        if (first := results.get(f"suite {name}")) is not None:
+            first.counts.add(result.counts)
+            first.seconds += result.seconds
+            first.processor_seconds += result.processor_seconds
+        else:
+            results[f"suite {name}"] = result
+
+    everything = schedule.processors()
+    pieces = [
+        schedule.Piece(name, functools.partial(work, name, SUITES[name].run), SUITES[name].processors or everything)
+        for name in wanted
     ]
-    ctx = Context(console, tuple(passed_on), verbose)
-    for name in names or NAMES:
-        console.line()
-        console.line(f"== {name}", "bold")
-        results.append(_run_suite(ctx, name))
-    _print_results(console, results, time.monotonic() - started)
-    return 1 if any(result.counts.failed for result in results) else 0
+    for name in wanted:
+        if (alone := SUITES[name].alone) is not None:
+            after = tuple(piece.name for piece in pieces)
+            pieces.append(schedule.Piece(f"{name} alone", functools.partial(work, name, alone), after=after))
+    schedule.run_side_by_side(pieces)
+    order = [result for key, result in results.items() if not key.startswith("suite ")]
+    order += [results[f"suite {name}"] for name in wanted]
+    _print_results(console, order, time.monotonic() - started)
+    return 1 if any(result.counts.failed for result in order) else 0
 
 
-def _run_suite(ctx: Context, name: str) -> Result:
+def _run_suite(ctx: Context, name: str, run: Callable[[Context], Counts]) -> Result:
     started = time.monotonic()
     try:
-        counts = SUITES[name](ctx)
+        counts = run(ctx)
     except Absent as absent:
         # A suite that has vanished must not look like one that passed.
         counts = Counts(failed=1, failures=[f"{name}: no tests found, {absent} is absent"])
     except Failure as failure:
         counts = Counts(failed=1, failures=[failure.sentence])
-    seconds = time.monotonic() - started
-    ctx.console.line(
-        f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped in {seconds_text(seconds)}"
+    return Result(name, counts, time.monotonic() - started, sum(ctx.processor_seconds))
+
+
+def _say(console: Console, name: str, ctx: Context, result: Result) -> None:
+    """What a suite has to say, in one piece."""
+    counts = result.counts
+    summary = (
+        f"{counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped in {seconds_text(result.seconds)}"
     )
-    return Result(name, counts, seconds)
+    console.line("\n".join(["", console.paint(f"== {name}", "bold"), *ctx.said, summary]))
 
 
 def _print_results(console: Console, results: Sequence[Result], seconds: float) -> None:
     total = Counts()
     for result in results:
         total.add(result.counts)
-    rows = [_row(result.name, result.counts, result.seconds) for result in results]
+    rows = [_row(result.name, result.counts, result.seconds, result.processor_seconds) for result in results]
+    all_of_them = _row("all", total, seconds, sum(result.processor_seconds for result in results))
+    header = ("suite", "passed", "failed", "skipped", "seconds", "processor s")
     console.line()
-    console.table(
-        ("suite", "passed", "failed", "skipped", "seconds"), [*rows, _row("all", total, seconds)], right=(1, 2, 3, 4)
-    )
+    console.table(header, [*rows, all_of_them], right=(1, 2, 3, 4, 5))
     for title, entries in (
         ("skipped", [f"{result.name}: {test}: {reason}" for result in results for test, reason in result.counts.skips]),
         ("failed", [f"{result.name}: {text}" for result in results for text in result.counts.failures]),
@@ -276,5 +357,6 @@ def _print_results(console: Console, results: Sequence[Result], seconds: float) 
     )
 
 
-def _row(name: str, counts: Counts, seconds: float) -> tuple[str, ...]:
-    return (name, str(counts.passed), str(counts.failed), str(counts.skipped), f"{seconds:.1f}")
+def _row(name: str, counts: Counts, seconds: float, processor_seconds: float) -> tuple[str, ...]:
+    numbers = (str(counts.passed), str(counts.failed), str(counts.skipped))
+    return (name, *numbers, f"{seconds:.1f}", f"{processor_seconds:.1f}")

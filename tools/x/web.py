@@ -60,7 +60,8 @@ def install_packages(reporter: Reporter) -> str:
 
     def runner(command: Sequence[str], environment: Mapping[str, str]) -> None:
         reporter.say("installing the packages of js/package-lock.json")
-        done = reporter.run(command, environment=environment, log_name="npm-ci")
+        doing = "fetching the packages of js/package-lock.json"
+        done = reporter.run(command, environment=environment, log_name="npm-ci", doing=doing)
         done.require("npm could not install the packages of js/; the first time it needs the network")
 
     try:
@@ -84,7 +85,8 @@ def build_dashboard(reporter: Reporter) -> str:
         return "up to date"
 
     def runner(command: Sequence[str], environment: Mapping[str, str]) -> None:
-        reporter.run(command, environment=environment).require("the dashboard does not build")
+        done = reporter.run(command, environment=environment, doing="bundling js/sdk and js/dashboard")
+        done.require("the dashboard does not build")
 
     native.build_piece(piece, runner)
     stamp.write(wanted, [page])

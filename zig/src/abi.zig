@@ -55,7 +55,7 @@ pub const errors = struct {
     pub const code_generator_missing: Status = 403;
     /// LLVM refused the code that the compiler produced, or its output could not be loaded.
     pub const code_generation_failed: Status = 404;
-    /// A kernel handle is not known to this device.
+    /// A handle is not known: it was released, it is of another kind or device, or it never was one.
     pub const invalid_handle: Status = 405;
     /// The module has no __device__ or __constant__ variable of that name.
     pub const global_not_found: Status = 406;

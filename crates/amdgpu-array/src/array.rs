@@ -191,6 +191,12 @@ impl Array {
         self.storage.device_kind()
     }
 
+    /// Whether the memory is the host's: it is no device's, or that of a device whose memory the host reads at its address.
+    #[must_use]
+    pub fn is_host_visible(&self) -> bool {
+        self.storage.is_host_visible()
+    }
+
     #[must_use]
     pub fn location(&self) -> MemoryLocation {
         self.storage.location()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use amdgpu_abi::{ErrorCode, MetricId};
 use amdgpu_hal as hal;
-use amdgpu_hal::{CopyDirection, DeviceKind, DevicePointer};
+use amdgpu_hal::{CopyDirection, DevicePointer};
 use amdgpu_telemetry::Kind;
 
 use crate::{Array, Error, Result, recording};
@@ -19,11 +19,12 @@ pub struct Side<'a> {
 impl Side<'_> {
     fn gpu(&self) -> Option<&Arc<dyn hal::Device>> {
         self.device
-            .filter(|device| !matches!(device.info().kind, DeviceKind::Cpu))
+            .filter(|device| !device.info().capabilities.host_visible)
     }
 }
 
 /// How the bytes go: with the direction, on which device.
+#[must_use]
 pub fn copy_direction<'a>(
     destination: &'a Side<'_>,
     source: &'a Side<'_>,

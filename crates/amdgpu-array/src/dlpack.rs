@@ -282,11 +282,12 @@ unsafe fn dims<'a>(pointer: *const i64, ndim: i32) -> &'a [i64] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use amdgpu_aura::OpenDevice;
     use amdgpu_hal::MemoryKind;
 
     #[test]
     fn an_exported_array_comes_back_and_keeps_its_memory() {
-        let device = crate::open_device("cpu:0").unwrap();
+        let device = OpenDevice::open("cpu:0").unwrap();
         let array = Array::empty(
             &device,
             Dims::from_slice(&[2, 3]),
@@ -314,7 +315,7 @@ mod tests {
 
     #[test]
     fn read_only_arrays_say_so_in_the_versioned_form() {
-        let device = crate::open_device("cpu:0").unwrap();
+        let device = OpenDevice::open("cpu:0").unwrap();
         let mut array = Array::empty(
             &device,
             Dims::from_slice(&[4]),

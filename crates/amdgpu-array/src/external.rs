@@ -5,32 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use amdgpu_abi::ErrorCode;
 use amdgpu_aura::OpenDevice;
 use amdgpu_hal as hal;
-use amdgpu_hal::registry::{self, DeviceSelector};
-use amdgpu_hal::{DeviceKind, DevicePointer, ForkLocal};
-use amdgpu_memory::AllocatorOptions;
+use amdgpu_hal::{DevicePointer, ForkLocal};
 
 use crate::{Error, Result};
 
 /// Devices held open for the memory of other libraries.
 static HELD: ForkLocal<Mutex<Vec<Arc<OpenDevice>>>> = ForkLocal::new(Mutex::default);
-
-/// The device as this process has it open, or opened now.
-///
-/// # Errors
-///
-/// No such device.
-pub fn open_device(selector: impl Into<DeviceSelector>) -> amdgpu_aura::Result<Arc<OpenDevice>> {
-    let name = registry::resolve(selector)?;
-    let listed = registry::list_devices()?;
-    // Devices that are reached by name only are numbered behind the listed ones.
-    let index = listed.iter().position(|info| info.name == name);
-    let index = index.unwrap_or(listed.len()) as u16;
-    let memory = AllocatorOptions {
-        device_index: Some(index),
-        ..AllocatorOptions::default()
-    };
-    OpenDevice::get(name, index, memory)
-}
 
 /// The device of that name, open for memory that another library lends; it shares the driver's context with that library.
 ///
@@ -46,7 +26,7 @@ pub fn device_for_external(name: &str) -> Result<Arc<dyn hal::Device>> {
     if let Some(open) = known {
         return Ok(Arc::clone(open.device()));
     }
-    let opened = open_device(name).map_err(|error| {
+    let opened = OpenDevice::open(name).map_err(|error| {
         Error::refused(
             ErrorCode::WrongDevice,
             format!("the array is on {name}, which cannot be opened: {error}"),
@@ -104,7 +84,7 @@ pub unsafe fn wait_for(name: &str, stream: u64) -> Result<()> {
 ///
 /// The stream is live.
 pub unsafe fn order_before(device: &Arc<dyn hal::Device>, stream: Option<i64>) -> Result<()> {
-    let legacy_default = u64::from(device.info().kind == DeviceKind::Cuda);
+    let legacy_default = device.info().capabilities.default_stream_handle;
     let handle = match stream {
         Some(-1) => return Ok(()),
         Some(handle) => u64::try_from(handle).map_err(|_| {

@@ -34,7 +34,7 @@ pub use dlpack::{
     Capsule, Imported, ManagedTensor, ManagedTensorVersioned, VERSION as DLPACK_VERSION,
 };
 pub use error::{Error, Result};
-pub use external::{cuda_device_of, device_for_external, open_device, order_before, wait_for};
+pub use external::{cuda_device_of, device_for_external, order_before, wait_for};
 pub use location::MemoryLocation;
 pub use storage::{External, Owner, Storage};
 pub use uses::Uses;

@@ -4,7 +4,7 @@ use amdgpu_abi::layout::{
     DEVICE_CPU, DEVICE_CUDA, DEVICE_CUDA_HOST, DEVICE_ROCM, DEVICE_ROCM_HOST,
 };
 use amdgpu_abi::{DeviceRef, ErrorCode};
-use amdgpu_hal::DeviceKind;
+use amdgpu_hal::{DeviceInfo, DeviceKind};
 
 use crate::{Error, Result};
 
@@ -72,30 +72,40 @@ impl MemoryLocation {
 
     /// Whether kernels of a device can use the address.
     #[must_use]
-    pub fn is_reachable_by(&self, kind: DeviceKind, name: &str) -> bool {
-        match kind {
-            // A null device touches no memory, so host memory will do.
-            DeviceKind::Cpu | DeviceKind::Null => {
-                self.is_host_reachable() || self.device() == Some(name)
-            }
-            _ => *self == Self::Pinned(kind) || self.device() == Some(name),
-        }
+    pub fn is_reachable_by(&self, info: &DeviceInfo) -> bool {
+        let is_host_memory = if info.capabilities.reads_host_memory {
+            self.is_host_reachable()
+        } else {
+            *self == Self::Pinned(info.kind)
+        };
+        is_host_memory || self.device() == Some(&info.name)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use amdgpu_hal::Capabilities;
+
     use super::*;
 
     #[test]
     fn pinned_memory_is_reached_by_its_kind_of_gpu_and_by_the_host() {
+        let null = amdgpu_hal::registry::open_device("null:gfx1100").unwrap();
+        let gpu = |kind: DeviceKind, ordinal| DeviceInfo {
+            kind,
+            name: format!("{kind}:{ordinal}"),
+            capabilities: Capabilities::default(),
+            ..null.info().clone()
+        };
         let pinned = MemoryLocation::Pinned(DeviceKind::Cuda);
-        assert!(pinned.is_host_reachable() && pinned.is_reachable_by(DeviceKind::Cuda, "cuda:1"));
-        assert!(!pinned.is_reachable_by(DeviceKind::Hip, "hip:0"));
+        assert!(pinned.is_host_reachable() && pinned.is_reachable_by(&gpu(DeviceKind::Cuda, 1)));
+        assert!(!pinned.is_reachable_by(&gpu(DeviceKind::Hip, 0)));
         let device = MemoryLocation::Device("cuda:1".to_owned());
         assert!(!device.is_host_reachable());
-        assert!(device.is_reachable_by(DeviceKind::Cuda, "cuda:1"));
-        assert!(!device.is_reachable_by(DeviceKind::Cuda, "cuda:0"));
+        assert!(device.is_reachable_by(&gpu(DeviceKind::Cuda, 1)));
+        assert!(!device.is_reachable_by(&gpu(DeviceKind::Cuda, 0)));
+        // Kernels of a null device touch no memory, so that host memory will do.
+        assert!(pinned.is_reachable_by(null.info()) && !device.is_reachable_by(null.info()));
         assert_eq!(MemoryLocation::Device("cpu:0".to_owned()).gpu(), None);
     }
 

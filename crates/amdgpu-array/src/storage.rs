@@ -137,12 +137,19 @@ impl Storage {
             .map_or(DeviceKind::Cpu, |device| device.info().kind)
     }
 
+    /// Whether the memory is the host's: it is no device's, or that of a device whose memory the host reads at its address.
+    #[must_use]
+    pub fn is_host_visible(&self) -> bool {
+        self.hal_device()
+            .is_none_or(|device| device.info().capabilities.host_visible)
+    }
+
     /// Whether the host reads the memory and no GPU has to be asked before.
     #[must_use]
     pub fn is_plain_host(&self) -> bool {
         match &self.memory {
             Memory::Block { device, .. } | Memory::Module { device, .. } => {
-                device.info().kind == DeviceKind::Cpu
+                device.info().capabilities.host_visible
             }
             Memory::External(external) => external.location == MemoryLocation::Host,
         }

@@ -8,7 +8,7 @@ use amdgpu_hal::cpu::checked::{self, Array, CountedWork, Counts, Expectations, O
 use amdgpu_memory::{Allocator, BlockState};
 
 use crate::arguments::Argument;
-use crate::kernel::KernelFacts;
+use crate::facts::KernelFacts;
 
 /// The checks of one kernel.
 pub(crate) struct Checks {

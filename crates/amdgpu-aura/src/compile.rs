@@ -1,51 +1,30 @@
 //! From source to loaded kernels: memory, then disk, then the compiler.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use amdgpu_abi::MetricId;
 use amdgpu_abi::layout::PACKAGE_VERSION;
-use amdgpu_compiler::checks::Site;
-use amdgpu_compiler::link::{self, KernelResources};
+use amdgpu_compiler::link;
 use amdgpu_compiler::messages::MessageTable;
-use amdgpu_compiler::{
-    CodeGenerator, CompileOptions, CompiledUnit, Compiler, GlobalVariable, KernelSignature,
-    PassMetrics, Target,
-};
-use amdgpu_hal::{Device, DeviceInfo, DeviceKind, Module};
+use amdgpu_compiler::{CompileOptions, Compiler, KernelSignature, Target};
+use amdgpu_hal::DeviceInfo;
 use amdgpu_telemetry::{
     Core, Kind, Record, counter, emit, fallback, histogram, intern, now_ns, span,
 };
-use serde::{Deserialize, Serialize};
 
-use crate::cache::{CacheAnswer, CacheKey, DiskCache, Entry, Lookup, WeakMap};
+use crate::cache::{CacheAnswer, CacheKey, DiskCache, Lookup};
 use crate::checks::Checks;
-use crate::context::{Context, CoreType};
+use crate::context::Context;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Origin, facts_of};
-use crate::messages::Port;
-use crate::offline::{known_target, machine_code};
-use crate::remote::{CompileJob, RemoteCompiler, compile_there};
-
-/// A code generator that also knows this machine.
-pub trait Toolchain: CodeGenerator {
-    /// The CPU that code for the CPU device is made for. Asked for only when something has to be compiled.
-    ///
-    /// # Errors
-    ///
-    /// The code generator is not installed.
-    fn host(&self) -> std::result::Result<Target, amdgpu_compiler::Error>;
-
-    /// Who compiles instead of this process, where somebody does.
-    fn remote(&self) -> Option<&dyn RemoteCompiler> {
-        None
-    }
-}
-
-/// What a loaded unit takes beside its code and its texts: tables of the module, its kernels and their meters.
-const UNIT_BYTES: usize = 4096;
-/// Code is loaded in whole pages: of instructions, of constants, of the tables between them.
-const PAGE_BYTES: usize = 4096;
+use crate::facts::facts_of;
+use crate::kernel::{Kernel, Origin};
+use crate::loaded::LoadedUnit;
+use crate::offline::{self, known_target};
+use crate::remote::compile_there;
+use crate::shared::CoreType;
+use crate::toolchain::{CompileJob, Toolchain};
+use crate::unit::{UnitFacts, compile_here, note_passes};
 
 /// What to compile and how.
 #[derive(Clone, Debug)]
@@ -55,91 +34,6 @@ pub struct CompileRequest<'a> {
     pub kernel_name: Option<&'a str>,
     pub core: CoreType,
     pub options: CompileOptions,
-}
-
-/// What is kept of a compilation beside the machine code.
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct UnitFacts {
-    pub kernels: Vec<KernelSignature>,
-    pub globals: Vec<GlobalVariable>,
-    pub messages: MessageTable,
-    pub check_sites: Vec<Site>,
-    pub template_kernels: Vec<String>,
-    pub notes: Vec<String>,
-    pub passes: String,
-    pub resources: Vec<KernelResources>,
-}
-
-impl UnitFacts {
-    fn of(unit: CompiledUnit, resources: Vec<KernelResources>) -> Self {
-        Self {
-            kernels: unit.kernels,
-            globals: unit.globals,
-            messages: unit.messages,
-            check_sites: unit.check_sites,
-            template_kernels: unit.template_kernels,
-            notes: unit.notes.iter().map(ToString::to_string).collect(),
-            passes: serde_json::to_string(&unit.telemetry.passes).unwrap_or_default(),
-            resources,
-        }
-    }
-
-    /// What is kept on disk, and the facts again.
-    pub fn into_entry(self, code: Vec<u8>) -> (Self, Entry) {
-        let metadata = serde_json::to_string(&self).unwrap_or_default();
-        (self, Entry { metadata, code })
-    }
-}
-
-/// Code that is loaded on a device, with what is known about it. Kernels hold their unit; nobody else does for long.
-pub(crate) struct LoadedUnit {
-    pub facts: UnitFacts,
-    pub module: Arc<dyn Module>,
-    pub port: Option<Arc<Port>>,
-    /// About what it takes in memory.
-    pub bytes: usize,
-}
-
-impl LoadedUnit {
-    fn new(
-        facts: UnitFacts,
-        module: Arc<dyn Module>,
-        device: &Arc<dyn Device>,
-        metadata_bytes: usize,
-        code_bytes: usize,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            port: Port::of(&facts.messages, &module, device),
-            facts,
-            module,
-            bytes: UNIT_BYTES
-                + metadata_bytes
-                + 2 * PAGE_BYTES
-                + code_bytes.next_multiple_of(PAGE_BYTES),
-        })
-    }
-}
-
-/// The units that are loaded on one device: found as long as a kernel of theirs is held, by the program or by the table of kernels.
-pub(crate) struct LoadedUnits(Mutex<WeakMap<CacheKey, LoadedUnit>>);
-
-impl LoadedUnits {
-    pub fn new() -> Self {
-        Self(Mutex::new(WeakMap::new()))
-    }
-
-    /// The map holds whole entries whatever panicked.
-    fn lock(&self) -> MutexGuard<'_, WeakMap<CacheKey, LoadedUnit>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn clear(&self) {
-        self.lock().clear();
-    }
-
-    pub fn len(&self) -> usize {
-        self.lock().len()
-    }
 }
 
 impl Context {
@@ -313,7 +207,11 @@ impl Context {
         let (facts, code) = match generator.remote() {
             None => compile_here(request.source, options, &target, generator)?,
             Some(remote) => {
-                let job = CompileJob::new(self.info(), request.source, options);
+                let job = CompileJob {
+                    target: offline::target_name(self.info()).to_owned(),
+                    source: request.source.to_owned(),
+                    options: options.clone(),
+                };
                 let made = compile_there(&job, remote)?;
                 note_passes(target_name, &made.0.passes);
                 made
@@ -336,37 +234,9 @@ impl Context {
     }
 }
 
-/// Compile in this process, down to machine code.
-pub(crate) fn compile_here(
-    source: &str,
-    options: &CompileOptions,
-    target: &Target,
-    generator: &dyn Toolchain,
-) -> Result<(UnitFacts, Vec<u8>)> {
-    let unit = Compiler::new().compile(source, options, target)?;
-    for pass in &unit.telemetry.passes {
-        note_pass(&target.name, pass);
-    }
-    let level = options.optimization_level;
-    let (code, resources) = machine_code(&unit, target, level, generator)?;
-    Ok((UnitFacts::of(unit, resources), code))
-}
-
-fn note_pass(target: &str, pass: &PassMetrics) {
-    histogram(MetricId::PassSeconds, &[target, &pass.name]).record_ns(pass.duration_ns);
-}
-
-/// Take over what passes of another process took.
-fn note_passes(target: &str, passes: &str) {
-    let passes: Vec<PassMetrics> = serde_json::from_str(passes).unwrap_or_default();
-    for pass in &passes {
-        note_pass(target, pass);
-    }
-}
-
 /// The compiler's target for a device.
 fn target_of(info: &DeviceInfo, generator: &dyn Toolchain) -> Result<Target> {
-    if info.kind == DeviceKind::Cpu {
+    if info.capabilities.compiles_natively {
         return Ok(generator.host()?);
     }
     known_target(&info.architecture).ok_or_else(|| Error::NoTarget {

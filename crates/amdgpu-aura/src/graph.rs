@@ -5,14 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use amdgpu_hal as hal;
 use amdgpu_hal::{
-    CopyDirection, DeviceKind, DevicePointer, GraphCommand, GraphPlan, GraphStep, LaunchConfig,
-    Stream,
+    CopyDirection, DevicePointer, GraphCommand, GraphPlan, GraphStep, LaunchConfig, Stream,
 };
 use amdgpu_telemetry::{Kind, NameId, intern, now_ns, span};
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, LaunchTimes, PackedArguments};
-use crate::messages::Port;
+use crate::messages::PrintfBuffer;
 use crate::open_device::OpenDevice;
 
 /// Where a command was submitted: a stream, by its number, or no stream, which means that the program waited for it.
@@ -134,8 +133,8 @@ impl GraphRecorder {
         direction: CopyDirection,
     ) -> Result<()> {
         self.bind(device)?;
-        let is_gpu = matches!(device.info().kind, DeviceKind::Hip | DeviceKind::Cuda);
-        if is_gpu && direction != CopyDirection::DeviceToDevice {
+        let takes_host_memory = device.info().capabilities.graph_host_copies;
+        if !takes_host_memory && direction != CopyDirection::DeviceToDevice {
             return Err(refuse(
                 "a copy from or to ordinary host memory",
                 "the driver stages it through memory of its own; use amdgpu.allocate_memory(..., kind=\"pinned\") for the host's side"
@@ -376,11 +375,11 @@ impl Graph {
             device.hold_back(stream.as_ref())?;
             // SAFETY: launches were checked when they were recorded; memory is the caller's promise.
             unsafe { stream.replay(graph.as_ref())? };
-            if self.ports().next().is_some() {
+            if self.printf_buffers().next().is_some() {
                 let end = device.device().create_event()?;
                 stream.record(&end)?;
-                self.ports()
-                    .for_each(|port| port.launched(stream.id(), &end));
+                self.printf_buffers()
+                    .for_each(|buffer| buffer.launched(stream.id(), &end));
             }
         } else {
             let mut replay = span(Kind::Launch, self.name);
@@ -390,7 +389,8 @@ impl Graph {
             unsafe { stream.replay(graph.as_ref())? };
             stream.synchronize()?;
             times.duration_ns = now_ns() - start_ns;
-            self.ports().try_for_each(|port| port.deliver())?;
+            self.printf_buffers()
+                .try_for_each(|buffer| buffer.flush())?;
         }
         self.count_replay(times.duration_ns);
         Ok(times)
@@ -423,8 +423,10 @@ impl Graph {
     }
 
     /// Where its kernels leave what they print.
-    fn ports(&self) -> impl Iterator<Item = &Arc<Port>> {
-        self.launches.iter().filter_map(|(kernel, _)| kernel.port())
+    fn printf_buffers(&self) -> impl Iterator<Item = &Arc<PrintfBuffer>> {
+        self.launches
+            .iter()
+            .filter_map(|(kernel, _)| kernel.printf_buffer())
     }
 
     /// Refuses when an opening was closed that a kernel is of.
@@ -457,7 +459,8 @@ mod tests {
     use amdgpu_memory::AllocatorOptions;
 
     use super::*;
-    use crate::context::{Context, ContextOptions, CoreType, LaunchRecords};
+    use crate::context::{Context, ContextOptions};
+    use crate::shared::{CoreType, LaunchRecords};
 
     /// An opening of a device that no other test shares.
     fn open(name: &str) -> Context {

@@ -7,27 +7,26 @@ mod queued;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use amdgpu_abi::Dtype;
 use amdgpu_compiler::link::KernelResources;
-use amdgpu_compiler::{CompileOptions, GlobalVariable, KernelSignature, Work, cpu_shared_bytes};
+use amdgpu_compiler::{CompileOptions, GlobalVariable, cpu_shared_bytes};
 use amdgpu_hal::cpu::checked::{self, CountedWork, Expectations};
 use amdgpu_hal::{
-    DeviceInfo, DeviceKind, Event, Function, GlobalMemory, LaunchConfig, Module, Stream, attention,
+    DeviceInfo, Event, Function, GlobalMemory, LaunchConfig, Module, Stream, attention,
 };
 use amdgpu_telemetry::{KernelIdentity, KernelSums, now_ns};
 
-use crate::arguments::{Argument, Parameter, ParameterKind, pack};
+use crate::arguments::{Argument, pack};
 use crate::cache::CacheAnswer;
 use crate::checks::Checks;
-use crate::compile::LoadedUnit;
-use crate::context::{CoreType, Shared};
 use crate::error::{Error, Result};
-use crate::messages::{Port, deliver};
+use crate::facts::KernelFacts;
+use crate::loaded::LoadedUnit;
+use crate::messages::{PrintfBuffer, flush_printf};
 use crate::open_device::OpenDevice;
+use crate::shared::{CoreType, Shared};
 pub use direct::{DirectKernel, InsideLaunches};
 use launches::{Launches, Timing};
 pub use packed::PackedArguments;
@@ -51,23 +50,6 @@ pub struct LaunchShape {
     pub grid: [i64; 3],
     pub block: [i64; 3],
     pub shared_bytes: i64,
-}
-
-/// Facts about a kernel that its module was compiled to.
-#[derive(Clone, Debug)]
-pub struct KernelFacts {
-    pub name: String,
-    pub signature: String,
-    pub parameters: Vec<Parameter>,
-    pub argument_block_bytes: usize,
-    /// Size of `__shared__` memory, without what a launch adds.
-    pub static_shared_bytes: u64,
-    /// CPU devices: memory for what a thread keeps across barriers.
-    pub scratch_bytes_per_thread: u64,
-    /// `__launch_bounds__`, where the source has it.
-    pub max_threads_per_block: Option<u32>,
-    /// What a work-item computes and moves, where the compiler counted it.
-    pub work: Option<Work>,
 }
 
 /// A kernel on a device.
@@ -275,7 +257,7 @@ impl Kernel {
         if config.block_count().is_none() {
             return Err(refuse("the grid has more than 2^64 blocks".to_owned()));
         }
-        if info.kind == DeviceKind::Cpu {
+        if info.capabilities.context_in_shared_memory {
             let bytes = cpu_shared_bytes(
                 self.facts.scratch_bytes_per_thread,
                 self.facts.static_shared_bytes,
@@ -470,8 +452,8 @@ impl Kernel {
         self.launches.count(1);
         self.launches
             .time(timing, stream.id() as u32, start_ns, duration_ns, config);
-        if let Some(port) = &self.unit.port {
-            port.deliver()?;
+        if let Some(buffer) = &self.unit.printf_buffer {
+            buffer.flush()?;
         }
         Ok(LaunchTimes {
             start_ns,
@@ -488,7 +470,7 @@ impl Kernel {
     ) -> Result<LaunchTimes> {
         self.shared.hold_back(stream.as_ref())?;
         // What kernels print is fetched behind an event, so those that do have one each.
-        let timing = match self.unit.port {
+        let timing = match self.unit.printf_buffer {
             None => self.launches.next_in_stream(),
             Some(_) => Timing::ALONE,
         };
@@ -511,8 +493,8 @@ impl Kernel {
         stream.record(&end)?;
         // Now: who waits for the stream finds it counted, whenever its times are known.
         self.launches.count(1);
-        if let Some(port) = &self.unit.port {
-            port.launched(stream.id(), &end);
+        if let Some(buffer) = &self.unit.printf_buffer {
+            buffer.launched(stream.id(), &end);
         }
         let (launches, config, id) = (Arc::clone(&self.launches), *config, stream.id() as u32);
         let reached = Arc::clone(&end);
@@ -554,8 +536,8 @@ impl Kernel {
     }
 
     /// Where the kernel leaves what it prints.
-    pub(crate) fn port(&self) -> Option<&Arc<Port>> {
-        self.unit.port.as_ref()
+    pub(crate) fn printf_buffer(&self) -> Option<&Arc<PrintfBuffer>> {
+        self.unit.printf_buffer.as_ref()
     }
 
     /// Launches that ran as part of something that is measured as a whole.
@@ -632,7 +614,7 @@ impl Kernel {
     pub fn wait(stream: &dyn Stream, limit: Option<Duration>) -> Result<bool> {
         let Some(limit) = limit else {
             stream.synchronize()?;
-            deliver(Some(stream.id()))?;
+            flush_printf(Some(stream.id()))?;
             return Ok(true);
         };
         let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
@@ -660,7 +642,7 @@ impl Kernel {
             }
         }
         stream.synchronize()?;
-        deliver(Some(stream.id()))?;
+        flush_printf(Some(stream.id()))?;
         Ok(true)
     }
 
@@ -706,64 +688,4 @@ impl Kernel {
     pub fn give_stream_back(&self, stream: Arc<dyn Stream>) {
         self.shared.give_stream_back(stream);
     }
-}
-
-/// A signature of the compiler, with what launches need at hand.
-pub(crate) fn facts_of(signature: &KernelSignature) -> KernelFacts {
-    let dtype = |dtype: amdgpu_compiler::Dtype| Dtype::new(dtype.abi_code(), dtype.bits());
-    let parameters: Vec<Parameter> = signature
-        .parameters
-        .iter()
-        .map(|parameter| Parameter {
-            name: parameter.name.clone(),
-            type_name: parameter.type_name.clone(),
-            kind: match parameter.kind {
-                amdgpu_compiler::ParameterKind::Pointer {
-                    pointee, is_const, ..
-                } => ParameterKind::Pointer {
-                    pointee: pointee.map(dtype),
-                    is_const,
-                },
-                amdgpu_compiler::ParameterKind::Struct => ParameterKind::Struct,
-                amdgpu_compiler::ParameterKind::Scalar { dtype: scalar } => ParameterKind::Scalar {
-                    dtype: dtype(scalar),
-                },
-            },
-            align_bytes: match parameter.kind {
-                amdgpu_compiler::ParameterKind::Pointer {
-                    element_align_bytes,
-                    ..
-                } => element_align_bytes,
-                _ => 1,
-            },
-            offset_bytes: parameter.offset_bytes as usize,
-            size_bytes: parameter.size_bytes as usize,
-        })
-        .collect();
-    KernelFacts {
-        name: signature.name.clone(),
-        signature: signature_text(&signature.name, &parameters),
-        parameters,
-        argument_block_bytes: signature.argument_buffer_bytes as usize,
-        static_shared_bytes: signature.static_shared_bytes,
-        scratch_bytes_per_thread: signature.scratch_bytes_per_thread,
-        max_threads_per_block: signature.launch_bounds.map(|bounds| bounds.max_threads),
-        work: signature.work.clone(),
-    }
-}
-
-/// `name(const float* a, int n)`, for messages.
-fn signature_text(name: &str, parameters: &[Parameter]) -> String {
-    let mut text = format!("{name}(");
-    for (index, parameter) in parameters.iter().enumerate() {
-        let separator = if index == 0 { "" } else { ", " };
-        // Writing to a String cannot fail.
-        let _ = write!(
-            text,
-            "{separator}{} {}",
-            parameter.type_name, parameter.name
-        );
-    }
-    text.push(')');
-    text
 }

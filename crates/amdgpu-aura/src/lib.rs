@@ -4,6 +4,8 @@
 //! - An [`OpenDevice`] is a device as this process has it open, once: it owns the allocator, the default stream and the order of work.
 //! - A [`Context`] is one of its openings: it hands out [`Kernel`]s and counts what it does on the telemetry bus. After [`Context::close`]
 //!   its kernels answer `closed`; memory lives on for as long as somebody holds it.
+//! - Layers above keep typed caches beside either: [`OpenDevice::cache`] and [`Context::cache`]. Closing drops all of them.
+//! - [`current_device`] is a thread's own choice, used only where neither an operand nor an argument names a device.
 //! - [`Context::compile`] turns source into kernels. Answers come from memory, then from the disk cache, then from the compiler; a
 //!   damaged cache entry is dropped, counted as a fallback and rebuilt.
 //! - [`Kernel::launch`] is the one place where a launch is validated: argument count and kinds, grid, block and shared memory against
@@ -19,29 +21,39 @@ mod cache;
 mod checks;
 mod compile;
 mod context;
+mod current;
 mod error;
+mod facts;
 mod graph;
 mod kernel;
+mod loaded;
 mod messages;
 mod occupancy;
 mod offline;
 mod open_device;
 mod order;
 mod remote;
+mod shared;
+mod slots;
+mod stream_gauges;
+mod toolchain;
+mod unit;
 mod watch;
 
 pub use arguments::{Argument, Parameter, ParameterKind};
 pub use cache::CacheAnswer;
-pub use compile::{CompileRequest, Toolchain};
-pub use context::{Context, ContextOptions, CoreType, LaunchRecords};
+pub use compile::CompileRequest;
+pub use context::{Context, ContextOptions};
+pub use current::{current_device, set_current_device};
 pub use error::{Error, Result};
+pub use facts::KernelFacts;
 pub use graph::{Graph, GraphNode, GraphRecorder, Lane};
-pub use kernel::{
-    DirectKernel, InsideLaunches, Kernel, KernelFacts, LaunchShape, LaunchTimes, PackedArguments,
-};
-pub use messages::{deliver, set_output};
+pub use kernel::{DirectKernel, InsideLaunches, Kernel, LaunchShape, LaunchTimes, PackedArguments};
+pub use messages::{flush_printf, set_output};
 pub use occupancy::KernelOccupancy;
 pub use offline::{OfflineUnit, OutputKind, compile_source, find_target};
-pub use open_device::{Attachment, OpenDevice};
-pub use remote::{CompileJob, RemoteCompiler, compile_job};
+pub use open_device::OpenDevice;
+pub use remote::compile_job;
+pub use shared::{CoreType, LaunchRecords};
+pub use toolchain::{CompileJob, RemoteCompiler, Toolchain};
 pub use watch::KernelCacheSizes;

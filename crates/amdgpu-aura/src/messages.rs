@@ -1,7 +1,7 @@
 //! What kernels tell the host: lines of `printf` and failed assertions, fetched when a launch has ended.
 //!
-//! A module whose kernels print or assert has a [`Port`]. Launches that wait deliver at once; launches in streams are noted, and
-//! [`deliver`] fetches what those of one stream left, as soon as no launch of the module is on its way any more: the memory of
+//! A module whose kernels print or assert has a [`PrintfBuffer`]. Launches that wait flush it at once; launches in streams are noted, and
+//! [`flush_printf`] fetches what those of one stream left, as soon as no launch of the module is on its way any more: the memory of
 //! messages belongs to the module, and is cleared after it is read.
 
 mod format;
@@ -26,7 +26,7 @@ pub type Output = fn(&str);
 
 static OUTPUT: OnceLock<Output> = OnceLock::new();
 /// Ports with launches in streams that were not looked at since.
-static WAITING: ForkLocal<Mutex<Vec<Weak<Port>>>> = ForkLocal::new(Mutex::default);
+static WAITING: ForkLocal<Mutex<Vec<Weak<PrintfBuffer>>>> = ForkLocal::new(Mutex::default);
 static WAITING_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Where text goes that kernels print; standard output unless this is called, which counts once.
@@ -42,7 +42,7 @@ fn write(text: &str) {
 }
 
 /// The memory of messages of one module.
-pub(crate) struct Port {
+pub(crate) struct PrintfBuffer {
     table: MessageTable,
     memory: GlobalMemory,
     device: Arc<dyn Device>,
@@ -57,8 +57,8 @@ struct Launched {
     end: Arc<dyn Event>,
 }
 
-impl Port {
-    /// The port of a module, if its kernels have anything to say.
+impl PrintfBuffer {
+    /// The buffer of a module, if its kernels have anything to say.
     pub fn of(
         table: &MessageTable,
         module: &Arc<dyn Module>,
@@ -92,7 +92,7 @@ impl Port {
         let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
         if !waiting
             .iter()
-            .any(|port| Weak::as_ptr(port) == Arc::as_ptr(self))
+            .any(|buffer| Weak::as_ptr(buffer) == Arc::as_ptr(self))
         {
             waiting.push(Arc::downgrade(self));
             WAITING_COUNT.store(waiting.len(), Ordering::Release);
@@ -104,8 +104,8 @@ impl Port {
     /// # Errors
     ///
     /// The first failed assertion; what the device reports.
-    pub fn deliver(&self) -> Result<()> {
-        // Held to the end: of two threads that deliver, the second finds the memory cleared.
+    pub fn flush(&self) -> Result<()> {
+        // Held to the end: of two threads that flush, the second finds the memory cleared.
         let mut launched = self.lock();
         launched.retain(|launch| !launch.end.is_complete());
         if !launched.is_empty() {
@@ -174,7 +174,7 @@ impl Port {
 
     fn clear(&self, words: u64) -> Result<()> {
         let stream = self.device.default_stream();
-        // SAFETY: the memory of messages has at least the words that were just read, and lives as long as the port.
+        // SAFETY: the memory of messages has at least the words that were just read, and lives as long as the buffer.
         unsafe { stream.fill(self.memory.ptr, 0, words * WORD_BYTES)? };
         Ok(stream.synchronize()?)
     }
@@ -185,27 +185,31 @@ impl Port {
 /// # Errors
 ///
 /// The first failed assertion; what the device reports.
-pub fn deliver(stream: Option<u64>) -> Result<()> {
+pub fn flush_printf(stream: Option<u64>) -> Result<()> {
     if WAITING_COUNT.load(Ordering::Acquire) == 0 {
         return Ok(());
     }
-    let ports: Vec<Arc<Port>> = {
+    let buffers: Vec<Arc<PrintfBuffer>> = {
         let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
-        let ports: Vec<Arc<Port>> = waiting.iter().filter_map(Weak::upgrade).collect();
-        waiting.retain(|port| port.strong_count() > 0);
+        let buffers: Vec<Arc<PrintfBuffer>> = waiting.iter().filter_map(Weak::upgrade).collect();
+        waiting.retain(|buffer| buffer.strong_count() > 0);
         WAITING_COUNT.store(waiting.len(), Ordering::Release);
-        ports
+        buffers
     };
-    let concerned = |port: &&Arc<Port>| {
-        let launched = port.lock();
+    let concerned = |buffer: &&Arc<PrintfBuffer>| {
+        let launched = buffer.lock();
         stream.is_none_or(|stream| launched.iter().any(|launch| launch.stream == stream))
     };
     let mut outcome = Ok(());
-    for port in ports.iter().filter(concerned) {
-        outcome = outcome.and(port.deliver());
+    for buffer in buffers.iter().filter(concerned) {
+        outcome = outcome.and(buffer.flush());
     }
     let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
-    waiting.retain(|port| port.upgrade().is_some_and(|port| !port.lock().is_empty()));
+    waiting.retain(|buffer| {
+        buffer
+            .upgrade()
+            .is_some_and(|buffer| !buffer.lock().is_empty())
+    });
     WAITING_COUNT.store(waiting.len(), Ordering::Release);
     outcome
 }

@@ -6,9 +6,10 @@ use amdgpu_compiler::{
     Error as CompilerError, GlobalVariable, KernelSignature, OptimizationLevel, PassMetrics,
     Target, TargetKind,
 };
+use amdgpu_hal::DeviceInfo;
 
-use crate::compile::Toolchain;
 use crate::error::Result;
+use crate::toolchain::Toolchain;
 
 /// Processors of AMD that LLVM 22 knows and that run HSA code objects of wave sizes 32 and 64, from GCN 5 on.
 const AMD_TARGETS: [&str; 31] = [
@@ -177,6 +178,15 @@ pub(crate) fn known_target(name: &str) -> Option<Target> {
         TargetKind::Host => true,
     };
     is_known.then_some(target)
+}
+
+/// What code for a device is compiled for: its architecture, or this machine where code is made for the very processor it runs on.
+pub(crate) fn target_name(info: &DeviceInfo) -> &str {
+    if info.capabilities.compiles_natively {
+        HOST_TARGET
+    } else {
+        &info.architecture
+    }
 }
 
 fn unknown_target(name: &str) -> String {

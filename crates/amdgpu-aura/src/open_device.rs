@@ -1,6 +1,5 @@
 //! A device as this process has it open: what all of its contexts share.
 
-use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use amdgpu_hal::registry::{self, DeviceSelector};
@@ -9,7 +8,8 @@ use amdgpu_memory::{Allocator, AllocatorOptions};
 
 use crate::error::{Error, Result};
 use crate::order::Order;
-use crate::watch;
+use crate::slots::Slots;
+use crate::stream_gauges::note_stream;
 
 /// Devices that are open in this process, each once. A child after `fork()` opens its own.
 static OPEN: ForkLocal<Mutex<Table>> = ForkLocal::new(Mutex::default);
@@ -26,9 +26,6 @@ impl Table {
     }
 }
 
-/// What a layer above keeps beside an open device.
-pub type Attachment = Arc<dyn Any + Send + Sync>;
-
 /// One allocator, one default stream and one order of work for everything that this process does on a device. Contexts, arrays and kernels
 /// hold it; the device is closed when the last of them is gone.
 pub struct OpenDevice {
@@ -41,12 +38,12 @@ pub struct OpenDevice {
     idle_streams: Mutex<Vec<Arc<dyn Stream>>>,
     /// Contexts that were opened and not closed.
     openings: Mutex<usize>,
-    attached: Mutex<Option<Attachment>>,
+    caches: Slots,
 }
 
 impl OpenDevice {
     /// The device as it is open in this process, or opened now; one that a fault ended is opened anew. `index` is its place in the list of
-    /// devices. The first who opens a device decides about its memory.
+    /// devices. The first who opens a device decides about its memory; `AMDGPU_ALLOC_CONF` decides what is not given.
     ///
     /// # Errors
     ///
@@ -62,6 +59,7 @@ impl OpenDevice {
             known.check_memory_options(memory)?;
             return Ok(known);
         }
+        let from_environment = AllocatorOptions::from_environment()?;
         let device = registry::open_device(name)?;
         // The driver's own name for it, which may be a shorter one.
         let name = device.info().name.clone();
@@ -69,10 +67,40 @@ impl OpenDevice {
             known.check_memory_options(memory)?;
             return Ok(known);
         }
-        let opened = Self::alone(device, index, memory)?;
+        let opened = Self::alone(device, index, memory.or(from_environment))?;
         open.0.retain(|(_, one)| one.strong_count() > 0);
         open.0.push((name, Arc::downgrade(&opened)));
         Ok(opened)
+    }
+
+    /// The device as it is open in this process, or opened now, with its place in the list and the usual memory.
+    ///
+    /// # Errors
+    ///
+    /// No such device.
+    pub fn open(selector: impl Into<DeviceSelector>) -> Result<Arc<Self>> {
+        Self::open_with(selector, AllocatorOptions::default())
+    }
+
+    /// As [`Self::open`], with memory as asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::get`].
+    pub fn open_with(
+        selector: impl Into<DeviceSelector>,
+        memory: AllocatorOptions,
+    ) -> Result<Arc<Self>> {
+        let name = registry::resolve(selector)?;
+        let listed = registry::list_devices()?;
+        // Devices that are reached by name only are numbered behind the listed ones.
+        let index = listed.iter().position(|info| info.name == name);
+        let index = index.unwrap_or(listed.len()) as u16;
+        let memory = AllocatorOptions {
+            device_index: Some(index),
+            ..memory
+        };
+        Self::get(name, index, memory)
     }
 
     /// A device that [`Self::get`] does not find, for tests that want one to themselves.
@@ -87,7 +115,7 @@ impl OpenDevice {
     ) -> Result<Arc<Self>> {
         amdgpu_telemetry::name_device(index, &device.info().name);
         let allocator = Allocator::new(Arc::clone(&device), memory)?;
-        watch::note_stream(&device.info().name, device.default_stream());
+        note_stream(&device.info().name, device.default_stream());
         Ok(Arc::new(Self {
             device,
             allocator,
@@ -96,17 +124,12 @@ impl OpenDevice {
             order: Order::default(),
             idle_streams: Mutex::default(),
             openings: Mutex::default(),
-            attached: Mutex::default(),
+            caches: Slots::default(),
         }))
     }
 
     fn check_memory_options(&self, wanted: AllocatorOptions) -> Result<()> {
-        let knobs = |options: AllocatorOptions| AllocatorOptions {
-            device_index: None,
-            ..options
-        };
-        let default = knobs(AllocatorOptions::default());
-        if knobs(wanted) == default || knobs(wanted) == knobs(self.memory) {
+        if wanted.agrees_with(self.memory) {
             return Ok(());
         }
         Err(Error::MemoryOptions {
@@ -166,15 +189,15 @@ impl OpenDevice {
         Ok(())
     }
 
-    /// What a layer above attached.
+    /// The cache of type `T` that a layer above keeps for all contexts of the device, if there is one.
     #[must_use]
-    pub fn attachment(&self) -> Option<Attachment> {
-        lock(&self.attached).clone()
+    pub fn find_cache<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.caches.find()
     }
 
-    /// What a layer above attached, made now where there is none yet. It is let go of when a context of the device is closed.
-    pub fn attach(&self, make: impl FnOnce() -> Attachment) -> Attachment {
-        Arc::clone(lock(&self.attached).get_or_insert_with(make))
+    /// The cache of type `T`, made now where there is none yet. All caches are dropped when a context of the device is closed.
+    pub fn cache<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        self.caches.get_or_make(make)
     }
 
     /// A stream that nobody else uses: one given back earlier, or a new one.
@@ -190,7 +213,7 @@ impl OpenDevice {
 
     pub(crate) fn create_stream(&self) -> Result<Arc<dyn Stream>> {
         let stream = self.device.create_stream()?;
-        watch::note_stream(self.name(), &stream);
+        note_stream(self.name(), &stream);
         Ok(stream)
     }
 
@@ -219,9 +242,7 @@ impl OpenDevice {
         } else {
             self.device.wait_idle()
         };
-        // Dropped without the lock: what is attached may hold anything.
-        let attached = lock(&self.attached).take();
-        drop(attached);
+        self.caches.clear();
         if is_last {
             let idle = std::mem::take(&mut *lock(&self.idle_streams));
             drop(idle);
@@ -249,7 +270,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::{Context, ContextOptions, CoreType, LaunchRecords};
+    use crate::context::{Context, ContextOptions};
+    use crate::shared::{CoreType, LaunchRecords};
 
     const DEVICE: &str = "null:gfx1100";
 
@@ -323,17 +345,19 @@ mod tests {
     }
 
     #[test]
-    fn closing_one_context_leaves_the_others_their_cache_and_attachments_go() {
+    fn closing_one_context_leaves_the_others_their_memory_and_drops_typed_caches() {
         let hal = registry::open_device(DEVICE).unwrap();
         let device = OpenDevice::alone(hal, 1, AllocatorOptions::default()).unwrap();
         let (first, second) = (open(&device), open(&device));
         drop(device.allocator().allocate(1 << 20, None).unwrap());
-        device.attach(|| Arc::new(1));
+        device.cache(|| 1_u32);
+        let of_first = first.cache(|| 2_u32).unwrap();
         let reserved = || device.allocator().stats().reserved_bytes.all.current;
         assert!(reserved() > 0);
         first.close().unwrap();
-        assert!(reserved() > 0 && device.attachment().is_none());
+        assert!(reserved() > 0 && device.find_cache::<u32>().is_none());
         assert!(second.allocator().is_ok() && first.allocator().is_err());
+        assert!(Arc::strong_count(&of_first) == 1 && first.cache(|| 3_u32).is_err());
         second.close().unwrap();
         assert_eq!(reserved(), 0);
     }

@@ -3,47 +3,13 @@
 //! Whoever compiles sources of strangers cannot trust the time and the memory that it takes. A [`Toolchain`] may therefore hand jobs to a
 //! [`RemoteCompiler`]; the cache, and loading what was compiled, stay here. [`compile_job`] is the other end.
 
-use amdgpu_compiler::{CompileOptions, Target};
-use amdgpu_hal::{DeviceInfo, DeviceKind};
-use serde::{Deserialize, Serialize};
+use amdgpu_compiler::Target;
 
 use crate::cache::Entry;
-use crate::compile::{Toolchain, UnitFacts, compile_here};
 use crate::error::{Error, Result};
 use crate::offline::{HOST_TARGET, find_target};
-
-/// A source to be compiled, for a device that only the asking process has open.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CompileJob {
-    /// The name of a target, or `host`.
-    pub target: String,
-    pub source: String,
-    pub options: CompileOptions,
-}
-
-impl CompileJob {
-    pub(crate) fn new(info: &DeviceInfo, source: &str, options: &CompileOptions) -> Self {
-        let target = match info.kind {
-            DeviceKind::Cpu => HOST_TARGET,
-            _ => &info.architecture,
-        };
-        Self {
-            target: target.to_owned(),
-            source: source.to_owned(),
-            options: options.clone(),
-        }
-    }
-}
-
-/// Carries jobs to another process.
-pub trait RemoteCompiler: Send + Sync {
-    /// What [`compile_job`] gave there.
-    ///
-    /// # Errors
-    ///
-    /// Those of the other side; a process that was stopped at a limit or crashed.
-    fn compile(&self, job: &CompileJob) -> Result<Vec<u8>>;
-}
+use crate::toolchain::{CompileJob, RemoteCompiler, Toolchain};
+use crate::unit::{UnitFacts, compile_here};
 
 /// Compile a job; gives the bytes of a cache entry.
 ///

@@ -1,20 +1,18 @@
 //! What watchers of this process are told about kernels: what is loaded, how often it ran, and what its texts can be made of again.
 
 mod lanes;
-mod streams;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use amdgpu_abi::layout::PACKAGE_VERSION;
-use amdgpu_hal::{DeviceKind, ForkLocal};
+use amdgpu_hal::ForkLocal;
 use amdgpu_telemetry::attach::{Question, Topic, provide};
 use serde_json::{Value, json};
 
 use crate::cache::{RecentlyUsed, WeakMap};
 use crate::kernel::Kernel;
-use crate::offline::HOST_TARGET;
-pub(crate) use streams::note_stream;
+use crate::offline::target_name;
 
 /// Kernels of one answer: more than anybody looks through, and less than a program that makes up kernels has.
 const MAX_KERNELS: usize = 4096;
@@ -97,7 +95,7 @@ static TABLES: ForkLocal<Mutex<Vec<Weak<KernelTable>>>> = ForkLocal::new(Mutex::
 pub(crate) fn new_table(limit_bytes: usize) -> Arc<KernelTable> {
     provide(Topic::Kernels, all_kernels);
     provide(Topic::Kernel, one_kernel);
-    provide(Topic::Lanes, lanes::newest);
+    provide(Topic::Lanes, newest_lanes);
     let table = Arc::new(KernelTable::new(limit_bytes));
     let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
     tables.retain(|other| other.strong_count() > 0);
@@ -121,6 +119,11 @@ fn loaded() -> BTreeMap<String, Arc<Kernel>> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the type of every provider")]
+fn newest_lanes(_: &Question) -> Result<Value, String> {
+    Ok(lanes::newest(&loaded()))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the type of every provider")]
 fn all_kernels(_: &Question) -> Result<Value, String> {
     let kernels = loaded();
     let mut rows: Vec<(f64, Value)> = kernels
@@ -131,14 +134,6 @@ fn all_kernels(_: &Question) -> Result<Value, String> {
     rows.sort_by(|(left, _), (right, _)| right.total_cmp(left));
     rows.truncate(MAX_KERNELS);
     Ok(Value::Array(rows.into_iter().map(|(_, row)| row).collect()))
-}
-
-fn target_of(kernel: &Kernel) -> &str {
-    let info = kernel.device_info();
-    match info.kind {
-        DeviceKind::Cpu => HOST_TARGET,
-        _ => &info.architecture,
-    }
 }
 
 /// A kernel's line of the list, and its time in seconds.
@@ -154,7 +149,7 @@ fn row(kernel: &Kernel, all: &BTreeMap<String, Arc<Kernel>>) -> (f64, Value) {
         "id": kernel.id(),
         "name": facts.name,
         "signature": facts.signature,
-        "target": target_of(kernel),
+        "target": target_name(kernel.device_info()),
         "device": kernel.device_info().name,
         "language": "hip-c",
         "core": kernel.core().name(),

@@ -14,7 +14,7 @@ pub fn register_own_directory() {
 }
 
 /// The folder of the shared library that this code is in.
-fn own_folder() -> Option<PathBuf> {
+pub fn own_folder() -> Option<PathBuf> {
     own_path()?.parent().map(Path::to_path_buf)
 }
 

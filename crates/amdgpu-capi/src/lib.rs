@@ -1,19 +1,44 @@
-//! The C interface of the core: functions that `libamdgpu.so` exports.
+//! The C interface of the core: the functions of `include/amdgpu/*.h`, exported by `libamdgpu.so`.
+//!
+//! Contract
+//! - Each function checks what it was given, calls one core and answers with a status. Nothing unwinds out of it; the description of a
+//!   failure stays with the thread ([`status`]).
+//! - Handles are numbers of a table ([`handles`]), so that null, released, foreign and forked ones are recognised. The table and the device
+//!   table of `amdgpu-aura` are all the state there is.
+//! - Pointers of the caller are wrapped where they come in ([`borrowed`]), and nowhere else is C's memory touched.
+//! - Every function may be called from any thread. Objects keep what they need: handles may be released in any order.
+//! - The headers say what each function does for C; comments here do not repeat it.
 
+mod arguments;
+mod array;
+mod borrowed;
+mod device;
 mod folder;
+mod graph;
+mod handles;
+mod interpreter;
+mod kernel;
+mod memory;
+mod network;
+mod objects;
+mod ops;
+mod runtime;
+mod spiking;
+mod status;
+mod stream;
+mod telemetry;
+mod text;
+mod toolchain;
 
-use std::ffi::{CStr, c_char};
+use std::sync::Once;
 
 pub use folder::register_own_directory;
 
-const VERSION: &CStr =
-    match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-        Ok(text) => text,
-        Err(_) => c"",
-    };
-
-/// Version of the library; it lives as long as the process.
-#[unsafe(no_mangle)]
-pub extern "C" fn agpu_version() -> *const c_char {
-    VERSION.as_ptr()
+/// What the first call that opens something does once.
+fn prepare() {
+    static PREPARED: Once = Once::new();
+    PREPARED.call_once(|| {
+        register_own_directory();
+        amdgpu_telemetry::attach::start();
+    });
 }

@@ -340,9 +340,9 @@ pub enum StmtKind {
 
 #[derive(Clone, Debug)]
 pub enum Unrolling {
-    /// All turns.
+    /// All iterations.
     Full,
-    /// So many turns at a time.
+    /// So many iterations at a time.
     Times(Expr),
     Never,
 }

@@ -194,11 +194,11 @@ fn hooks() -> Vec<Function> {
 }
 
 const ACCESS: u32 = 0;
-const MEETING: u32 = 1;
-const TURN: u32 = 2;
+const SYNC_POINT: u32 = 1;
+const ITERATION: u32 = 2;
 const WORK: u32 = 3;
 
-/// What the hook of meetings is told.
+/// What the hook of sync points is told.
 const KIND_BARRIER: u64 = 0;
 const KIND_WAVE: u64 = 1;
 const KIND_FENCE: u64 = 2;
@@ -229,7 +229,7 @@ impl Instrumenter<'_> {
             }
         }
         for block in back_edges {
-            self.turn(block);
+            self.iteration(block);
         }
         self.function
     }
@@ -363,10 +363,10 @@ impl Instrumenter<'_> {
                         let line = self.constant(Type::I32, u64::from(line));
                         let kind = self.constant(Type::I32, kind);
                         let arguments = vec![line, kind, self.thread, self.block];
-                        self.stop_or_go(&mut block, &mut position, MEETING, arguments);
+                        self.stop_or_go(&mut block, &mut position, SYNC_POINT, arguments);
                     }
                     match operands.first() {
-                        Some(pointer) if !operation.is_meeting() => {
+                        Some(pointer) if !operation.is_sync_point() => {
                             vec![(AccessKind::Atomic, *pointer, ty.bytes(), ty.bytes(), None)]
                         }
                         _ => Vec::new(),
@@ -507,8 +507,8 @@ impl Instrumenter<'_> {
         }
     }
 
-    /// Asks at the end of a turn of a loop whether there may be another.
-    fn turn(&mut self, (block, line): (usize, u32)) {
+    /// Asks at the end of an iteration of a loop whether there may be another.
+    fn iteration(&mut self, (block, line): (usize, u32)) {
         // Accesses cut the block into several; the last of them leads back.
         let mut block = block;
         while let Terminator::Branch { yes, no, .. } = self.function.blocks[block].terminator
@@ -519,7 +519,7 @@ impl Instrumenter<'_> {
         let mut position = self.function.blocks[block].instructions.len();
         let line = self.constant(Type::I32, u64::from(line));
         let arguments = vec![line, self.thread, self.block];
-        self.stop_or_go(&mut block, &mut position, TURN, arguments);
+        self.stop_or_go(&mut block, &mut position, ITERATION, arguments);
     }
 }
 

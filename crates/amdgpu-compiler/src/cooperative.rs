@@ -8,14 +8,14 @@ use crate::ir::{BlockId, Function, Module, Op, Terminator, Type, Value};
 /// Instructions of one kernel after inlining: far above any kernel, small enough to compile in seconds.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
 /// Barriers and operations of waves in one kernel on the CPU: each becomes a loop, which takes LLVM about 10 ms.
-const MAX_MEETINGS: usize = 1000;
+const MAX_SYNC_POINTS: usize = 1000;
 
 /// Why a function could not be inlined: it calls itself, or a kernel grows past all bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
     Recursion(usize),
     Size(usize),
-    Meetings(usize),
+    SyncPoints(usize),
 }
 
 /// Inlines, and removes the functions that are then unused.
@@ -23,15 +23,15 @@ pub fn inline(module: &mut Module, is_host: bool) -> Result<(), Refusal> {
     let is_cooperative = inline_kernels(module)?;
     let meets = |function: &&Function| {
         let values = function.blocks.iter().flat_map(|block| &block.instructions);
-        let meetings = values.filter(|value| matches!(function.op(**value), Op::Cooperative(operation, _) if operation.is_meeting()));
-        is_host && function.is_kernel && meetings.count() > MAX_MEETINGS
+        let sync_points = values.filter(|value| matches!(function.op(**value), Op::Cooperative(operation, _) if operation.is_sync_point()));
+        is_host && function.is_kernel && sync_points.count() > MAX_SYNC_POINTS
     };
     if let Some(index) = module
         .functions
         .iter()
         .position(|function| meets(&function))
     {
-        return Err(Refusal::Meetings(index));
+        return Err(Refusal::SyncPoints(index));
     }
     remove(module, &is_cooperative);
     Ok(())
@@ -208,7 +208,7 @@ fn is_cooperative(function: &Function) -> bool {
         return true;
     }
     function.values.iter().any(|value| match value.op {
-        Op::Cooperative(operation, _) => operation.is_meeting(),
+        Op::Cooperative(operation, _) => operation.is_sync_point(),
         Op::SharedAddress(_) => true,
         _ => false,
     })

@@ -175,9 +175,9 @@ impl Terminator {
 /// What the source says about unrolling a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unroll {
-    /// All turns where their number is known.
+    /// All iterations where their number is known.
     Full,
-    /// So many turns at a time; at least 2.
+    /// So many iterations at a time; at least 2.
     Times(u32),
     Never,
 }

@@ -169,7 +169,7 @@ fn refused(op: &Op) -> Option<&'static str> {
     }
 }
 
-/// Whether a loop tries again and again to exchange a value that does not change from turn to turn: a lock. Lanes run in step, so
+/// Whether a loop tries again and again to exchange a value that does not change from iteration to iteration: a lock. Lanes run in step, so
 /// that one that holds it would never come to give it back.
 fn waits_for_lock(function: &Function, cfg: &Cfg, loops: &Loops) -> bool {
     if loops.list.is_empty() {

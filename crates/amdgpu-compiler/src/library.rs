@@ -71,8 +71,8 @@ const FILES: &[(&str, &str)] = &[
         include_str!("../device_lib/single_precision.hip"),
     ),
     (
-        "device_lib/software.hip",
-        include_str!("../device_lib/software.hip"),
+        "device_lib/libcalls.hip",
+        include_str!("../device_lib/libcalls.hip"),
     ),
     (
         "device_lib/messages.hip",

@@ -19,58 +19,26 @@
 //! and 5; the `.gnu.hash` layout as glibc reads it. A test compares the results with those of LLVM's lld.
 
 mod dynamic;
+mod error;
 mod image;
 mod layout;
 mod messagepack;
 mod metadata;
 mod object;
+mod plan;
 mod relocations;
+mod symbols;
 
-use amdgpu_abi::{Coded, ErrorCode};
-
+pub use error::LinkError;
 pub use metadata::{KernelResources, resources};
 
-use dynamic::DynamicSymbols;
 use layout::Layout;
 use object::Object;
-use relocations::Plan;
+use plan::Plan;
+use symbols::DynamicSymbols;
 
 /// Part of the key of cached code: changes whenever the same object could give another code object.
 pub const IDENTITY: &str = "amd-linker 1";
-
-/// Why an object cannot be linked or read.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum LinkError {
-    /// The bytes are not the object they claim to be.
-    #[error("the AMD object is malformed: {0}")]
-    Malformed(String),
-    /// The object is well formed and has something that this linker does not do.
-    #[error("the AMD object has {0}, which the linker does not support")]
-    Unsupported(String),
-    /// The object uses what nobody defines.
-    #[error("the AMD object uses undefined symbols: {}", .0.join(", "))]
-    UndefinedSymbols(Vec<String>),
-}
-
-impl LinkError {
-    pub(crate) fn malformed(reason: impl Into<String>) -> Self {
-        Self::Malformed(reason.into())
-    }
-}
-
-impl Coded for LinkError {
-    fn code(&self) -> ErrorCode {
-        ErrorCode::CodeGenerationFailed
-    }
-}
-
-impl From<LinkError> for crate::Error {
-    fn from(error: LinkError) -> Self {
-        Self::CodeGenerationFailed {
-            message: error.to_string(),
-        }
-    }
-}
 
 /// Links one relocatable AMD object into a loadable code object.
 pub fn link(object: &[u8]) -> Result<Vec<u8>, LinkError> {

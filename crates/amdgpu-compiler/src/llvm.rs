@@ -2,11 +2,11 @@
 
 mod cooperation;
 mod cpu;
+mod cpu_atomic_reductions;
 mod cpu_mixed;
 mod cpu_outlining;
 mod cpu_regions;
 mod cpu_rows;
-mod cpu_sums;
 mod cpu_waves;
 mod function;
 mod intrinsics;

@@ -65,7 +65,7 @@ fn in_kernel(function: &Function) -> Vec<Finding> {
             }
             for &value in &function.blocks[block.0 as usize].instructions {
                 match *function.op(value) {
-                    Op::Cooperative(operation, _) if operation.is_meeting() => open.clear(),
+                    Op::Cooperative(operation, _) if operation.is_sync_point() => open.clear(),
                     Op::VolatileStore { pointer, .. } if is_shared(function, pointer) => {
                         open.insert(value);
                     }

@@ -9,7 +9,6 @@ mod places;
 pub(crate) mod ssa;
 mod statements;
 
-use crate::hashing::WordMap;
 use crate::hir::{self, FunctionId, LocalId};
 use crate::ir::{
     AddressSpace, BlockId, Function, Global, LaunchBounds, Module, Op, Parameter, Shared,
@@ -17,6 +16,7 @@ use crate::ir::{
 };
 use crate::source::{SourceMap, Span};
 use crate::types::{self, ScalarType, TypeId, TypeTable};
+use rustc_hash::FxHashMap;
 use ssa::Variables;
 
 /// Generic pointer: what every pointer value of the language is until a pass knows better.
@@ -24,7 +24,7 @@ const POINTER: Type = Type::Pointer(AddressSpace::Generic);
 
 /// Lowers a checked program without errors.
 pub fn lower(program: &hir::Program, types: &TypeTable, sources: &SourceMap) -> Module {
-    let indices: WordMap<FunctionId, u32> = program
+    let indices: FxHashMap<FunctionId, u32> = program
         .functions
         .iter()
         .enumerate()
@@ -46,7 +46,7 @@ pub fn lower(program: &hir::Program, types: &TypeTable, sources: &SourceMap) -> 
 
 /// The globals that some function uses or the host may ask for, numbered anew.
 fn used_globals(all: &[hir::Global], types: &TypeTable, functions: &mut [Function]) -> Vec<Global> {
-    let mut numbers: WordMap<u32, u32> = WordMap::default();
+    let mut numbers: FxHashMap<u32, u32> = FxHashMap::default();
     let mut globals = Vec::new();
     let make = |index: u32, number: usize| {
         let global = &all[index as usize];
@@ -89,7 +89,7 @@ fn used_globals(all: &[hir::Global], types: &TypeTable, functions: &mut [Functio
 
 /// The shared memory that some function uses, numbered anew.
 fn used_shared(all: &[hir::Shared], types: &TypeTable, functions: &mut [Function]) -> Vec<Shared> {
-    let mut numbers: WordMap<u32, u32> = WordMap::default();
+    let mut numbers: FxHashMap<u32, u32> = FxHashMap::default();
     let mut used = Vec::new();
     for instruction in functions
         .iter_mut()
@@ -149,7 +149,7 @@ struct Lowering<'a> {
     locals: &'a [hir::Local],
     types: &'a TypeTable,
     sources: &'a SourceMap,
-    indices: &'a WordMap<FunctionId, u32>,
+    indices: &'a FxHashMap<FunctionId, u32>,
     function: Function,
     variables: Variables,
     homes: Vec<Option<Home>>,
@@ -157,7 +157,7 @@ struct Lowering<'a> {
     exits: Vec<Exits>,
     /// What is said about the loop that comes next.
     unroll: Option<crate::ir::Unroll>,
-    constants: WordMap<(Type, u64), Value>,
+    constants: FxHashMap<(Type, u64), Value>,
     current: BlockId,
     line: u32,
     return_pointer: Option<Value>,
@@ -170,7 +170,7 @@ impl<'a> Lowering<'a> {
         program: &'a hir::Program,
         types: &'a TypeTable,
         sources: &'a SourceMap,
-        indices: &'a WordMap<FunctionId, u32>,
+        indices: &'a FxHashMap<FunctionId, u32>,
         function: &'a hir::Function,
     ) -> Self {
         let line = sources.line(function.span.start);
@@ -206,7 +206,7 @@ impl<'a> Lowering<'a> {
             local_types: function.locals.iter().map(|local| local.ty).collect(),
             exits: Vec::new(),
             unroll: None,
-            constants: WordMap::default(),
+            constants: FxHashMap::default(),
             current: BlockId(0),
             line,
             return_pointer: None,

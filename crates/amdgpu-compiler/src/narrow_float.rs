@@ -1,6 +1,12 @@
-//! Half and bfloat16 of constants: rounding a double once, to nearest, ties to even.
+//! Half and bfloat16 of constants: rounding a double once, to nearest, ties to even. The conversions from float are those of the `half` crate;
+//! its own conversions from double drop the low 32 bits first and so would round some values down to a tie.
+
+use half::{bf16, f16};
 
 use crate::types::ScalarType;
+
+const HALF_NAN: u16 = 0x7e00;
+const BFLOAT16_NAN: u16 = 0x7fc0;
 
 /// The bits of the half nearest to `value`, ties to even.
 pub fn half_from_f64(value: f64) -> u16 {
@@ -12,12 +18,14 @@ pub fn bfloat16_from_f64(value: f64) -> u16 {
     bits(ScalarType::BFloat16, value)
 }
 
-/// The bits of `value` as half or bfloat16.
+/// The bits of `value` as half or bfloat16. There is one NaN of each sign in half and one in bfloat16, whatever `value` holds.
 pub fn bits(ty: ScalarType, value: f64) -> u16 {
     let single = round_to_odd(value);
     match ty {
-        ScalarType::BFloat16 => bfloat_bits(single),
-        _ => half_bits(single),
+        ScalarType::BFloat16 if single.is_nan() => BFLOAT16_NAN,
+        ScalarType::BFloat16 => bf16::from_f32(single).to_bits(),
+        _ if single.is_nan() => (single.to_bits() >> 16 & 0x8000) as u16 | HALF_NAN,
+        _ => f16::from_f32(single).to_bits(),
     }
 }
 
@@ -25,8 +33,8 @@ pub fn bits(ty: ScalarType, value: f64) -> u16 {
 pub fn round(ty: ScalarType, value: f64) -> f64 {
     let bits = bits(ty, value);
     match ty {
-        ScalarType::BFloat16 => f64::from(f32::from_bits(u32::from(bits) << 16)),
-        _ => half_value(bits),
+        ScalarType::BFloat16 => bf16::from_bits(bits).to_f64(),
+        _ => f16::from_bits(bits).to_f64(),
     }
 }
 
@@ -66,41 +74,6 @@ fn round_to_odd(value: f64) -> f32 {
     })
 }
 
-fn bfloat_bits(value: f32) -> u16 {
-    let bits = value.to_bits();
-    if value.is_nan() {
-        return 0x7fc0;
-    }
-    (bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16) as u16
-}
-
-fn half_bits(value: f32) -> u16 {
-    let sign = (value.to_bits() >> 16 & 0x8000) as u16;
-    let size = value.abs();
-    let rounded = if size.is_nan() {
-        0x7e00
-    } else if size < 1.0 / 16384.0 {
-        // Below 2^-14: multiples of 2^-24, which adding 1/2 rounds to.
-        ((size + 0.5).to_bits() - 0.5f32.to_bits()) as u16
-    } else {
-        let bits = size.to_bits();
-        let exponent_moved = (bits + 0xfff + (bits >> 13 & 1)) - 0x3800_0000;
-        (exponent_moved >> 13).min(0x7c00) as u16
-    };
-    sign | rounded
-}
-
-fn half_value(bits: u16) -> f64 {
-    let mantissa = f64::from(bits & 0x3ff);
-    let size = match i32::from(bits >> 10 & 0x1f) {
-        0x1f if mantissa == 0.0 => f64::INFINITY,
-        0x1f => f64::NAN,
-        0 => mantissa * 2f64.powi(-24),
-        exponent => (1024.0 + mantissa) * 2f64.powi(exponent - 25),
-    };
-    if bits >> 15 == 1 { -size } else { size }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::float_cmp)] // Exact values.
@@ -110,7 +83,7 @@ mod tests {
     #[test]
     fn every_half_survives_the_way_through_double() {
         for bits in 0..=u16::MAX {
-            let value = half_value(bits);
+            let value = f16::from_bits(bits).to_f64();
             if !value.is_nan() {
                 assert_eq!(super::bits(Half, value), bits, "{value}");
             }

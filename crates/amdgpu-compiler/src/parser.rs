@@ -18,11 +18,11 @@ mod templates;
 
 use crate::ast::{Expr, Item};
 use crate::diagnostics::Diagnostics;
-use crate::hashing::{WordMap, WordSet};
 use crate::interner::{Interner, Symbol, words};
 use crate::preprocessor::Pragma;
 use crate::source::{SourceMap, Span};
 use crate::token::{Token, TokenKind};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Nesting of statements, parentheses, initialisers and declarators. Stack use is measured against this in `compiler.rs`.
 pub const MAX_NESTING: usize = 500;
@@ -38,8 +38,8 @@ type Parse<T> = Result<T, Failed>;
 /// Names that stand for types where the parser is; the typedefs of the device library are there from the start.
 #[derive(Clone, Debug, Default)]
 pub struct TypeNames {
-    types: WordSet<Symbol>,
-    templates: WordSet<Symbol>,
+    types: FxHashSet<Symbol>,
+    templates: FxHashSet<Symbol>,
 }
 
 /// The syntax of a whole source.
@@ -47,9 +47,9 @@ pub struct TypeNames {
 pub struct Program {
     pub items: Vec<Item>,
     /// Functions and variables of the host part, which was skipped.
-    pub host_names: WordSet<Symbol>,
+    pub host_names: FxHashSet<Symbol>,
     /// What names with namespaces before them mean.
-    pub qualified_names: WordMap<Symbol, QualifiedName>,
+    pub qualified_names: FxHashMap<Symbol, QualifiedName>,
 }
 
 /// `a::b::name`, which is one name to the syntax tree.
@@ -82,22 +82,22 @@ pub struct Parser<'a> {
     sources: &'a SourceMap,
     interner: &'a mut Interner,
     diagnostics: &'a mut Diagnostics,
-    type_names: WordSet<Symbol>,
+    type_names: FxHashSet<Symbol>,
     /// Those of the library that the source has not made its own.
-    library_types: WordSet<Symbol>,
+    library_types: FxHashSet<Symbol>,
     /// Those of them that are names for volatile types.
-    volatile_types: WordSet<Symbol>,
+    volatile_types: FxHashSet<Symbol>,
     /// For leaving a scope.
     type_changes: Vec<(Symbol, NameChange)>,
     /// Names of templates, which a `<` makes into instances.
-    template_names: WordSet<Symbol>,
+    template_names: FxHashSet<Symbol>,
     /// Names of namespaces, also of other namespaces inside of them.
-    namespaces: WordSet<Symbol>,
+    namespaces: FxHashSet<Symbol>,
     /// Those of the library and of C++, whose names are not kept apart.
-    transparent_namespaces: WordSet<Symbol>,
+    transparent_namespaces: FxHashSet<Symbol>,
     /// The source has namespaces of its own.
     has_namespaces: bool,
-    qualified_names: WordMap<Symbol, QualifiedName>,
+    qualified_names: FxHashMap<Symbol, QualifiedName>,
     /// What is left of a `>>` whose first `>` closed template arguments, and its place.
     split: Option<(usize, Token)>,
     /// Inside of template arguments, where `>` is not an operator.
@@ -110,14 +110,14 @@ pub struct Parser<'a> {
     /// After `template <>`, where any name may have arguments.
     is_specialising: bool,
     /// Names of packs, of all templates.
-    packs: WordSet<Symbol>,
+    packs: FxHashSet<Symbol>,
     /// Names of member templates of all structs.
-    member_templates: WordSet<Symbol>,
+    member_templates: FxHashSet<Symbol>,
     /// Structs and enums defined inside of other declarations.
     side_items: Vec<Item>,
-    host_names: WordSet<Symbol>,
+    host_names: FxHashSet<Symbol>,
     /// Structs of the host part.
-    host_types: WordSet<Symbol>,
+    host_types: FxHashSet<Symbol>,
     host_span: Option<Span>,
     end: Token,
 }
@@ -150,24 +150,24 @@ impl<'a> Parser<'a> {
             diagnostics,
             library_types: names.types.clone(),
             type_names: names.types,
-            volatile_types: WordSet::default(),
+            volatile_types: FxHashSet::default(),
             type_changes: Vec::new(),
             template_names: names.templates,
-            namespaces: WordSet::from_iter([words::STD]),
-            transparent_namespaces: WordSet::from_iter([words::STD, words::COOPERATIVE_GROUPS]),
+            namespaces: FxHashSet::from_iter([words::STD]),
+            transparent_namespaces: FxHashSet::from_iter([words::STD, words::COOPERATIVE_GROUPS]),
             has_namespaces: false,
-            qualified_names: WordMap::default(),
+            qualified_names: FxHashMap::default(),
             split: None,
             angle_closes: false,
             depth: 0,
             is_stopped: false,
             name_arguments: None,
             is_specialising: false,
-            packs: WordSet::default(),
-            member_templates: WordSet::default(),
+            packs: FxHashSet::default(),
+            member_templates: FxHashSet::default(),
             side_items: Vec::new(),
-            host_names: WordSet::default(),
-            host_types: WordSet::default(),
+            host_names: FxHashSet::default(),
+            host_types: FxHashSet::default(),
             host_span: None,
             end,
         }

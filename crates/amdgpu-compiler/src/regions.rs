@@ -10,25 +10,25 @@
 //! Karrenberg, Hack: "Improving Performance of `OpenCL` on CPUs" (2012) and Jääskeläinen et al.: "pocl" (2015) describe the
 //! approach.
 
+mod atomic_reductions;
 mod bounds;
 mod exchange;
-mod forks;
-mod meetings;
+mod live_across;
 mod region;
-mod sums;
-mod survivors;
+mod sync_points;
+mod uniform_branches;
 mod uniformity;
 
 use crate::ir::{
     AddressSpace, BlockId, CastKind, Function, Module, Op, Parameter, SpecialKind, Type, Value,
 };
+pub use atomic_reductions::AtomicReduction;
 pub use bounds::add_all as add_bounds;
 pub use exchange::{Entry, Exchange};
-use meetings::Cut;
+pub use live_across::Home;
+use live_across::LiveAcross;
 use region::Builder;
-pub use sums::Sum;
-pub use survivors::Home;
-use survivors::Survivors;
+use sync_points::Cut;
 use uniformity::Uniformity;
 
 /// Every part of a block's scratch memory starts at a multiple of this: a cache line, and every vector type.
@@ -47,7 +47,7 @@ pub struct HostKernel {
     /// Takes the address of shared memory after its arguments.
     pub has_shared: bool,
     /// Takes the addresses of these after that.
-    pub sums: Vec<Sum>,
+    pub atomic_reductions: Vec<AtomicReduction>,
     /// Bytes of shared memory whose size is known, a multiple of [`ALIGN_BYTES`].
     pub shared_bytes: u64,
     /// Bytes of each array that has one element for every work-item.
@@ -77,7 +77,7 @@ pub struct Region {
 pub struct Bound {
     /// The function that says it. It takes what the region's function takes, but for elements and places of results.
     pub function: usize,
-    /// It follows from values kept between regions, so that it changes from one turn to the next.
+    /// It follows from values kept between regions, so that it changes from one iteration to the next.
     pub is_given: bool,
     /// It is the first work-item alone.
     pub is_one: bool,
@@ -112,7 +112,7 @@ impl HostKernel {
 
     /// Parameters that every function of the kernel has.
     pub fn own_parameters(&self) -> usize {
-        self.arguments.len() + usize::from(self.has_shared) + self.sums.len()
+        self.arguments.len() + usize::from(self.has_shared) + self.atomic_reductions.len()
     }
 
     /// Scratch memory that a block needs for each of its work-items, whose number is rounded up to [`ALIGN_BYTES`].
@@ -155,9 +155,9 @@ impl HostKernel {
     }
 
     /// The first region behind a decision, or else the number that stands for the end.
-    pub fn first_fork(&self) -> u32 {
+    pub fn first_uniform_branch(&self) -> u32 {
         let mut regions = self.regions.iter();
-        let found = regions.position(|region| region.entry == Entry::Fork);
+        let found = regions.position(|region| region.entry == Entry::UniformBranch);
         found.map_or(self.returned(), |number| number as u32)
     }
 
@@ -207,20 +207,20 @@ pub fn split(mut module: Module) -> (Module, Vec<HostKernel>) {
                 .map(|parameter| parameter.ty)
                 .collect(),
             has_shared: false,
-            sums: Vec::new(),
+            atomic_reductions: Vec::new(),
             shared_bytes: 0,
             contexts: Vec::new(),
             uniforms: Vec::new(),
             regions: Vec::new(),
         };
-        let has_meetings = function.values.iter().any(
-            |value| matches!(value.op, Op::Cooperative(operation, _) if operation.is_meeting()),
+        let has_sync_points = function.values.iter().any(
+            |value| matches!(value.op, Op::Cooperative(operation, _) if operation.is_sync_point()),
         );
         lay_out_shared(layout, function, &mut kernel);
-        sums::keep(function, &mut kernel);
-        if has_meetings {
+        atomic_reductions::keep(function, &mut kernel);
+        if has_sync_points {
             let mut function = function.clone();
-            meetings::add_rejoins(&mut function);
+            sync_points::add_rejoins(&mut function);
             let next_function = module.functions.len();
             let mut refused = Vec::new();
             // Each round refuses another block.
@@ -295,26 +295,26 @@ fn regions_of(
     refused: &[BlockId],
 ) -> Result<Vec<Function>, Vec<BlockId>> {
     let mut function = function.clone();
-    let mut ends = meetings::cut(&mut function);
+    let mut ends = sync_points::cut(&mut function);
     private_becomes_global(&mut function);
-    let forks = forks::add(&mut function, &mut ends, refused);
+    let uniform_branches = uniform_branches::add(&mut function, &mut ends, refused);
     let cut = Cut::new(&function, ends);
     let uniformity = Uniformity::new(&cut);
-    let unfit = forks::unfit(&cut, &uniformity, &forks);
+    let unfit = uniform_branches::unfit(&cut, &uniformity, &uniform_branches);
     if !unfit.is_empty() {
         return Err(unfit);
     }
     (kernel.contexts, kernel.uniforms, kernel.regions) = (Vec::new(), Vec::new(), Vec::new());
-    let survivors = Survivors::new(&cut, &uniformity, kernel);
-    let light = forks::light_blocks(&cut, &uniformity);
-    let entries = exchange::entries(&cut, &survivors, kernel);
+    let live_across = LiveAcross::new(&cut, &uniformity, kernel);
+    let light = uniform_branches::light_blocks(&cut, &uniformity);
+    let entries = exchange::entries(&cut, &live_across, kernel);
     let count = cut.starts.len();
     let mut functions = Vec::with_capacity(count);
     let repeated = cut.repeated();
     for (number, entry) in entries.iter().enumerate() {
         let blocks = cut.blocks_of(cut.starts[number]);
         let is_light = blocks.iter().all(|block| light[block.0 as usize]);
-        let mut builder = Builder::new(&cut, &survivors, &entries, kernel, number);
+        let mut builder = Builder::new(&cut, &live_across, &entries, kernel, number);
         if is_light {
             builder.leave_in_place(&uniformity);
         }
@@ -344,7 +344,7 @@ fn regions_of(
         (kernel.regions.iter().zip(&cut.starts))
             .any(|(region, start)| region.is_decision && cut.blocks_of(*start).contains(&end))
     };
-    let idle: Vec<BlockId> = forks
+    let idle: Vec<BlockId> = uniform_branches
         .iter()
         .filter(|(end, _)| !is_taken(*end))
         .map(|(_, to)| *to)

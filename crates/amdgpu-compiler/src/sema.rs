@@ -44,7 +44,6 @@ use std::rc::Rc;
 
 use crate::ast;
 use crate::diagnostics::Diagnostics;
-use crate::hashing::{WordMap, WordSet};
 use crate::hir::{self, Constant, FunctionId, GlobalId, LocalId, SharedId};
 use crate::interner::{Interner, Symbol};
 use crate::parser;
@@ -52,6 +51,7 @@ use crate::source::Span;
 use crate::types::{TypeId, TypeTable};
 use instances::Origin;
 use namespaces::{NamespaceId, Namespaces};
+use rustc_hash::{FxHashMap, FxHashSet};
 use scope::Scopes;
 
 /// What a name stands for.
@@ -174,27 +174,27 @@ pub struct Sema<'a> {
     scopes: Scopes,
     overloads: Vec<Vec<FunctionId>>,
     signatures: Vec<Signature<'a>>,
-    checked: WordMap<FunctionId, usize>,
+    checked: FxHashMap<FunctionId, usize>,
     wanted: VecDeque<FunctionId>,
     program: hir::Program,
     current: Current,
-    host_names: &'a WordSet<Symbol>,
-    enum_values: WordMap<(TypeId, Symbol), (Constant, TypeId)>,
+    host_names: &'a FxHashSet<Symbol>,
+    enum_values: FxHashMap<(TypeId, Symbol), (Constant, TypeId)>,
     /// Of structs and enums that are declared in one.
-    namespaces_of_types: WordMap<TypeId, NamespaceId>,
-    declared_structs: WordSet<TypeId>,
+    namespaces_of_types: FxHashMap<TypeId, NamespaceId>,
+    declared_structs: FxHashSet<TypeId>,
     /// Those of the source that have their fields.
-    defined_structs: WordSet<TypeId>,
+    defined_structs: FxHashSet<TypeId>,
     in_library: bool,
     /// Names of the library that the source has not made its own.
-    library_names: WordSet<Symbol>,
+    library_names: FxHashSet<Symbol>,
     /// Constants of the file whose values only the host knows.
-    host_constants: WordSet<Symbol>,
+    host_constants: FxHashSet<Symbol>,
     /// Names of the current function that were said to be unknown; once is enough.
-    unknown_names: WordSet<Symbol>,
+    unknown_names: FxHashSet<Symbol>,
     function_templates: Vec<templates::FunctionTemplate<'a>>,
     /// Of each overload set.
-    templates_of: WordMap<usize, Vec<usize>>,
+    templates_of: FxHashMap<usize, Vec<usize>>,
     type_templates: Vec<templates::TypeTemplate<'a>>,
     variable_templates: Vec<specialisations::VariableTemplate<'a>>,
     /// Inside of `decltype` and `sizeof`, where nothing is computed.
@@ -204,7 +204,7 @@ pub struct Sema<'a> {
     copies: copies::Copies,
     /// `extern` ones, which may be defined later.
     declared_variables: Vec<(NamespaceId, &'a ast::Variable)>,
-    started: WordSet<FunctionId>,
+    started: FxHashSet<FunctionId>,
     origin: Option<Rc<Origin>>,
     /// Where the stack of this thread was when checking began.
     stack_start: usize,
@@ -233,21 +233,21 @@ impl<'a> Sema<'a> {
             ),
             overloads: Vec::new(),
             signatures: Vec::new(),
-            checked: WordMap::default(),
+            checked: FxHashMap::default(),
             wanted: VecDeque::new(),
             program: hir::Program::default(),
             current: Current::default(),
             host_names: &program.host_names,
-            enum_values: WordMap::default(),
-            namespaces_of_types: WordMap::default(),
-            declared_structs: WordSet::default(),
-            defined_structs: WordSet::default(),
+            enum_values: FxHashMap::default(),
+            namespaces_of_types: FxHashMap::default(),
+            declared_structs: FxHashSet::default(),
+            defined_structs: FxHashSet::default(),
             in_library: true,
-            library_names: WordSet::default(),
-            host_constants: WordSet::default(),
-            unknown_names: WordSet::default(),
+            library_names: FxHashSet::default(),
+            host_constants: FxHashSet::default(),
+            unknown_names: FxHashSet::default(),
             function_templates: Vec::new(),
-            templates_of: WordMap::default(),
+            templates_of: FxHashMap::default(),
             type_templates: Vec::new(),
             variable_templates: Vec::new(),
             unevaluated: 0,
@@ -255,7 +255,7 @@ impl<'a> Sema<'a> {
             members: members::Members::default(),
             copies: copies::Copies::default(),
             declared_variables: Vec::new(),
-            started: WordSet::default(),
+            started: FxHashSet::default(),
             origin: None,
             stack_start: instances::stack_position(),
             evaluation_steps: std::cell::Cell::new(0),

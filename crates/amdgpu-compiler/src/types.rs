@@ -1,7 +1,7 @@
 //! Types of HIP-C, with the sizes every target shares (LP64, `char` is signed).
 
-use crate::hashing::{WordMap, WordSet};
 use crate::interner::Symbol;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Arithmetic types. `char`, `signed char` and the 64-bit pairs are distinct types of equal representation, as in C++.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -251,7 +251,7 @@ pub const MAX_OBJECT_BYTES: u64 = 1 << 31;
 #[derive(Clone, Debug)]
 pub struct TypeTable {
     types: Vec<Type>,
-    index: WordMap<Type, TypeId>,
+    index: FxHashMap<Type, TypeId>,
     pub structs: Vec<StructType>,
     pub enums: Vec<EnumType>,
 }
@@ -269,7 +269,7 @@ impl TypeTable {
     pub fn new() -> Self {
         let mut table = Self {
             types: Vec::new(),
-            index: WordMap::default(),
+            index: FxHashMap::default(),
             structs: Vec::new(),
             enums: Vec::new(),
         };
@@ -364,7 +364,7 @@ impl TypeTable {
     /// structs has many parts and few types.
     pub fn any_part(&self, id: TypeId, mut is_wanted: impl FnMut(TypeId) -> bool) -> bool {
         let mut waiting = vec![id];
-        let mut seen: WordSet<TypeId> = WordSet::default();
+        let mut seen: FxHashSet<TypeId> = FxHashSet::default();
         while let Some(part) = waiting.pop() {
             crate::effort::spend(1);
             if is_wanted(part) {

@@ -1,7 +1,7 @@
 //! What one work-item of a kernel computes and moves, counted in the IR after all passes: the place of a kernel under a roofline.
 //!
 //! Operations are additions, subtractions, multiplications, divisions and roots of floats, two for a fused multiply-add; bytes are those
-//! of loads, stores and atomics in global memory, whatever a cache makes of them. Loops whose turns follow from constants count that
+//! of loads, stores and atomics in global memory, whatever a cache makes of them. Loops whose iterations follow from constants count that
 //! often; of two sides of a branch the costlier counts. [`Bound`] says what that makes of the figures. What depends on the data is not
 //! guessed: a checked launch counts it.
 
@@ -15,7 +15,7 @@ use crate::ir::{
 };
 use crate::passes::{Counted, counted};
 
-/// Turns are counted one by one; this many take a few milliseconds.
+/// Iterations are counted one by one; this many take a few milliseconds.
 const MAX_TURNS: u64 = 1 << 13;
 /// Steps from a pointer back to what it points into, and operands of one condition.
 const MAX_STEPS: usize = 64;
@@ -30,7 +30,7 @@ pub enum Bound {
     Exact,
     /// Sides of a branch differ.
     AtMost,
-    /// A loop runs as often as the data says; one turn is counted.
+    /// A loop runs as often as the data says; one iteration is counted.
     AtLeast,
     /// Both.
     Rough,
@@ -44,7 +44,7 @@ pub struct Work {
     /// Bytes of global memory, both ways.
     pub bytes: u64,
     pub bound: Bound,
-    /// Lines of the source where loops start whose turns are not known, ascending.
+    /// Lines of the source where loops start whose iterations are not known, ascending.
     pub open_loops: Vec<u32>,
 }
 
@@ -57,8 +57,8 @@ impl Cost {
         self.with(other, u64::saturating_add)
     }
 
-    fn times(self, turns: u64) -> Self {
-        self.with(Self([turns; 2]), u64::saturating_mul)
+    fn times(self, iterations: u64) -> Self {
+        self.with(Self([iterations; 2]), u64::saturating_mul)
     }
 
     fn with(self, other: Self, join: fn(u64, u64) -> u64) -> Self {
@@ -133,7 +133,7 @@ impl Counter<'_> {
             }
             plans.push(plan);
         }
-        // What each block costs in all its turns.
+        // What each block costs in all its iterations.
         let mut least = vec![Cost::default(); function.blocks.len()];
         let mut most = least.clone();
         for &block in &cfg.order {
@@ -153,13 +153,13 @@ impl Counter<'_> {
                 }
             }
             for number in loops.numbers_around(block) {
-                let turns = plans[number].map_or(1, |plan| {
+                let iterations = plans[number].map_or(1, |plan| {
                     // Up to where the loop decides, it runs once more than it goes on.
                     let is_after = plan.exiting != block && cfg.dominates(plan.exiting, block);
-                    plan.turns + u64::from(!is_after)
+                    plan.iterations + u64::from(!is_after)
                 });
-                least[index] = least[index].times(turns);
-                most[index] = most[index].times(turns);
+                least[index] = least[index].times(iterations);
+                most[index] = most[index].times(iterations);
             }
         }
         let mut paths = Paths {
@@ -255,7 +255,7 @@ impl Paths<'_> {
         circles
     }
 
-    /// Where a block leads on, each edge once: loops are gone through, and left at the end of a turn.
+    /// Where a block leads on, each edge once: loops are gone through, and left at the end of an iteration.
     fn successors(&self, block: BlockId) -> Vec<BlockId> {
         let around = || self.loops.around(block);
         let mut open = Vec::new();
@@ -342,7 +342,7 @@ fn bytes_of(function: &Function, value: Value) -> u64 {
             to, from, bytes, ..
         } => moved(*to, *bytes) + moved(*from, *bytes),
         Op::Clear { to, bytes, .. } => moved(*to, *bytes),
-        Op::Cooperative(operation, operands) if !operation.is_meeting() => {
+        Op::Cooperative(operation, operands) if !operation.is_sync_point() => {
             operands.first().map_or(0, |pointer| {
                 // Read and written.
                 if function.ty(*pointer).is_pointer() {

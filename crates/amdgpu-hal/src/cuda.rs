@@ -12,7 +12,7 @@ use once_cell::race::OnceBox;
 
 use crate::gpu::functions::Dialect;
 use crate::gpu::vendor::{Attributes, Vendor};
-use crate::{Device, DeviceInfo, DeviceKind, Driver, Result, gpu};
+use crate::{Capabilities, Device, DeviceInfo, DeviceKind, Driver, Result, gpu};
 
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `_MINOR`.
 const COMPUTE_CAPABILITY: [i32; 2] = [75, 76];
@@ -37,6 +37,11 @@ impl Driver for CudaDriver {
 
 static VENDOR: Vendor = Vendor {
     kind: DeviceKind::Cuda,
+    capabilities: Capabilities {
+        // The legacy default stream; 0 says "none" in the protocols that hand streams over.
+        default_stream_handle: 1,
+        ..Capabilities::GPU
+    },
     dialect: Dialect::Cuda,
     name: "CUDA",
     driver: "the CUDA driver",

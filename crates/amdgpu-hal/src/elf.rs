@@ -1,40 +1,44 @@
-//! A reader of 64-bit little-endian ELF files (System V gABI, chapters 4 and 5). It trusts nothing: every offset is checked against the
-//! bytes that are there, and what does not fit is an error with a sentence.
+//! 64-bit little-endian ELF files (System V gABI, chapters 4 and 5) as modules need them. The `object` crate reads the records and checks them
+//! against the bytes that are there; what does not fit is an error with a sentence.
+
+use object::elf::{self, FileHeader64, Rela64, SectionHeader64, Sym64};
+use object::read::StringTable;
+use object::read::elf::{FileHeader as _, Rela as _, SectionHeader as _, Sym as _};
+use object::{LittleEndian, pod};
 
 /// Object files of kernels are kilobytes; a file past this is not one.
 const MAX_FILE_BYTES: usize = 256 << 20;
 
-pub(crate) const TYPE_RELOCATABLE: u16 = 1;
-pub(crate) const TYPE_SHARED: u16 = 3;
-pub(crate) const MACHINE_X86_64: u16 = 62;
-pub(crate) const MACHINE_AMDGPU: u16 = 224;
+pub(crate) const TYPE_RELOCATABLE: u16 = elf::ET_REL;
+pub(crate) const TYPE_SHARED: u16 = elf::ET_DYN;
+pub(crate) const MACHINE_X86_64: u16 = elf::EM_X86_64;
+pub(crate) const MACHINE_AMDGPU: u16 = elf::EM_AMDGPU;
 
-pub(crate) const SECTION_SYMBOLS: u32 = 2;
-pub(crate) const SECTION_RELOCATIONS_ADDEND: u32 = 4;
-pub(crate) const SECTION_NOTE: u32 = 7;
-pub(crate) const SECTION_NO_BITS: u32 = 8;
-pub(crate) const SECTION_RELOCATIONS: u32 = 9;
-pub(crate) const SECTION_DYNAMIC_SYMBOLS: u32 = 11;
+pub(crate) const SECTION_SYMBOLS: u32 = elf::SHT_SYMTAB;
+pub(crate) const SECTION_RELOCATIONS_ADDEND: u32 = elf::SHT_RELA;
+pub(crate) const SECTION_NOTE: u32 = elf::SHT_NOTE;
+pub(crate) const SECTION_NO_BITS: u32 = elf::SHT_NOBITS;
+pub(crate) const SECTION_RELOCATIONS: u32 = elf::SHT_REL;
+pub(crate) const SECTION_DYNAMIC_SYMBOLS: u32 = elf::SHT_DYNSYM;
 
-pub(crate) const FLAG_WRITE: u64 = 1;
-pub(crate) const FLAG_ALLOCATE: u64 = 2;
-pub(crate) const FLAG_EXECUTE: u64 = 4;
-pub(crate) const FLAG_THREAD_LOCAL: u64 = 0x400;
+pub(crate) const FLAG_WRITE: u64 = elf::SHF_WRITE as u64;
+pub(crate) const FLAG_ALLOCATE: u64 = elf::SHF_ALLOC as u64;
+pub(crate) const FLAG_EXECUTE: u64 = elf::SHF_EXECINSTR as u64;
+pub(crate) const FLAG_THREAD_LOCAL: u64 = elf::SHF_TLS as u64;
 
-pub(crate) const INDEX_UNDEFINED: u16 = 0;
-pub(crate) const INDEX_ABSOLUTE: u16 = 0xfff1;
-pub(crate) const INDEX_RESERVED: u16 = 0xff00;
+pub(crate) const INDEX_UNDEFINED: u16 = elf::SHN_UNDEF;
+pub(crate) const INDEX_ABSOLUTE: u16 = elf::SHN_ABS;
+pub(crate) const INDEX_RESERVED: u16 = elf::SHN_LORESERVE;
 
-pub(crate) const SYMBOL_OBJECT: u8 = 1;
-pub(crate) const SYMBOL_FUNCTION: u8 = 2;
-pub(crate) const SYMBOL_INDIRECT_FUNCTION: u8 = 10;
-pub(crate) const BINDING_LOCAL: u8 = 0;
+pub(crate) const SYMBOL_OBJECT: u8 = elf::STT_OBJECT;
+pub(crate) const SYMBOL_FUNCTION: u8 = elf::STT_FUNC;
+pub(crate) const SYMBOL_INDIRECT_FUNCTION: u8 = elf::STT_GNU_IFUNC;
+pub(crate) const BINDING_LOCAL: u8 = elf::STB_LOCAL;
 
-const HEADER_BYTES: usize = 64;
-const SECTION_HEADER_BYTES: u64 = 64;
-const SYMBOL_BYTES: usize = 24;
-const RELOCATION_BYTES: usize = 24;
+const ENDIAN: LittleEndian = LittleEndian;
 
+type Header = FileHeader64<LittleEndian>;
+type SectionHeader = SectionHeader64<LittleEndian>;
 type Parsed<T> = Result<T, String>;
 
 /// A parsed file.
@@ -80,7 +84,7 @@ pub(crate) struct Relocation {
 impl<'a> Object<'a> {
     /// Whether the bytes claim to be ELF at all.
     pub fn is_elf(bytes: &[u8]) -> bool {
-        bytes.starts_with(b"\x7fELF")
+        bytes.starts_with(&elf::ELFMAG)
     }
 
     pub fn parse(bytes: &'a [u8]) -> Parsed<Self> {
@@ -93,41 +97,30 @@ impl<'a> Object<'a> {
                 bytes.len()
             ));
         }
-        let header = bytes
-            .get(..HEADER_BYTES)
-            .ok_or("the ELF header is cut off")?;
-        if header[4] != 2 || header[5] != 1 {
-            return Err("it is not a 64-bit little-endian ELF file".to_string());
+        if bytes.len() < size_of::<Header>() {
+            return Err("the ELF header is cut off".to_string());
         }
-        let table_offset = read_u64(header, 40)?;
-        let entry_bytes = read_u16(header, 58)?;
-        let count = read_u16(header, 60)?;
-        let names_index = read_u16(header, 62)?;
-        if u64::from(entry_bytes) != SECTION_HEADER_BYTES || count == 0 {
+        let header = Header::parse(bytes)
+            .map_err(|_| "it is not a 64-bit little-endian ELF file".to_string())?;
+        let headers = header.section_headers(ENDIAN, bytes).map_err(unreadable)?;
+        if headers.is_empty() {
             return Err("it has no usable section table".to_string());
         }
-        let table = slice(
-            bytes,
-            table_offset,
-            u64::from(count) * SECTION_HEADER_BYTES,
-            "the section table",
-        )?;
-        let mut sections = Vec::with_capacity(usize::from(count));
-        let mut name_offsets = Vec::with_capacity(usize::from(count));
-        for entry in table.chunks_exact(SECTION_HEADER_BYTES as usize) {
-            name_offsets.push(read_u32(entry, 0)?);
-            sections.push(Section::read(bytes, entry)?);
+        let mut sections = Vec::with_capacity(headers.len());
+        for section in headers {
+            sections.push(Section::read(bytes, section)?);
         }
-        let names = sections
-            .get(usize::from(names_index))
-            .map_or(&[][..], |section| section.data);
-        for (section, offset) in sections.iter_mut().zip(name_offsets) {
-            section.name = text_at(names, offset);
+        // A file without names is unusual and not wrong.
+        let names = header.shstrndx(ENDIAN, bytes).ok();
+        let names = names.and_then(|index| sections.get(index as usize));
+        let names = strings(names.map_or(&[], |section| section.data));
+        for (section, header) in sections.iter_mut().zip(headers) {
+            section.name = text_at(names, header.sh_name(ENDIAN));
         }
         Ok(Self {
-            file_type: read_u16(header, 16)?,
-            machine: read_u16(header, 18)?,
-            flags: read_u32(header, 48)?,
+            file_type: header.e_type(ENDIAN),
+            machine: header.e_machine(ENDIAN),
+            flags: header.e_flags(ENDIAN),
             sections,
         })
     }
@@ -138,96 +131,67 @@ impl<'a> Object<'a> {
             .sections
             .get(table.link as usize)
             .ok_or("the symbol table has no string table")?;
-        table
-            .data
-            .chunks_exact(SYMBOL_BYTES)
-            .map(|entry| {
-                let info = entry[4];
-                Ok(Symbol {
-                    name: text_at(names.data, read_u32(entry, 0)?),
-                    kind: info & 0xf,
-                    binding: info >> 4,
-                    section: read_u16(entry, 6)?,
-                    value: read_u64(entry, 8)?,
-                    size_bytes: read_u64(entry, 16)?,
-                })
-            })
-            .collect()
+        let names = strings(names.data);
+        let symbol = |entry: &Sym64<LittleEndian>| Symbol {
+            name: text_at(names, entry.st_name(ENDIAN)),
+            kind: entry.st_type(),
+            binding: entry.st_bind(),
+            section: entry.st_shndx(ENDIAN),
+            value: entry.st_value(ENDIAN),
+            size_bytes: entry.st_size(ENDIAN),
+        };
+        Ok(table.entries()?.iter().map(symbol).collect())
     }
 
     /// The entries of a relocation section with addends.
     pub fn relocations(section: &Section<'_>) -> Parsed<Vec<Relocation>> {
-        section
-            .data
-            .chunks_exact(RELOCATION_BYTES)
-            .map(|entry| {
-                let info = read_u64(entry, 8)?;
-                Ok(Relocation {
-                    offset: read_u64(entry, 0)?,
-                    kind: info as u32,
-                    symbol: (info >> 32) as u32,
-                    addend: read_u64(entry, 16)? as i64,
-                })
-            })
-            .collect()
+        let relocation = |entry: &Rela64<LittleEndian>| Relocation {
+            offset: entry.r_offset(ENDIAN),
+            kind: entry.r_type(ENDIAN, false),
+            symbol: entry.r_sym(ENDIAN, false),
+            addend: entry.r_addend(ENDIAN),
+        };
+        Ok(section.entries()?.iter().map(relocation).collect())
     }
 }
 
 impl<'a> Section<'a> {
-    fn read(bytes: &'a [u8], entry: &[u8]) -> Parsed<Self> {
-        let kind = read_u32(entry, 4)?;
-        let offset = read_u64(entry, 24)?;
-        let size_bytes = read_u64(entry, 32)?;
-        let data = if kind == SECTION_NO_BITS || kind == 0 {
+    fn read(bytes: &'a [u8], header: &SectionHeader) -> Parsed<Self> {
+        let kind = header.sh_type(ENDIAN);
+        let data = if kind == elf::SHT_NULL {
             &[][..]
         } else {
-            slice(bytes, offset, size_bytes, "a section")?
+            header.data(ENDIAN, bytes).map_err(unreadable)?
         };
         Ok(Self {
             name: "",
             kind,
-            flags: read_u64(entry, 8)?,
-            size_bytes,
-            link: read_u32(entry, 40)?,
-            info: read_u32(entry, 44)?,
-            align_bytes: read_u64(entry, 48)?,
+            flags: header.sh_flags(ENDIAN),
+            size_bytes: header.sh_size(ENDIAN),
+            link: header.sh_link(ENDIAN),
+            info: header.sh_info(ENDIAN),
+            align_bytes: header.sh_addralign(ENDIAN),
             data,
         })
     }
+
+    /// The records that the section consists of.
+    fn entries<T: pod::Pod>(&self) -> Parsed<&'a [T]> {
+        pod::slice_from_all_bytes(self.data)
+            .map_err(|()| format!("the last record of section {} is cut off", self.name))
+    }
 }
 
-fn slice<'a>(bytes: &'a [u8], offset: u64, len: u64, what: &str) -> Parsed<&'a [u8]> {
-    let range = usize::try_from(offset)
-        .ok()
-        .zip(usize::try_from(len).ok())
-        .and_then(|(begin, len)| Some(begin..begin.checked_add(len)?));
-    range
-        .and_then(|range| bytes.get(range))
-        .ok_or_else(|| format!("{what} lies outside the file"))
+fn strings(data: &[u8]) -> StringTable<'_> {
+    StringTable::new(data, 0, data.len() as u64)
 }
 
 /// Text up to the zero byte; empty when it is not there or not UTF-8.
-fn text_at(table: &[u8], offset: u32) -> &str {
-    let tail = table.get(offset as usize..).unwrap_or(&[]);
-    let len = tail.iter().position(|&byte| byte == 0).unwrap_or(0);
-    std::str::from_utf8(&tail[..len]).unwrap_or("")
+fn text_at(strings: StringTable<'_>, offset: u32) -> &str {
+    let bytes = strings.get(offset).unwrap_or_default();
+    std::str::from_utf8(bytes).unwrap_or_default()
 }
 
-fn field<const N: usize>(bytes: &[u8], at: usize) -> Parsed<[u8; N]> {
-    bytes
-        .get(at..at + N)
-        .and_then(|field| field.try_into().ok())
-        .ok_or_else(|| "a table entry is cut off".to_string())
-}
-
-fn read_u16(bytes: &[u8], at: usize) -> Parsed<u16> {
-    field(bytes, at).map(u16::from_le_bytes)
-}
-
-fn read_u32(bytes: &[u8], at: usize) -> Parsed<u32> {
-    field(bytes, at).map(u32::from_le_bytes)
-}
-
-fn read_u64(bytes: &[u8], at: usize) -> Parsed<u64> {
-    field(bytes, at).map(u64::from_le_bytes)
+fn unreadable(error: object::read::Error) -> String {
+    format!("it is damaged: {error}")
 }

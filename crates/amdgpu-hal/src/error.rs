@@ -12,6 +12,10 @@ pub enum Error {
     #[error("no device `{name}`: {reason}")]
     DeviceNotFound { name: String, reason: String },
 
+    /// A second driver for one kind of device.
+    #[error("there is a driver for {kind} devices already")]
+    DriverExists { kind: &'static str },
+
     /// An environment variable holds what cannot be understood.
     #[error("{variable} is `{value}`; expected {expected}")]
     InvalidEnvironment {
@@ -163,9 +167,9 @@ impl Coded for Error {
             Self::DriverFault { .. } => ErrorCode::DriverFault,
             Self::Forked { .. } => ErrorCode::Forked,
             Self::NotAllocated { .. } => ErrorCode::UseAfterFree,
-            Self::InvalidEnvironment { .. } | Self::OutOfBounds { .. } => {
-                ErrorCode::InvalidArgument
-            }
+            Self::DriverExists { .. }
+            | Self::InvalidEnvironment { .. }
+            | Self::OutOfBounds { .. } => ErrorCode::InvalidArgument,
             Self::InvalidModule { .. } => ErrorCode::CodeGenerationFailed,
             Self::KernelNotFound { .. } => ErrorCode::KernelNotFound,
             Self::GlobalNotFound { .. } => ErrorCode::GlobalNotFound,

@@ -12,7 +12,7 @@ use once_cell::race::OnceBox;
 
 use crate::gpu::functions::Dialect;
 use crate::gpu::vendor::{Attributes, Vendor};
-use crate::{Device, DeviceInfo, DeviceKind, Driver, Error, Result, gpu};
+use crate::{Capabilities, Device, DeviceInfo, DeviceKind, Driver, Error, Result, gpu};
 
 /// More than any version of `hipDeviceProp_t` has: that of ROCm 7 takes 1472.
 const PROPERTIES_BYTES: usize = 16 << 10;
@@ -41,6 +41,7 @@ impl Driver for HipDriver {
 
 static VENDOR: Vendor = Vendor {
     kind: DeviceKind::Hip,
+    capabilities: Capabilities::GPU,
     dialect: Dialect::Hip,
     name: "HIP",
     driver: "the HIP driver",

@@ -1,9 +1,12 @@
 //! What a device says of itself.
 
+mod capabilities;
+mod cores;
 mod peaks;
 
 use std::fmt;
 
+pub use capabilities::Capabilities;
 pub use peaks::Peaks;
 
 /// Kinds of device, in the order in which they are listed.
@@ -62,7 +65,9 @@ pub struct CacheSizes {
 /// What a device is. What is not known is `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceInfo {
+    /// Part of the name; what the device can do stands in `capabilities`.
     pub kind: DeviceKind,
+    pub capabilities: Capabilities,
     /// Number among the devices of its kind.
     pub ordinal: u32,
     /// `cpu:0`, `null:gfx1100`.

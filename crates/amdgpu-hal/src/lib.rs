@@ -20,8 +20,10 @@
 //! Kernel arguments are one packed block of bytes laid out like the C struct of the parameters (what AMD calls the kernarg segment),
 //! the same for every backend.
 //!
+//! Code above asks what a device can do ([`Capabilities`]); [`DeviceKind`] is the first part of its name and nothing more.
+//!
 //! Backends: [`hip`] and [`cuda`] drive GPUs through their vendor's driver, opened when first needed; [`cpu`] executes on this machine's
-//! cores; [`null`] keeps accounts and checks, and executes nothing.
+//! cores; [`null`] keeps accounts and checks, and executes nothing. [`registry::register`] adds the driver of another crate.
 
 pub mod attention;
 pub mod clock;
@@ -49,6 +51,6 @@ pub use error::{Error, Result};
 pub use event::Event;
 pub use fork::{ForkLocal, ForkMark};
 pub use graph::{Graph, GraphCommand, GraphFunction, GraphPlan, GraphStep};
-pub use info::{CacheSizes, DeviceInfo, DeviceKind, Peaks};
+pub use info::{CacheSizes, Capabilities, DeviceInfo, DeviceKind, Peaks};
 pub use module::{Function, GlobalMemory, Module, Residence};
 pub use stream::{CopyDirection, HostFunction, LaunchConfig, Notification, Stream};

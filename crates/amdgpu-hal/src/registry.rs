@@ -1,17 +1,17 @@
 //! The devices of this machine by name and index.
 //!
 //! [`list_devices`] orders `hip`, `cuda`, `cpu`; `AMDGPU_DEVICES` restricts and reorders the list, and may name `null:` devices, which are
-//! otherwise reached by name only. An index counts in this list.
+//! otherwise reached by name only. An index counts in this list. The drivers of this crate are always there; [`register`] adds others.
+
+mod drivers;
 
 use std::sync::Arc;
 
-use crate::cpu::CpuDriver;
-use crate::cuda::CudaDriver;
-use crate::hip::HipDriver;
-use crate::null::NullDriver;
-use crate::{Device, DeviceInfo, DeviceKind, Driver, Error, Result};
-
 use amdgpu_abi::environment;
+
+pub use drivers::register;
+
+use crate::{Device, DeviceInfo, DeviceKind, Error, Result};
 
 /// More entries in `AMDGPU_DEVICES` than any machine has devices.
 const MAX_FILTER_ENTRIES: usize = 256;
@@ -72,7 +72,7 @@ pub fn list_devices() -> Result<Vec<DeviceInfo>> {
 pub fn open_device(selector: impl Into<DeviceSelector>) -> Result<Arc<dyn Device>> {
     let name = resolve(selector)?;
     let (kind, selector) = parse_name(&name)?;
-    driver(kind, &name)?.open(selector)
+    drivers::find(kind, &name)?.open(selector)
 }
 
 /// The full name of a device that is asked for, without opening it: `cpu:0` for `cpu`, and for an index that of the device in the list. A name
@@ -113,20 +113,6 @@ fn no_such_index(devices: &[DeviceInfo]) -> String {
         .map(|(index, info)| format!("{index} is {}", info.name))
         .collect();
     format!("the devices are: {}", names.join(", "))
-}
-
-/// The driver of a kind of device.
-fn driver(kind: DeviceKind, name: &str) -> Result<&'static dyn Driver> {
-    match kind {
-        DeviceKind::Cpu => Ok(&CpuDriver),
-        DeviceKind::Null => Ok(&NullDriver),
-        DeviceKind::Hip => Ok(&HipDriver),
-        DeviceKind::Cuda => Ok(&CudaDriver),
-        DeviceKind::Sim => Err(Error::DeviceNotFound {
-            name: name.to_string(),
-            reason: format!("this version has no driver for {kind} devices"),
-        }),
-    }
 }
 
 /// Splits `kind:selector`; kinds that are numbered may stand alone and mean their first device.
@@ -224,7 +210,7 @@ impl Filter {
         let mut listed: Vec<DeviceInfo> = Vec::new();
         for (kind, selector) in &self.entries {
             // A kind without a driver has no devices to list; asking for one of them by name gives the reason.
-            let Ok(driver) = driver(*kind, "") else {
+            let Ok(driver) = drivers::find(*kind, "") else {
                 continue;
             };
             let found = match selector {

@@ -16,7 +16,7 @@ pub(crate) enum Executor {
     Adopted {
         runner: Runner,
         /// The kernels share scratch memory and the last message: one call at a time, also when the runner runs tasks where they are.
-        turn: Mutex<()>,
+        permit: Mutex<()>,
     },
 }
 
@@ -24,7 +24,7 @@ impl Executor {
     pub(crate) fn adopted(runner: Runner) -> Self {
         Self::Adopted {
             runner,
-            turn: Mutex::new(()),
+            permit: Mutex::new(()),
         }
     }
 
@@ -34,15 +34,15 @@ impl Executor {
     ) -> Result<R, Error> {
         match self {
             Self::Owned(owner) => owner.call(|_| work()),
-            Self::Adopted { runner, turn } => {
+            Self::Adopted { runner, permit } => {
                 fork::check()?;
                 let (answer, received) = mpsc::sync_channel(1);
                 let task: Box<dyn FnOnce() + Send + '_> = Box::new(move || {
                     // Taken inside the task, so that a runner that serves them one by one never waits for itself. The lock guards no
                     // data of its own that a panic could leave half-made.
-                    let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                    let permit = permit.lock().unwrap_or_else(PoisonError::into_inner);
                     let value = work();
-                    drop(turn);
+                    drop(permit);
                     // The receiver waits below, whatever the runner does.
                     let _ = answer.send(value);
                 });

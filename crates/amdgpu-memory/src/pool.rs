@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use amdgpu_hal::{Device, DeviceKind, DevicePointer, ForkMark, MemoryKind, Stream};
+use amdgpu_hal::{Device, DevicePointer, ForkMark, MemoryKind, Stream};
 
 use crate::block::Block;
 use crate::cache::{Cache, Eviction, Handle, Segment, Taken};
@@ -64,7 +64,7 @@ struct State {
 
 impl Pool {
     pub fn new(device: Arc<dyn Device>, kind: MemoryKind, options: AllocatorOptions) -> Arc<Self> {
-        let host_visible = kind != MemoryKind::Device || device.info().kind == DeviceKind::Cpu;
+        let host_visible = kind != MemoryKind::Device || device.info().capabilities.host_visible;
         let pool = Arc::new(Self {
             number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
             kind,

@@ -425,6 +425,8 @@ mod tests {
 
     /// A step: lanes, width, group, whether it folds columns, whether it reads groups at once, values of a chunk, chunks.
     type Step = (i64, i64, i64, bool, bool, i64, i64);
+    /// Shape, reduced axes, dtype and operation, with the steps that are chosen.
+    type Choice<'a> = (&'a [i64], &'a [usize], Dtype, Reduce, &'a [Step]);
 
     /// A dense tensor whose memory, at address 0, is not looked at.
     fn dense(shape: &[i64], dtype: Dtype) -> Operand {
@@ -472,7 +474,7 @@ mod tests {
     #[test]
     fn lanes_and_chunks_follow_from_shape_and_dtype() {
         let (rows, columns) = (false, true);
-        let wanted: &[(&[i64], &[usize], Dtype, Reduce, &[Step])] = &[
+        let wanted: &[Choice<'_>] = &[
             (
                 &[5, 37],
                 &[1],

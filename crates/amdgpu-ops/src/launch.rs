@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use amdgpu_array::{Array, Storage, recording};
 use amdgpu_aura::{Argument, Kernel, LaunchShape};
-use amdgpu_hal::{DeviceKind, LaunchConfig};
+use amdgpu_hal::LaunchConfig;
 use smallvec::SmallVec;
 
 use crate::Result;
@@ -159,7 +159,7 @@ fn convert(arg: Arg<'_>) -> Result<Argument> {
 
 /// Whether all memory of a launch is known to this device only, and not to the host.
 fn knows_all(kernel: &Kernel, args: &[Arg<'_>]) -> bool {
-    kernel.device_info().kind != DeviceKind::Cpu
+    !kernel.device_info().capabilities.host_visible
         && args
             .iter()
             .filter_map(|arg| arg.array())

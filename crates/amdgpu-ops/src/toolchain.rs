@@ -14,6 +14,11 @@ pub fn register(toolchain: Box<dyn Toolchain>) -> bool {
     TOOLCHAIN.set(toolchain).is_ok()
 }
 
+/// The code generator of this process; where none is registered, `make`'s becomes it.
+pub fn get_or_register(make: impl FnOnce() -> Box<dyn Toolchain>) -> &'static dyn Toolchain {
+    TOOLCHAIN.get_or_init(make).as_ref()
+}
+
 pub(crate) fn get() -> Result<&'static dyn Toolchain> {
     TOOLCHAIN.get().map(AsRef::as_ref).ok_or_else(|| {
         Error::refused(

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::DeviceOps;
 use crate::archived::problem::{Epilogue, Problem};
 
-pub use database::{Database, database_of, known_architectures};
+pub use database::{Database, cache_folder, database_of, known_architectures};
 pub use entries::{Entry, SCHEMA, check_architecture, dump, parse};
 
 /// The reason of ways that are measured again when there is time.

@@ -6,7 +6,7 @@
 mod verify;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use amdgpu_abi::{Coded, Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, recording};
@@ -21,12 +21,15 @@ use crate::archived::problem::{Epilogue, Number, Problem};
 use crate::matmul::NAME;
 use crate::{DeviceOps, Result};
 
-/// Folders that the host language keeps vendors' libraries in, beside the loader's own path.
-static FOLDERS: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
+/// Names the folders in which the host language keeps vendors' libraries for a kind of device.
+pub type Folders = Box<dyn Fn(DeviceKind) -> Vec<PathBuf> + Send + Sync>;
 
-/// Tells where vendors' libraries may lie, for devices that were not asked for theirs yet.
-pub fn set_folders(folders: Vec<PathBuf>) {
-    *FOLDERS.write().unwrap_or_else(PoisonError::into_inner) = folders;
+static FOLDERS: OnceLock<Folders> = OnceLock::new();
+
+/// Registers who knows where vendors' libraries may lie beside the loader's own path; the first one stays. It is asked when a device is
+/// first asked for its libraries.
+pub fn register_folders(folders: Folders) {
+    let _ = FOLDERS.set(folders);
 }
 
 /// The libraries of a device, opened on first use.
@@ -43,13 +46,15 @@ impl Libraries {
     fn opened(&self, ops: &DeviceOps) -> &[Library] {
         self.0.get_or_init(|| {
             let device = ops.device().device();
-            let folders = FOLDERS.read().unwrap_or_else(PoisonError::into_inner);
             let kind = device.info().kind;
+            let is_own = |library: &VendorLibrary| library.device_kind() == kind;
+            let own: Vec<_> = VendorLibrary::ALL.into_iter().filter(is_own).collect();
             let mut found = Vec::new();
-            for library in VendorLibrary::ALL {
-                if library.device_kind() != kind {
-                    continue;
-                }
+            if own.is_empty() {
+                return found;
+            }
+            let folders = FOLDERS.get().map_or_else(Vec::new, |folders| folders(kind));
+            for library in own {
                 match Session::open(library, &folders, device) {
                     Ok(session) => found.push(Library {
                         session,

@@ -307,7 +307,7 @@ fn check_place(
     place: &MemoryLocation,
 ) -> PyResult<()> {
     let info = kernel.device_info();
-    if place.is_reachable_by(info.kind, &info.name) {
+    if place.is_reachable_by(info) {
         return Ok(());
     }
     let reason = match place.device() {

@@ -58,7 +58,7 @@ impl Array {
 
     fn check_host(&self, py: Python<'_>, what: &str) -> PyResult<()> {
         self.check_alive().into_py_result(py)?;
-        if self.device_kind() != DeviceKind::Cpu {
+        if !self.is_host_visible() {
             let message = format!(
                 "{what} needs host memory; this array is on {}: use .numpy()",
                 self.device_name()
@@ -226,7 +226,7 @@ impl Array {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let this = slf.get();
-        let host = if this.device_kind() == DeviceKind::Cpu && copy != Some(true) {
+        let host = if this.is_host_visible() && copy != Some(true) {
             // The proxy keeps this object alive as long as the NumPy array lives.
             py.import("numpy")?.call_method1("from_dlpack", (slf,))?
         } else {
@@ -324,7 +324,7 @@ impl Array {
     pub fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.check_alive().into_py_result(py)?;
         graph::check_not_recording(py, "reading an array")?;
-        if !self.is_contiguous() && self.device_kind() != DeviceKind::Cpu {
+        if !self.is_contiguous() && !self.is_host_visible() {
             return Err(raise(
                 py,
                 ErrorCode::NotContiguous,

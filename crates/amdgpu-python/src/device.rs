@@ -1,17 +1,28 @@
 //! `_native.Device`: an open device.
 
+mod caches;
+mod describe;
+mod memory;
+
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array as core;
-use amdgpu_aura::{CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, Toolchain};
+use amdgpu_aura::{
+    CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, OpenDevice, Toolchain,
+};
 use amdgpu_compiler::{CompileOptions, OptimizationLevel};
+use amdgpu_hal::MemoryKind;
 use amdgpu_hal::registry::{self, DeviceSelector};
-use amdgpu_hal::{DeviceInfo, DeviceKind, MemoryKind};
-use amdgpu_memory::StatValue;
+use amdgpu_memory::AllocatorOptions;
 use amdgpu_telemetry::Boundary;
+use pyo3::IntoPyObjectExt;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyType};
+
+use caches::Caches;
+use describe::describe;
 
 use crate::array::Array;
 use crate::codegen::{PythonCodeGenerator, RemoteToolchain};
@@ -27,6 +38,7 @@ static COMPILE: Boundary = Boundary::new(Language::Python, Language::Rust, "Devi
 pub struct Device {
     context: Arc<Context>,
     level: OptimizationLevel,
+    caches: Caches,
 }
 
 impl Device {
@@ -64,13 +76,14 @@ fn parse_selector(device: &Bound<'_, PyAny>) -> PyResult<DeviceSelector> {
 #[pymethods]
 impl Device {
     #[new]
-    #[pyo3(signature = (device, core_types, *, optimization_level="high", telemetry="standard"))]
+    #[pyo3(signature = (device, core_types, *, optimization_level="high", telemetry="standard", memory=""))]
     fn new(
         py: Python<'_>,
         device: &Bound<'_, PyAny>,
         core_types: Vec<String>,
         optimization_level: &str,
         telemetry: &str,
+        memory: &str,
     ) -> PyResult<Self> {
         let level = parse_level(py, optimization_level)?;
         let cores = core_types
@@ -80,8 +93,9 @@ impl Device {
             .into_py_result(py)?;
         let selector = parse_selector(device)?;
         amdgpu_telemetry::attach::start();
+        let memory = AllocatorOptions::parse(memory).into_py_result(py)?;
         let opened = py
-            .detach(|| core::open_device(selector))
+            .detach(|| OpenDevice::open_with(selector, memory))
             .into_py_result(py)?;
         let options = ContextOptions {
             cores,
@@ -90,6 +104,7 @@ impl Device {
         Ok(Self {
             context: Arc::new(Context::open(opened, options).into_py_result(py)?),
             level,
+            caches: Caches::default(),
         })
     }
 
@@ -154,35 +169,25 @@ impl Device {
     }
 
     fn memory_stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let result = PyDict::new(py);
-        for (key, value) in self
-            .context
-            .allocator()
-            .into_py_result(py)?
-            .stats()
-            .entries()
-        {
-            match value {
-                StatValue::Count(count) => result.set_item(key, count)?,
-                StatValue::Ratio(ratio) => result.set_item(key, ratio)?,
-            }
-        }
-        // Absent where the library is.
-        if self.context.info().kind == DeviceKind::Cpu
-            && let Ok(host) = amdgpu_memory::host_memory_stats()
-        {
-            for (key, value) in [
-                ("host_memory.plain_bytes", host.plain_bytes),
-                ("host_memory.advised_bytes", host.advised_bytes),
-                ("host_memory.pool_bytes", host.pool_bytes),
-                ("host_memory.allocations", host.allocations_total),
-                ("host_memory.frees", host.frees_total),
-                ("host_memory.failures", host.failures_total),
-            ] {
-                result.set_item(key, value)?;
-            }
-        }
-        Ok(result)
+        let allocator = self.context.allocator().into_py_result(py)?;
+        memory::stats(py, allocator)
+    }
+
+    fn reset_peak_memory_stats(&self, py: Python<'_>) -> PyResult<()> {
+        let allocator = self.context.allocator().into_py_result(py)?;
+        allocator.reset_peak_stats();
+        Ok(())
+    }
+
+    /// Every segment of the allocator with its blocks, under the names of `torch.cuda.memory_snapshot`.
+    fn memory_snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let allocator = self.context.allocator().into_py_result(py)?;
+        memory::snapshot(py, allocator)
+    }
+
+    /// The object of a class that is kept with this device until it is closed, made now where there is none.
+    fn cache(&self, class_: &Bound<'_, PyType>) -> PyResult<Py<PyAny>> {
+        self.caches.get(class_, self.context.is_closed())
     }
 
     fn empty_cache(&self, py: Python<'_>) -> PyResult<u64> {
@@ -360,11 +365,22 @@ impl Device {
         graph::check_not_recording(py, "waiting for the device")?;
         let device = self.context.device().into_py_result(py)?;
         py.detach(|| device.synchronize()).into_py_result(py)?;
-        py.detach(|| amdgpu_aura::deliver(None)).into_py_result(py)
+        py.detach(|| amdgpu_aura::flush_printf(None))
+            .into_py_result(py)
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.context.close()).into_py_result(py)
+        let closed = self.caches.close(py);
+        py.detach(|| self.context.close()).into_py_result(py)?;
+        closed
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.caches.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.caches.clear();
     }
 }
 
@@ -406,7 +422,7 @@ pub fn list_devices(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     for info in &devices {
         let described = describe(py, info)?;
         // A GPU that sleeps is not woken for this.
-        if info.kind == DeviceKind::Cpu {
+        if info.capabilities.host_visible {
             let free_bytes = amdgpu_hal::cpu::free_host_bytes().into_py_result(py)?;
             described.set_item("free_memory_bytes", free_bytes)?;
         }
@@ -415,42 +431,24 @@ pub fn list_devices(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(result)
 }
 
-fn describe<'py>(py: Python<'py>, info: &DeviceInfo) -> PyResult<Bound<'py, PyDict>> {
-    let result = PyDict::new(py);
-    result.set_item("kind", info.kind.name())?;
-    result.set_item("ordinal", info.ordinal)?;
-    result.set_item("name", &info.name)?;
-    result.set_item("product_name", &info.product_name)?;
-    result.set_item("architecture", &info.architecture)?;
-    result.set_item("compute_units", info.compute_units)?;
-    result.set_item("physical_cores", info.physical_cores)?;
-    result.set_item("logical_cores", info.logical_cores)?;
-    result.set_item("warp_size", info.warp_size)?;
-    result.set_item("max_threads_per_block", info.max_threads_per_block)?;
-    result.set_item("max_block", info.max_block)?;
-    result.set_item("max_grid", info.max_grid)?;
-    result.set_item(
-        "shared_memory_per_block_bytes",
-        info.shared_memory_per_block_bytes,
-    )?;
-    result.set_item("total_memory_bytes", info.total_memory_bytes)?;
-    result.set_item("level1_data_cache_bytes", info.caches.level1_data_bytes)?;
-    result.set_item("level2_cache_bytes", info.caches.level2_bytes)?;
-    result.set_item("level3_cache_bytes", info.caches.level3_bytes)?;
-    result.set_item("simd_width_bits", info.simd_width_bits)?;
-    result.set_item("clock_hertz", info.clock_hertz)?;
-    result.set_item("memory_clock_hertz", info.memory_clock_hertz)?;
-    result.set_item("memory_bus_bits", info.memory_bus_bits)?;
-    let peaks = info.peaks();
-    result.set_item(
-        "peak_flops_per_second",
-        peaks.map(|peaks| peaks.flops_per_second),
-    )?;
-    result.set_item(
-        "peak_bytes_per_second",
-        peaks.map(|peaks| peaks.bytes_per_second),
-    )?;
-    result.set_item("uuid", info.uuid.as_deref())?;
-    result.set_item("driver_version", info.driver_version.as_deref())?;
-    Ok(result)
+/// Make a device the current one of the calling thread: what is meant where neither an operand nor an argument names one.
+#[pyfunction]
+pub fn set_current_device(device: &Bound<'_, PyAny>) -> PyResult<()> {
+    let selector = parse_selector(device)?;
+    amdgpu_aura::set_current_device(selector).into_py_result(device.py())
+}
+
+/// The calling thread's current device: the full name of the one it chose, else 0, the first of the list.
+#[pyfunction]
+pub fn current_device(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    match amdgpu_aura::current_device() {
+        DeviceSelector::Index(index) => index.into_bound_py_any(py),
+        DeviceSelector::Name(name) => name.into_bound_py_any(py),
+    }
+}
+
+/// Full name of a device that is asked for by index or name, without opening it.
+#[pyfunction]
+pub fn device_name(device: &Bound<'_, PyAny>) -> PyResult<String> {
+    registry::resolve(parse_selector(device)?).into_py_result(device.py())
 }

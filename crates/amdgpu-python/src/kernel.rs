@@ -8,7 +8,7 @@ use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array::{self as core, Dims, recording};
 use amdgpu_aura as aura;
 use amdgpu_aura::{LaunchShape, LaunchTimes, ParameterKind};
-use amdgpu_hal::{self as hal, DeviceKind, LaunchConfig};
+use amdgpu_hal::{self as hal, LaunchConfig};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -457,7 +457,7 @@ impl Kernel {
         let is_known =
             |array: &Bound<'_, Array>| array.get().is_private_to(self.kernel.open_device());
         let parameters = &self.kernel.facts().parameters;
-        self.kernel.device_info().kind != DeviceKind::Cpu
+        !self.kernel.device_info().capabilities.host_visible
             && args.iter().zip(parameters).all(|(arg, parameter)| {
                 !matches!(parameter.kind, ParameterKind::Pointer { .. })
                     || arg.cast::<Array>().is_ok_and(is_known)

@@ -17,7 +17,6 @@ mod arguments;
 mod array;
 mod codegen;
 mod compile;
-mod derivation;
 mod device;
 mod dlpack;
 mod errors;
@@ -42,6 +41,7 @@ mod spiking_network;
 mod stream;
 mod telemetry;
 mod training;
+mod tuning;
 mod vendor;
 
 // Its functions are exported by this library, though nothing here calls them.
@@ -55,9 +55,9 @@ mod _native {
     #[pymodule_export]
     use super::compile::{check_target, compile_job, compile_source, link_code_object};
     #[pymodule_export]
-    use super::derivation::Derivation;
-    #[pymodule_export]
-    use super::device::{Device, dtype_names, list_devices};
+    use super::device::{
+        Device, current_device, device_name, dtype_names, list_devices, set_current_device,
+    };
     #[pymodule_export]
     use super::event::Event;
     #[pymodule_export]
@@ -84,7 +84,10 @@ mod _native {
     #[pymodule_export]
     use super::ops::embedding::{embedding, embedding_on_device};
     #[pymodule_export]
-    use super::ops::matmul::{matmul, matmul_way};
+    use super::ops::matmul::{
+        MatmulCall, matmul, matmul_choice, matmul_choices, matmul_decision, matmul_is_verified,
+        matmul_libraries, matmul_on_device, matmul_way, matmul_ways,
+    };
     #[pymodule_export]
     use super::ops::normalize::{
         normalize, normalize_gradient, normalize_gradient_on_device, normalize_on_device,
@@ -130,6 +133,11 @@ mod _native {
         telemetry_prometheus, telemetry_set_enabled, telemetry_snapshot,
     };
     #[pymodule_export]
+    use super::tuning::{
+        TuningDatabase, matmul_demand, tuning_architectures, tuning_budget_seconds, tuning_changes,
+        tuning_dump, tuning_file_name, tuning_folder, tuning_parse,
+    };
+    #[pymodule_export]
     use super::vendor::VendorSession;
 
     #[pymodule_export]
@@ -140,6 +148,8 @@ mod _native {
         amdgpu_capi::register_own_directory();
         super::telemetry::warn_about_fallbacks();
         super::codegen::register();
+        super::ops::matmul::register_vendor_folders();
+        super::tuning::connect();
         super::output::connect();
         super::interrupt::connect();
     }

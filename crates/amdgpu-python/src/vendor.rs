@@ -221,7 +221,7 @@ impl VendorSession {
             let info = self.context.info();
             if array.open_device().is_some() {
                 check_device(py, name, array.device_name(), &info.name)?;
-            } else if !array.location().is_reachable_by(info.kind, &info.name) {
+            } else if !array.location().is_reachable_by(info) {
                 return Ok(false);
             }
             if array.dtype != dtype || array.shape.iter().product::<i64>() as u64 != items {

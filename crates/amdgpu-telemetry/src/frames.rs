@@ -4,11 +4,10 @@
 //! u16 source`, little endian. `source` numbers the processes of one recording. Readers skip kinds that they do not know, so kinds may be
 //! added. A reader that meets damage looks for the next magic whose frame is whole.
 
-mod checksum;
+use crc32fast::hash as crc32;
 
 use crate::names::{NameId, Names};
 use crate::record::{Record, WORDS};
-use checksum::crc32;
 
 /// `AGF1`: raised with the layout of the header.
 const MAGIC: u32 = u32::from_le_bytes(*b"AGF1");
@@ -346,6 +345,12 @@ impl NamesDelta {
 mod tests {
     use super::*;
     use crate::record::Kind;
+
+    #[test]
+    fn checksums_are_those_of_ieee_802_3() {
+        // The check value of the standard.
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+    }
 
     fn record(value: u64) -> Record {
         Record::new(Kind::Launch, NameId::from_number(3))

@@ -1,5 +1,6 @@
 /** The frame of the page: navigation, time, what is wrong with the connection, and the page that the address names. */
 
+import { signal } from "@preact/signals-core";
 import { Hub, type Status } from "./data/hub";
 import { device } from "./pages/device";
 import { kernels } from "./pages/kernels";
@@ -12,13 +13,12 @@ import { performancePage } from "./pages/performance";
 import { tokenPage } from "./pages/token";
 import { nextTheme, theme } from "./state/preferences";
 import { Scope } from "./state/scope";
-import { signal } from "./state/signal";
 import { goLive, mark, stepSpan, togglePause } from "./state/timeline";
 import { comparison } from "./ui/compare";
 import { Dialog } from "./ui/dialog";
 import { h, setText } from "./ui/dom";
 import { icon } from "./ui/icons";
-import { Shortcuts } from "./ui/shortcuts";
+import { type Shortcut, Shortcuts } from "./ui/shortcuts";
 import { step, timeControls } from "./ui/time_controls";
 
 const PAGES: readonly Page[] = [overview, device, kernels, performancePage, memory, network, lanes];
@@ -36,32 +36,10 @@ export function startApp(root: HTMLElement): Hub {
   const banner = h("div", { class: "banner", role: "status" });
   const content = h("div", {});
   work.append(banner, content);
-  const themeButton = h("button", { type: "button", class: "icon-button", onclick: nextTheme }, icon("theme"));
+  const themeButton = themeSwitch(forever);
   const openCompare = (): void => compare.open(comparison(hub, () => compare.close()));
   const openHelp = (): void => help.open(shortcuts.listing());
-  const top = h(
-    "header",
-    { class: "top" },
-    title,
-    timeControls(hub, forever),
-    h(
-      "button",
-      {
-        type: "button",
-        class: "icon-button",
-        title: "Compare two intervals (c)",
-        "aria-label": "Compare two intervals",
-        onclick: openCompare,
-      },
-      icon("compare"),
-    ),
-    themeButton,
-    h(
-      "button",
-      { type: "button", class: "icon-button", title: "Keys (?)", "aria-label": "Keys", onclick: openHelp },
-      icon("help"),
-    ),
-  );
+  const top = topBar(title, timeControls(hub, forever), themeButton, openCompare, openHelp);
   const links = new Map<PageId, HTMLAnchorElement>();
   const rail = navigation(hub, forever, links);
   const frame = h("div", { class: "app" }, rail, top, work);
@@ -98,27 +76,12 @@ export function startApp(root: HTMLElement): Hub {
     { key: "?", what: "this list", run: () => (help.isOpen ? help.close() : openHelp()) },
     { key: "t", what: "light, dark or as the system", run: nextTheme },
   ]);
-  shortcuts.add("Time", [
-    { key: " ", shown: "space", what: "pause or go on", run: () => togglePause(hub.nowSeconds) },
-    { key: "ArrowLeft", shown: "←", what: "back by half of what is shown", run: () => step(hub, -0.5) },
-    { key: "ArrowRight", shown: "→", what: "forward", run: () => step(hub, 0.5) },
-    { key: "End", what: "to the newest", run: goLive },
-    { key: "+", what: "show a shorter time", run: () => stepSpan(-1) },
-    { key: "-", what: "show a longer time", run: () => stepSpan(1) },
-    { key: "a", what: "mark what is shown as interval A", run: () => mark("a", hub.nowSeconds) },
-    { key: "b", what: "mark what is shown as interval B", run: () => mark("b", hub.nowSeconds) },
-    { key: "c", what: "compare A and B", run: openCompare },
-  ]);
+  shortcuts.add("Time", timeKeys(hub, openCompare));
   shortcuts.listen();
-  forever.effect(() => {
-    const label = { system: "Colours follow the system", light: "Light colours", dark: "Dark colours" }[theme.get()];
-    themeButton.title = `${label} (t)`;
-    themeButton.setAttribute("aria-label", themeButton.title);
-  });
-  forever.effect(() => showBanner(banner, hub.status.get(), hub.isSilent.get()));
+  forever.effect(() => showBanner(banner, hub.status.value, hub.isSilent.value));
   let isGated = false;
   forever.effect(() => {
-    const status = hub.status.get();
+    const status = hub.status.value;
     if (status.kind === "token") {
       isGated = true;
       root.replaceChildren(tokenPage(hub, status.message));
@@ -131,6 +94,62 @@ export function startApp(root: HTMLElement): Hub {
   show();
   void hub.start();
   return hub;
+}
+
+function themeSwitch(scope: Scope): HTMLElement {
+  const button = h("button", { type: "button", class: "icon-button", onclick: nextTheme }, icon("theme"));
+  scope.effect(() => {
+    const label = { system: "Colours follow the system", light: "Light colours", dark: "Dark colours" }[theme.value];
+    button.title = `${label} (t)`;
+    button.setAttribute("aria-label", button.title);
+  });
+  return button;
+}
+
+function topBar(
+  title: HTMLElement,
+  controls: HTMLElement,
+  themeButton: HTMLElement,
+  openCompare: () => void,
+  openHelp: () => void,
+): HTMLElement {
+  return h(
+    "header",
+    { class: "top" },
+    title,
+    controls,
+    h(
+      "button",
+      {
+        type: "button",
+        class: "icon-button",
+        title: "Compare two intervals (c)",
+        "aria-label": "Compare two intervals",
+        onclick: openCompare,
+      },
+      icon("compare"),
+    ),
+    themeButton,
+    h(
+      "button",
+      { type: "button", class: "icon-button", title: "Keys (?)", "aria-label": "Keys", onclick: openHelp },
+      icon("help"),
+    ),
+  );
+}
+
+function timeKeys(hub: Hub, openCompare: () => void): Shortcut[] {
+  return [
+    { key: " ", shown: "space", what: "pause or go on", run: () => togglePause(hub.nowSeconds) },
+    { key: "ArrowLeft", shown: "←", what: "back by half of what is shown", run: () => step(hub, -0.5) },
+    { key: "ArrowRight", shown: "→", what: "forward", run: () => step(hub, 0.5) },
+    { key: "End", what: "to the newest", run: goLive },
+    { key: "+", what: "show a shorter time", run: () => stepSpan(-1) },
+    { key: "-", what: "show a longer time", run: () => stepSpan(1) },
+    { key: "a", what: "mark what is shown as interval A", run: () => mark("a", hub.nowSeconds) },
+    { key: "b", what: "mark what is shown as interval B", run: () => mark("b", hub.nowSeconds) },
+    { key: "c", what: "compare A and B", run: openCompare },
+  ];
 }
 
 function navigation(hub: Hub, scope: Scope, links: Map<PageId, HTMLAnchorElement>): HTMLElement {
@@ -148,10 +167,10 @@ function navigation(hub: Hub, scope: Scope, links: Map<PageId, HTMLAnchorElement
   const dot = h("span", { class: "dot" });
   const words = h("span", {});
   const version = h("small", {});
-  scope.effect(() => setText(version, hub.version.get()));
+  scope.effect(() => setText(version, hub.version.value));
   scope.effect(() => {
-    const { kind } = hub.status.get();
-    const isSilent = hub.isSilent.get();
+    const { kind } = hub.status.value;
+    const isSilent = hub.isSilent.value;
     const state = kind === "live" && isSilent ? "lost" : kind;
     dot.className = `dot is-${state}`;
     setText(

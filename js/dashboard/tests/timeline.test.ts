@@ -20,7 +20,7 @@ import {
 beforeEach(() => {
   goLive();
   clearMarks();
-  spanSeconds.set(30);
+  spanSeconds.value = 30;
 });
 
 test("live follows the newest frame, paused stays", () => {

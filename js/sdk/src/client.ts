@@ -15,9 +15,9 @@ import {
   stringOr,
 } from "./json.js";
 import { type Packable, pack, type Unpacked, unpack } from "./packing.js";
+import { Permits } from "./permits.js";
 import { ChannelSocket, type SocketOptions, type SocketState } from "./socket.js";
 import { Telemetry, type TelemetryEvent } from "./telemetry.js";
-import { Turns } from "./turns.js";
 import type {
   CompileOptions,
   CoreType,
@@ -60,7 +60,7 @@ export class AMDGPUClient {
   readonly #api: Channel;
   readonly #telemetry: Telemetry;
   readonly #timeoutMs: number;
-  readonly #turns: Turns;
+  readonly #permits: Permits;
   #joins = 0;
 
   constructor(serverUrl: string = DEFAULT_URL, options: ClientOptions = {}) {
@@ -71,7 +71,7 @@ export class AMDGPUClient {
     });
     this.#telemetry = new Telemetry(this.#socket);
     this.#timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
-    this.#turns = new Turns(Math.max(1, options.maxCalls ?? MAX_CALLS));
+    this.#permits = new Permits(Math.max(1, options.maxCalls ?? MAX_CALLS));
   }
 
   /** The channels beneath, for topics and events that this class has no function for. */
@@ -191,7 +191,7 @@ export class AMDGPUClient {
   /** Any call of `gpu:api` that has no arrays. */
   async request(event: string, payload: JsonObject | object): Promise<JsonObject> {
     const plain = JSON.parse(JSON.stringify(payload)) as JsonObject;
-    const answer = await this.#turns.run(() => this.#api.push(event, plain, { timeoutMs: this.#timeoutMs }));
+    const answer = await this.#permits.run(() => this.#api.push(event, plain, { timeoutMs: this.#timeoutMs }));
     return readObject(answer, `answer to ${event}`);
   }
 
@@ -199,7 +199,7 @@ export class AMDGPUClient {
   async requestArrays(event: string, request: Request, timeoutMs: number = this.#timeoutMs): Promise<Answer> {
     // Packed before it waits: the caller may go on with the arrays.
     const payload = pack(request);
-    const answer = await this.#turns.run(() => this.#api.push(event, payload, { timeoutMs }));
+    const answer = await this.#permits.run(() => this.#api.push(event, payload, { timeoutMs }));
     return answer instanceof ArrayBuffer ? unpack(answer) : answer;
   }
 }

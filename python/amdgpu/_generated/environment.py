@@ -11,6 +11,10 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "the package's own _lib folder",
         "Folder in which libagpu_matrix.so, libagpu_neuro.so and the Julia sources are looked for first.",
     ),
+    "AMDGPU_PYTHON": (
+        "the interpreter that libamdgpu.so was built or installed with, else `python3` on PATH",
+        "The Python in which LLVM runs for programs that use libamdgpu.so without Python; it needs the package amdgpu-framework.",
+    ),
     "AMDGPU_JULIA": (
         "`julia` on PATH",
         "The Julia executable whose runtime the Math core uses. `off` disables the Math core.",
@@ -34,6 +38,10 @@ VARIABLES: dict[str, tuple[str, str]] = {
     "AMDGPU_CPU_MEMORY_LIMIT_BYTES": (
         "physical memory of the machine, or the cgroup's limit",
         "Bytes that the CPU device lets its allocator reserve.",
+    ),
+    "AMDGPU_ALLOC_CONF": (
+        "no limit, blocks of every size are split, cached memory is given back when the device is full",
+        "Options of the caching allocators in the notation of PYTORCH_ALLOC_CONF, for example `max_split_size_mb:128,garbage_collection_threshold:0.8`; `limit_bytes:N` limits what is reserved of each kind of memory. What `initialize_device(..., memory=...)` names comes first.",
     ),
     "AMDGPU_TELEMETRY": (
         "on",

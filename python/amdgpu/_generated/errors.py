@@ -214,11 +214,11 @@ class CodeGenerationError(AmdgpuError, RuntimeError):
 
 
 class InvalidHandleError(AmdgpuError, ValueError):
-    """A kernel handle is not known to this device."""
+    """A handle is not known: it was released, it is of another kind or device, or it never was one."""
 
     code = 405
     name = "invalid-handle"
-    hint = "Use the kernel that compile_kernel() of this device returned."
+    hint = "Use a handle until it is released; the handle of a kernel belongs to the device that compiled it."
 
 
 class GlobalNotFoundError(AmdgpuError, ValueError):

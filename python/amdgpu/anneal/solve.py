@@ -52,7 +52,7 @@ def ising(
     transverse_field: Any = None,
     slices: int = 16,
     seed: int = 0,
-    device: int | str = 0,
+    device: int | str | None = None,
     time_limit_seconds: float | None = None,
     progress: Progress = False,
 ) -> AnnealResult:
@@ -73,7 +73,7 @@ def ising(
         transverse_field: (first, last) of the quantum method, or one for each sweep. None: from the problem.
         slices: Copies of the spins in imaginary time, 2 to 32 (quantum method).
         seed: From 0, below 2**64.
-        device: Index in `list_devices()` or a name.
+        device: Index in `list_devices()` or a name; None means the current device.
         time_limit_seconds: Stop behind the sweeps in progress then; the samples are as cold as they got.
         progress: True writes a line to standard error, a function gets an `AnnealProgress` after each launch.
 
@@ -120,7 +120,7 @@ def qubo(
     transverse_field: Any = None,
     slices: int = 16,
     seed: int = 0,
-    device: int | str = 0,
+    device: int | str | None = None,
     time_limit_seconds: float | None = None,
     progress: Progress = False,
 ) -> AnnealResult:
@@ -136,7 +136,7 @@ def qubo(
         transverse_field: Of the quantum method.
         slices: Of the quantum method.
         seed: From 0, below 2**64.
-        device: Index in `list_devices()` or a name.
+        device: Index in `list_devices()` or a name; None means the current device.
         time_limit_seconds: Stop behind the sweeps in progress then.
         progress: True or a function.
 
@@ -184,7 +184,7 @@ def _solve(
     transverse_field: Any,
     slices: int,
     seed: int,
-    device: int | str,
+    device: int | str | None,
     time_limit_seconds: float | None,
     progress: Progress,
 ) -> AnnealResult:

@@ -15,14 +15,14 @@ from amdgpu.device_network.structure import Layer, Numbers, Structure, placed
 from amdgpu.device_ops import elementwise
 from amdgpu.device_ops.elementwise_source import Body
 from amdgpu.device_ops.operand import Operand, of_array
-from amdgpu.device_ops.product import ACTIVATIONS
 from amdgpu.device_ops.transpose import dense
 from amdgpu.errors import CodeGenerationError, CompileError, NoImplementationError, UnsupportedFeatureError
-from amdgpu.gpu_kernels.host import multiply
 
 if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice
 
+# Activations that products compute behind their sums.
+ACTIVATIONS = ("identity", "relu", "leaky_relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu")
 # Numbers of activations that products have behind their sums; others are computed by a kernel of their own.
 _EPILOGUE_NUMBERS = {"leaky_relu": 0.01, "elu": 1.0}
 _NEUROMORPHIC = Body(
@@ -90,9 +90,11 @@ def propagate(
         )
         if is_behind or structure.is_pooled(place):
             activation = layer.activation if is_behind and layer.activation != "identity" else None
-            values[place] = multiply(inputs, weights, device=device, precision="fp32", bias=bias, activation=activation)
+            values[place] = _native.matmul_on_device(
+                inputs, weights, device=device, precision="fp32", bias=bias, activation=activation
+            )
         else:
-            sums = multiply(inputs, weights, device=device, precision="fp32", bias=bias)
+            sums = _native.matmul_on_device(inputs, weights, device=device, precision="fp32", bias=bias)
             values[place] = activated(device, layer, sums, steps)
     return values
 

@@ -100,10 +100,13 @@ def structure_of(plan: dict[str, Any]) -> Structure:
     )
 
 
+class PlacedNetworks(weakref.WeakKeyDictionary["_native.LayeredNetwork", "tuple[Structure, Numbers]"]):
+    """Networks on a device, for as long as somebody holds them."""
+
+
 def placed(device: AMDGPUDevice, network: _native.LayeredNetwork) -> tuple[Structure, Numbers]:
     """A network's structure, and its numbers as they are now, on a device."""
-    kept: weakref.WeakKeyDictionary[_native.LayeredNetwork, tuple[Structure, Numbers]]
-    kept = device.__dict__.setdefault("_network_numbers", weakref.WeakKeyDictionary())
+    kept = device.native.cache(PlacedNetworks)
     found = kept.get(network)
     if found is not None and found[1].version == network.version:
         return found

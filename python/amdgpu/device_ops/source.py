@@ -23,9 +23,13 @@ GRID_LIMIT = 65535
 _NARROW_INDEX_LIMIT = 1 << 31
 
 
+class GeneratedKernels(dict["Hashable", "_native.Kernel"]):
+    """Kernels that a device compiled, by what they compute."""
+
+
 def kernel_for(device: AMDGPUDevice, key: Hashable, make_source: Callable[[], str], name: str) -> _native.Kernel:
     """A kernel on a device; compiled once. `key` says what `make_source` makes."""
-    kept: dict[Hashable, _native.Kernel] = device.__dict__.setdefault("_generated_kernels", {})
+    kept = device.native.cache(GeneratedKernels)
     found = kept.get(key)
     if found is None:
         found = kept[key] = device.native.compile(make_source(), name, core_type="matrix", file_name=f"{name}.hip")

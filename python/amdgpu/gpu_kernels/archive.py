@@ -47,6 +47,7 @@ class ArchivedKernel:
         item_bytes: Of the numbers that a transpose or a padded copy moves.
         along: Which dimension is contiguous in the matrix that a vector is multiplied with: k or outer.
         alignment: aligned or any: whether rows of that matrix have to start at multiples of 16 bytes.
+        parameters: What the kernel takes, as HIP-C declares it.
     """
 
     architecture: str
@@ -70,6 +71,7 @@ class ArchivedKernel:
     item_bytes: int = 0
     along: str = ""
     alignment: str = ""
+    parameters: str = ""
 
     def read_code(self) -> bytes:
         """The code that a driver loads."""
@@ -125,13 +127,15 @@ def archived_kernels(architecture: str) -> tuple[ArchivedKernel, ...]:
         raise LibraryMissingError(
             f"the GPU kernels for {architecture} cannot be read ({error}): ./x kernels builds them"
         ) from error
-    return tuple(_kernel(architecture, record) for record in manifest["kernels"])
+    prototypes = manifest.get("prototypes", {})
+    return tuple(_kernel(architecture, record, prototypes) for record in manifest["kernels"])
 
 
-def _kernel(architecture: str, record: dict[str, Any]) -> ArchivedKernel:
+def _kernel(architecture: str, record: dict[str, Any], prototypes: dict[str, str]) -> ArchivedKernel:
     names = ArchivedKernel.__dataclass_fields__
     fields = {name: value for name, value in record.items() if name in names}
     # Transposes have square tiles, given by one number.
     tile = record.get("tile", ())
     fields["tile"] = (tile, tile) if isinstance(tile, int) else tuple(tile)
-    return ArchivedKernel(architecture=architecture, **fields)
+    of_unit = prototypes.get(f"{record['kind']} {record.get('unit', '')}")
+    return ArchivedKernel(architecture=architecture, parameters=of_unit or prototypes.get(record["kind"], ""), **fields)

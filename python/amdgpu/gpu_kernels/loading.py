@@ -43,23 +43,30 @@ def launch(
         kernel.launch(grid, block, arguments, shared_bytes=shared_bytes, stream=stream)
 
 
-def load(device: AMDGPUDevice, kernel: ArchivedKernel, parameters: str) -> _native.Kernel:
-    """The kernel on a device; loaded once. `parameters` are written as in HIP-C."""
+def load(device: AMDGPUDevice, kernel: ArchivedKernel) -> _native.Kernel:
+    """The kernel on a device; loaded once."""
     loaded: dict[tuple[str, str], _native.Kernel] = device.__dict__.setdefault("_archived_kernels", {})
     key = (kernel.architecture, kernel.name)
     found = loaded.get(key)
     if found is None:
-        source = f'extern "C" __global__ void {kernel.name}({parameters}) {{}}'
+        source = f'extern "C" __global__ void {kernel.name}({kernel.parameters}) {{}}'
         found = loaded[key] = device.native.load_compiled(
             source, kernel.name, kernel.read_code(), kernel.name, core_type="matrix", file_name=f"{kernel.name}.zig"
         )
     return found
 
 
+class Facts:
+    """Architecture and units of a device, once they were asked for."""
+
+    def __init__(self) -> None:
+        self.found: tuple[str, int] | None = None
+
+
 def facts_of(device: AMDGPUDevice) -> tuple[str, int]:
     """Architecture and units; asking a device for what it is asks for its memory too, so they are kept."""
-    found: tuple[str, int] | None = device.__dict__.get("_kernel_facts")
-    if found is None:
+    facts = device.native.cache(Facts)
+    if facts.found is None:
         info = device.info()
-        found = device.__dict__["_kernel_facts"] = (str(info.architecture), info.compute_units)
-    return found
+        facts.found = (str(info.architecture), info.compute_units)
+    return facts.found

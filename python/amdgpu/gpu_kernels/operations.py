@@ -14,15 +14,6 @@ from amdgpu.gpu_kernels.problem import ITEM_BYTES, NUMBERS, Problem, epilogue_of
 if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice
 
-_TRANSPOSE = "const void* input, void* output, unsigned rows, unsigned columns"
-_ELEMENTWISE = "const void* x, const void* y, void* result, unsigned long long count, unsigned blocks"
-_REDUCTION = "const void* input, void* output, unsigned rows, unsigned columns"
-_CONVOLUTION = (
-    "const void* images, const void* filters, void* results, const void* bias, unsigned count, unsigned height,"
-    " unsigned width, unsigned channels, unsigned out_height, unsigned out_width, unsigned out_channels,"
-    " unsigned kernel_height, unsigned kernel_width, unsigned stride, unsigned padding, unsigned dilation,"
-    " unsigned groups"
-)
 _BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 # Enough blocks for every unit to have several; more only wait.
 _BLOCKS_PER_UNIT = 16
@@ -61,7 +52,7 @@ def plan_transpose(device: AMDGPUDevice, x: _native.Array, result: _native.Array
     kernel = _find(device, "transpose", f"transpose of {x.dtype}", item_bytes=x.itemsize)
     tiles = -(-rows // kernel.tile[0]) * -(-columns // kernel.tile[0])
     grid = (tiles, x.size // (rows * columns), 1)
-    return LaunchPlan(load(device, kernel, _TRANSPOSE), grid, (kernel.threads, 1, 1), [x, result, rows, columns])
+    return LaunchPlan(load(device, kernel), grid, (kernel.threads, 1, 1), [x, result, rows, columns])
 
 
 def elementwise(
@@ -98,7 +89,7 @@ def elementwise(
         per_block = kernel.threads * (_VECTOR_BYTES // ITEM_BYTES[number])
         blocks = min(-(-x.size // per_block), facts_of(device)[1] * _BLOCKS_PER_UNIT)
         arguments = [x, x if y is None else y, result, x.size, blocks]
-        launch(load(device, kernel, _ELEMENTWISE), blocks, kernel.threads, arguments, stream=stream)
+        launch(load(device, kernel), blocks, kernel.threads, arguments, stream=stream)
     return result
 
 
@@ -139,7 +130,7 @@ def reduce(
     if count:
         grid = count if is_row else -(-count // kernel.threads)
         sizes = (count, length) if is_row else (length, count)
-        launch(load(device, kernel, _REDUCTION), grid, kernel.threads, [x, result, *sizes], stream=stream)
+        launch(load(device, kernel), grid, kernel.threads, [x, result, *sizes], stream=stream)
     return result
 
 
@@ -254,6 +245,6 @@ def convolve(
     grid = (-(-pixels // kernel.tile[0]) * -(-own_filters // kernel.tile[1]), groups, 1)
     arguments = [images, filters, result, result if bias is None else bias, count, height, width, channels]
     arguments += [out_height, out_width, out_channels, kernel_height, kernel_width, stride, padding, dilation, groups]
-    made, shared_bytes = load(device, kernel, _CONVOLUTION), kernel.dynamic_shared_bytes
+    made, shared_bytes = load(device, kernel), kernel.dynamic_shared_bytes
     launch(made, grid, kernel.threads, arguments, shared_bytes=shared_bytes, stream=stream)
     return result

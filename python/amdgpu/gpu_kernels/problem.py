@@ -48,14 +48,19 @@ class Problem:
     is_aligned: bool
 
     @property
-    def leads(self) -> tuple[int, int, int]:
-        """Elements from row to row of both operands and the result."""
-        return (self.m if self.layout[0] == "t" else self.k, self.k if self.layout[1] == "t" else self.n, self.n)
-
-    @property
-    def strides(self) -> tuple[int, int, int]:
-        """Elements from matrix to matrix of both operands and the result."""
-        return (self.m * self.k, self.k * self.n, self.m * self.n)
+    def fields(self) -> tuple[int, int, int, int, str, str, str, str, bool]:
+        """As native functions take it."""
+        return (
+            self.m,
+            self.n,
+            self.k,
+            self.batch,
+            self.operand,
+            self.output,
+            self.layout,
+            self.epilogue,
+            self.is_aligned,
+        )
 
 
 def problem_of(

@@ -18,8 +18,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _with_short_way(function: _Function) -> _Function:
-    """The same function with a native way in front of it, for products of NumPy's matrices that ask for nothing else."""
-    short = _native.matmul_way(function, dispatch.host_functions("matrix_multiply", "matrix"), _native.matmul)
+    """The function with a native fast path in front: NumPy's matrices that ask for nothing else, and arrays of a device."""
+    host = dispatch.host_functions("matrix_multiply", "matrix"), _native.matmul
+    device = dispatch.device_functions(), _native.matmul_on_device
+    short = _native.matmul_way(function, host, device)
     return cast(_Function, functools.update_wrapper(short, function))
 
 

@@ -221,7 +221,7 @@ class Api:
 
     async def _memory_map(self, request: MemoryRequest) -> dict[str, Any]:
         if request.size_bytes is not None and not 0 <= request.size_bytes < 2**63:
-            raise InvalidArgumentError(f"size_bytes is {request.size_bytes}; it is from 0 to 2**63 - 1")
+            raise InvalidArgumentError(f"size_bytes must be between 0 and 2**63 - 1, got {request.size_bytes}")
 
         def look() -> dict[str, Any]:
             with process_of(request.pid) as process:

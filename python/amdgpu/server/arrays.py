@@ -130,7 +130,7 @@ def described_array(entry: Any, what: str) -> tuple[np.dtype[Any], tuple[int, ..
     name, shape = entry.get("dtype"), entry.get("shape")
     dtype = _dtype(name)
     if dtype is None:
-        raise InvalidMessageError(f"dtype of {what} is {name!r}; known are {', '.join(DTYPES)} and {BFLOAT16}")
+        raise InvalidMessageError(f"dtype of {what} must be one of {', '.join(DTYPES)}, {BFLOAT16}, got {name!r}")
     if not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS or not all(map(_is_extent, shape)):
         raise InvalidMessageError(f"shape of {what} is no list of at most {MAX_DIMENSIONS} counts")
     return dtype, tuple(shape)

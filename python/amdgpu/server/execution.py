@@ -302,7 +302,7 @@ def _argument(arg: Any, parameter: dict[str, Any] | None, what: str, room: int) 
             raise InvalidArgumentError(f"{what} is no array of {dtype_name}: {error}") from None
     if isinstance(arg, bool | int | float):
         return arg
-    raise InvalidArgumentError(f"{what} is {type(arg).__name__}; arguments are numbers and arrays")
+    raise InvalidArgumentError(f"{what} must be a number or an array, got {type(arg).__name__}")
 
 
 def _described(arg: dict[str, Any], what: str, room: int) -> Any:
@@ -332,7 +332,7 @@ def _scalar(arg: dict[str, Any], what: str) -> int | float | None:
     if "$float" in arg:
         if arg["$float"] not in arrays.NOT_FINITE:
             known = ", ".join(arrays.NOT_FINITE)
-            raise InvalidArgumentError(f"{what}: $float is {arg['$float']!r}; known are {known}")
+            raise InvalidArgumentError(f"{what}: $float must be one of {known}, got {arg['$float']!r}")
         return arrays.NOT_FINITE[arg["$float"]]
     return None
 

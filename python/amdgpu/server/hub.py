@@ -56,8 +56,8 @@ def _frame_prefix(topic: str) -> bytes:
 
 
 @dataclass(slots=True)
-class _Told:
-    """One kind of message: how many seconds apart it is told, zero at every tick, and when next."""
+class PeriodicMessage:
+    """A kind of message that is sent every so many seconds (0: at every tick), and when it is due next."""
 
     name: str
     every_seconds: float
@@ -92,13 +92,12 @@ class Hub:
         self._period_seconds = 1 / settings.rate_hz
         self._idle_seconds = 1 / min(settings.idle_rate_hz, settings.rate_hz)
         self._last_tick = 0.0
-        # What is told, how many seconds apart, and when next.
-        self._told: list[_Told] = [
-            _Told("totals", 1 / SAMPLES_PER_SECOND, self._source.refresh_totals),
-            _Told("frames", 0.0, self._tell_frames),
-            _Told("launches", 0.0, self._tell_launches),
-            _Told("samples", 1 / SAMPLES_PER_SECOND, self._tell_samples),
-            _Told("summaries", 1 / SUMMARIES_PER_SECOND, self._start_summary),
+        self._periodic: list[PeriodicMessage] = [
+            PeriodicMessage("totals", 1 / SAMPLES_PER_SECOND, self._source.refresh_totals),
+            PeriodicMessage("frames", 0.0, self._tell_frames),
+            PeriodicMessage("launches", 0.0, self._tell_launches),
+            PeriodicMessage("samples", 1 / SAMPLES_PER_SECOND, self._tell_samples),
+            PeriodicMessage("summaries", 1 / SUMMARIES_PER_SECOND, self._start_summary),
         ]
         # The descriptor of the source that the event loop waits for.
         self._news: int | None = None
@@ -126,7 +125,7 @@ class Hub:
             await asyncio.gather(self._summary, return_exceptions=True)
         for connection in self._connections:
             connection.close(CLOSE_GOING_AWAY, "the server stops")
-        self._deafen()
+        self._unsubscribe()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._source.stop)
         self._thread.shutdown(wait=False)
 
@@ -206,7 +205,7 @@ class Hub:
             self._timer = None
             if self._is_open:
                 self._is_open = False
-                self._deafen()
+                self._unsubscribe()
                 self._thread.submit(self._source.close)
             return
         self._sequence = (self._sequence + 1) % 2**32
@@ -214,7 +213,7 @@ class Hub:
         now = self._last_tick = loop.time()
         # A tick that comes a moment early does not put off until the next one what is nearly due.
         soon = now + self._period_seconds / 2
-        for told in self._told:
+        for told in self._periodic:
             if told.due <= soon:
                 told.due = max(told.due + told.every_seconds, now)
                 try:
@@ -232,8 +231,8 @@ class Hub:
             self._loop.add_reader(descriptor, self._heard)
             self._news = descriptor
 
-    def _deafen(self) -> None:
-        """Before the descriptor is closed."""
+    def _unsubscribe(self) -> None:
+        """Stop waiting for the descriptor of the source; done before it is closed."""
         if self._news is not None:
             self._loop.remove_reader(self._news)
             self._news = None
@@ -268,7 +267,7 @@ class Hub:
         return values[start : start + row_bytes]
 
     def _tell_launches(self) -> None:
-        kernels, networks, dropped = self._source.happened()
+        kernels, networks, dropped = self._source.drain_events()
         self._dropped += dropped
         if not kernels and not networks:
             return

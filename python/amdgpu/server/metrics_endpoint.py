@@ -41,7 +41,7 @@ class MetricsEndpoint:
         """One page."""
         chosen = request.query_params.get("compat", self._settings.compat)
         if chosen is not None and chosen not in COMPATIBLE:
-            raise InvalidArgumentError(f"compat is {chosen!r}; known are {', '.join(COMPATIBLE)}")
+            raise InvalidArgumentError(f"compat must be one of {', '.join(COMPATIBLE)}, got {chosen!r}")
         open_metrics = metrics_page.wants_open_metrics(request.headers.get("accept"))
         page = await self._workers.run(lambda: self._page(chosen, open_metrics), READ_SECONDS, "making the page")
         kind = metrics_page.OPEN_METRICS_TYPE if open_metrics else metrics_page.PROMETHEUS_TYPE

@@ -122,7 +122,7 @@ class Operations:
     def _create(self, request: CreateRequest) -> dict[str, Any]:
         widths = request.architecture
         if not 2 <= len(widths) <= MAX_LAYERS or min(widths) < 1:
-            raise InvalidArgumentError(f"architecture is {widths[:8]}; give 2 to {MAX_LAYERS} widths of at least 1")
+            raise InvalidArgumentError(f"architecture must be 2 to {MAX_LAYERS} widths of at least 1, got {widths[:8]}")
         parameters = sum(first * second + second for first, second in itertools.pairwise(widths))
         if parameters * 4 > self._limits.call_bytes:
             raise LimitExceededError(
@@ -184,7 +184,7 @@ def _operand(value: Any, what: str, dtype: Any = None) -> np.ndarray[Any, Any]:
             return np.array(value, dtype=dtype or np.float64)
         except (ValueError, TypeError, OverflowError) as error:
             raise InvalidArgumentError(f"{what} is no array of numbers: {error}") from None
-    raise InvalidArgumentError(f"{what} is {type(value).__name__}; give an array")
+    raise InvalidArgumentError(f"{what} must be an array, got {type(value).__name__}")
 
 
 def _unknown(handle: str) -> InvalidHandleError:

@@ -158,14 +158,14 @@ class Settings:
         if self.certificate is not None:
             _check_certificate(self.certificate, self.key)
         if not 0 <= self.history_hours <= MAX_HISTORY_HOURS:
-            raise InvalidArgumentError(f"history_hours is {self.history_hours}; it is from 0 to {MAX_HISTORY_HOURS}")
-        if not 0 < self.rate_hz <= 240:
             raise InvalidArgumentError(
-                f"rate_hz is {self.rate_hz}; frames come at more than 0 and at most 240 a second"
+                f"history_hours must be between 0 and {MAX_HISTORY_HOURS}, got {self.history_hours}"
             )
+        if not 0 < self.rate_hz <= 240:
+            raise InvalidArgumentError(f"rate_hz must be above 0 and at most 240 frames per second, got {self.rate_hz}")
         if not 0 < self.idle_rate_hz <= 240:
             raise InvalidArgumentError(
-                f"idle_rate_hz is {self.idle_rate_hz}; frames come at more than 0 and at most 240 a second"
+                f"idle_rate_hz must be above 0 and at most 240 frames per second, got {self.idle_rate_hz}"
             )
 
     @property

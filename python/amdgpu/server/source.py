@@ -132,14 +132,14 @@ class Source:
             return np.full((len(self.devices), len(self.metrics)), np.nan, np.float32).tobytes()
         return frame.read()
 
-    def happened(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
+    def drain_events(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
         """Launches, updates of networks, and how many records were lost, since the last call."""
         watcher = self._watcher
         if watcher is None:
-            return NOTHING_HAPPENED
+            return NO_EVENTS
         records = watcher.poll()
         if not records:
-            return NOTHING_HAPPENED
+            return NO_EVENTS
         kernels, networks = [], []
         for record in records:
             row = {
@@ -349,7 +349,7 @@ def _occupancy_of(row: dict[str, Any]) -> tuple[float | None, str]:
     return None, f"what {row['device']} holds of it is not known: neither its compiler nor its driver tells"
 
 
-NOTHING_HAPPENED: tuple[list[dict[str, Any]], list[dict[str, Any]], int] = ([], [], 0)
+NO_EVENTS: tuple[list[dict[str, Any]], list[dict[str, Any]], int] = ([], [], 0)
 UNITS = frozenset({"seconds", "bytes", "ratio", "celsius", "watts", "joules", "hertz", "rpm", "volts"})
 # Of a boundary, over all processes.
 SUMMED = ("count", "total_seconds", "operations", "bytes")
@@ -392,6 +392,6 @@ def labels_of(pairs: list[str]) -> dict[str, str]:
     for pair in pairs:
         name, separator, value = pair.partition(":")
         if not separator:
-            raise InvalidArgumentError(f"label is {pair!r}; give NAME:VALUE")
+            raise InvalidArgumentError(f"label must be NAME:VALUE, got {pair!r}")
         found[name] = value
     return found

@@ -59,5 +59,5 @@ class TelemetryChannel(Channel):
         if request.core_type is None:
             return set(CORE_TYPES)
         if request.core_type not in CORE_TYPES:
-            raise UnknownCoreTypeError(f"coreType is {request.core_type!r}; known are {', '.join(CORE_TYPES)}")
+            raise UnknownCoreTypeError(f"coreType must be one of {', '.join(CORE_TYPES)}, got {request.core_type!r}")
         return {request.core_type}

@@ -41,11 +41,11 @@ HEADLINES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 
 
-def get_telemetry(device: AMDGPUDevice | int | str = 0, core_type: str | None = None) -> dict[str, Any]:
+def get_telemetry(device: AMDGPUDevice | int | str | None = None, core_type: str | None = None) -> dict[str, Any]:
     """One sample of a device, or of one core type of it.
 
     Args:
-        device: An open device, an index in `list_devices()`, or a name.
+        device: An open device, an index in `list_devices()`, or a name; None means the current device.
         core_type: aura, matrix or neuromorphic; None counts all together.
 
     Returns:
@@ -66,12 +66,12 @@ def get_telemetry(device: AMDGPUDevice | int | str = 0, core_type: str | None = 
     return sample(device, core_type)
 
 
-def sample(device: AMDGPUDevice | int | str, core_type: str | None) -> dict[str, Any]:
+def sample(device: AMDGPUDevice | int | str | None, core_type: str | None) -> dict[str, Any]:
     """The body of `get_telemetry`."""
     from amdgpu.device import default_device
 
     if core_type is not None and not (isinstance(core_type, str) and core_type in CORE_TYPES):
-        raise UnknownCoreTypeError(f"core_type is {core_type!r}; known are {', '.join(CORE_TYPES)}")
+        raise UnknownCoreTypeError(f"core_type must be one of {', '.join(CORE_TYPES)}, got {core_type!r}")
     native = default_device(device).native
     bus = snapshot()
 

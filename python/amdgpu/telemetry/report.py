@@ -133,7 +133,7 @@ def _checked(report: Any) -> dict[str, Any]:
 
 def _record_count(text: str) -> int:
     if not text.isdecimal() or int(text) > MAX_RECORDS:
-        raise InvalidArgumentError(f"AMDGPU_REPORT_RECORDS is {text!r}; a number from 0 to {MAX_RECORDS} is accepted")
+        raise InvalidArgumentError(f"AMDGPU_REPORT_RECORDS must be a number from 0 to {MAX_RECORDS}, got {text!r}")
     return int(text)
 
 

@@ -224,7 +224,7 @@ class Frame:
             InvalidArgumentError: The bytes cannot be shared out evenly.
         """
         if not isinstance(tails, bytes):
-            raise InvalidTypeError(f"set_tails: tails is {shortened(tails)}; bytes are expected")
+            raise InvalidTypeError(f"set_tails: tails must be bytes, got {shortened(tails)}")
         self._plan.set_tails(tails)
 
 
@@ -238,7 +238,7 @@ def _column(metric: str | Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]
         return arguments.text("frame", "a metric", metric, "a name"), []
     if not isinstance(metric, Mapping) or not isinstance(metric.get("name"), str):
         raise InvalidTypeError(
-            f"frame: a metric is {shortened(metric)}; a name, or a mapping with `name` and `labels`, is expected"
+            f"frame: a metric must be a name or a mapping with `name` and `labels`, got {shortened(metric)}"
         )
     given = metric.get("labels")
     labels = {} if given is None else arguments.mapping("frame", "labels", given, "labels")

@@ -14,10 +14,7 @@ from amdgpu import _native
 from amdgpu.array import array
 from amdgpu.device import AMDGPUDevice
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.gpu_kernels.choice import ways
-from amdgpu.gpu_kernels.matmul import plan_matmul
-from amdgpu.gpu_kernels.problem import DTYPES, ERROR_BOUNDS, ITEM_BYTES, Problem
-from amdgpu.gpu_kernels.vendor import session_of
+from amdgpu.gpu_kernels.problem import DTYPES, ERROR_BOUNDS, ITEM_BYTES
 
 if TYPE_CHECKING:
     from amdgpu.tuning.entries import Product
@@ -53,7 +50,6 @@ class Bench:
         self._device: AMDGPUDevice | None = None
         self._product: Product | None = None
         self._operands: Operands | None = None
-        self._stream: _native.Stream | None = None
 
     def measure(self, device_name: str, product: Product, candidate: str) -> float:
         """Seconds of one call.
@@ -68,10 +64,8 @@ class Bench:
             self._operands = _operands(product, device_name)
             self._product = product
         operands = self._operands
-        if self._stream is None:
-            self._stream = device.create_stream()
         operands.out.fill(0)
-        run, wait = _calls(device, product, candidate, operands, self._stream), self._stream.synchronize
+        run, wait = _calls(device, product, candidate, operands), device.synchronize
         run()
         wait()
         _check(product, operands)
@@ -84,7 +78,7 @@ class Bench:
 
     def _open(self, name: str) -> AMDGPUDevice:
         if self._device is None or self._device.name != name:
-            self._stream = self._operands = None
+            self._operands = None
             device = AMDGPUDevice(name)
             device.initialize()
             self._device = device
@@ -140,27 +134,8 @@ def _check(product: Product, operands: Operands) -> None:
         raise InvalidArgumentError(f"the result is wrong by up to {float(np.max(error / operands.scale)):.2g}")
 
 
-def _calls(
-    device: AMDGPUDevice, product: Product, candidate: str, operands: Operands, stream: _native.Stream
-) -> Callable[[], object]:
-    problem = Problem(**product._asdict())
-    choice = next((way for way in ways(device, problem) if way.name == candidate), None)
-    if choice is None:
-        raise InvalidArgumentError(f"{candidate} is no way to compute this on {device.name}")
-    if choice.library:
-        session = session_of(device, choice.library)
-        return lambda: session.require(problem, operands.a, operands.b, operands.out, stream=stream)
-    plans = plan_matmul(device, problem, operands.a, operands.b, operands.out, choice=choice)
-    launches = [
-        plan.kernel.prepare(plan.grid, plan.block, *plan.arguments, shared_bytes=plan.shared_bytes, stream=stream)
-        for plan in plans
-    ]
-
-    def run() -> None:
-        for launch in launches:
-            launch()
-
-    return run
+def _calls(device: AMDGPUDevice, product: Product, candidate: str, operands: Operands) -> Callable[[], object]:
+    return _native.MatmulCall(device, tuple(product), operands.a, operands.b, operands.out, way=candidate)
 
 
 def _seconds(run: Callable[[], object], wait: Callable[[], None]) -> float:

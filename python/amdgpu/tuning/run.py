@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from amdgpu import arguments
+from amdgpu import _native, arguments
 from amdgpu.device import AMDGPUDevice
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError
 from amdgpu.tuning.database import Database, database_of
@@ -59,9 +59,6 @@ def tune(
         InvalidTypeError: Something else than products, a number and a function.
         DeviceNotFoundError: No such device.
     """
-    from amdgpu.gpu_kernels.choice import ways
-    from amdgpu.gpu_kernels.problem import Problem
-
     budget_seconds = arguments.positive("tune", "budget_seconds", budget_seconds)
     wanted = arguments.sequence("tune", "products", products, "products, as products_of makes them,")
     if not all(isinstance(product, Product) for product in wanted):
@@ -88,7 +85,7 @@ def tune(
     )
     try:
         for product in wanted:
-            names = [way.name for way in ways(device, Problem(**product._asdict()))]
+            names = [name for name, _, _ in _native.matmul_ways(device, tuple(product))]
             if not names:
                 report.skipped.append(product)
             elif is_missing_only and database.exact(product) is not None:

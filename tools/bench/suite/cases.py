@@ -1,6 +1,6 @@
 """Inputs, launch shapes and tolerances of the 12 kernels; the HIP-C sources stand in tests/kernels.
 
-Imported by every party's process, in environments that have nothing but NumPy.
+Imported by every contender's process, in environments that have nothing but NumPy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Case:
     block: tuple[int, ...]
     arguments: tuple[Any, ...]
     outputs: tuple[int, ...]
-    # Elements whose difference from the other party's is above `absolute + relative * |value|`, as a share of all, may be this many.
+    # Elements whose difference from the other contender's is above `absolute + relative * |value|`, as a share of all, may be this many.
     relative: float = 0.0
     absolute: float = 0.0
     unequal_ratio: float = 0.0
@@ -42,7 +42,7 @@ class Case:
         return KERNELS / f"{self.file}.hip"
 
     def copies(self) -> tuple[Any, ...]:
-        """The arguments with fresh arrays, aligned to cache lines, for a party to work on."""
+        """The arguments with fresh arrays, aligned to cache lines, for a contender to work on."""
         return tuple(_aligned(value) if isinstance(value, np.ndarray) else value for value in self.arguments)
 
     def disagreement(self, ours: Any, theirs: Any) -> str:
@@ -169,7 +169,7 @@ def _gemm(size: int, rng: np.random.Generator) -> Case:
     a, b = _floats(rng, 2, n, n)
     arguments = (a, b, np.zeros((n, n), np.float32), np.int32(n), np.int32(n), np.int32(n))
     grid = (_blocks(n, 16), _blocks(n, 16))
-    # k eps sum |a||b| for each party (Higham, section 3.5), and all terms are positive.
+    # k eps sum |a||b| for each contender (Higham, section 3.5), and all terms are positive.
     case = ("tiled GEMM", "tiled_gemm", "tiled_gemm", f"{n} x {n} x {n}", grid, (16, 16), arguments, (2,))
     return Case(*case, relative=2 * n * 2.0**-24)
 

@@ -98,7 +98,7 @@ class LoadSource(Source):
     def frame_time_ns(self) -> int:
         return time.monotonic_ns()
 
-    def happened(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
+    def drain_events(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
         now = time.monotonic()
         launches = []
         for index, (name, core, seconds) in enumerate(KERNELS):

@@ -1,4 +1,4 @@
-"""The party "opencl": kernels.cl on PoCL's CPU device; buffers use the host's memory, each call waits."""
+"""The contender "opencl": kernels.cl on PoCL's CPU device; buffers use the host's memory, each call waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The party "openmp": the loops of kernels.c, compiled before and called through ctypes."""
+"""The contender "openmp": the loops of kernels.c, compiled before and called through ctypes."""
 
 from __future__ import annotations
 

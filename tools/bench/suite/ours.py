@@ -1,4 +1,4 @@
-"""The party "ours": the HIP-C source of tests/kernels on the CPU device, prepared launches."""
+"""The contender "ours": the HIP-C source of tests/kernels on the CPU device, prepared launches."""
 
 from __future__ import annotations
 

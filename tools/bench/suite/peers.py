@@ -1,4 +1,4 @@
-"""What the parties need beside an environment (environments.py): a C compiler with OpenMP."""
+"""What the contenders need beside an environment (environments.py): a C compiler with OpenMP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process of one party of `./x bench matmul`: `product_worker.py ours|numpy|torch`, commanded by JSON lines on standard input."""
+"""The process of one contender of `./x bench matmul`: `product_worker.py ours|numpy|torch`, commanded by JSON lines on standard input."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ def torch(a: Any, b: Any, out: Any, dtype: str) -> Callable[[], Any]:
     return product
 
 
-def main(party: str) -> None:
+def main(contender: str) -> None:
     """Serves until standard input ends."""
     answers = sys.stdout
     sys.stdout = sys.stderr
-    call = {"ours": ours, "numpy": numpy, "torch": torch}[party]
-    if "amdgpu" not in sys.modules and party == "ours":
+    call = {"ours": ours, "numpy": numpy, "torch": torch}[contender]
+    if "amdgpu" not in sys.modules and contender == "ours":
         import amdgpu  # noqa: F401  (before the first answer, so that no case pays for it)
         import ml_dtypes  # noqa: F401  (bfloat16 by name)
     run: Callable[[], Any] | None = None
-    about = f"{party}, NumPy {np.__version__}"
-    if party == "torch":
+    about = f"{contender}, NumPy {np.__version__}"
+    if contender == "torch":
         import torch as library
 
         about = f"PyTorch {library.__version__}"
@@ -78,12 +78,12 @@ def main(party: str) -> None:
             case = products.GROUPS[command["group"]][command["index"]]
             dtype = command["dtype"]
             # PyTorch rounds float32 to bfloat16 as NumPy does (nearest, ties to even) and its environment has no `ml_dtypes`.
-            held = "float32" if party == "torch" and dtype != "int8" else dtype
+            held = "float32" if contender == "torch" and dtype != "int8" else dtype
             a, b = case.operands(held)
             target = products.empty((case.rows, case.columns), np.int32 if dtype == "int8" else held)
             run = call(a, b, None if case.is_fresh else target, dtype)
             result = run()
-            if party == "torch" and dtype != "int8":
+            if contender == "torch" and dtype != "int8":
                 result = result.float().numpy()
             answer["wrong"] = products.disagreement(a, b, result, EPSILONS[dtype])
         elif command["do"] == "time":

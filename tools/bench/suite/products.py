@@ -37,7 +37,7 @@ class Product:
         return 2 * self.rows * self.columns * self.depth
 
     def operands(self, dtype: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """The same numbers for every party."""
+        """The same numbers for every contender."""
         generator = np.random.default_rng(2)
 
         def matrix(rows: int, columns: int, is_transposed: bool) -> np.ndarray[Any, Any]:

@@ -25,6 +25,16 @@ def cases() -> Iterator[Case]:
         yield from over_rows(size)
     a, b = (np.random.default_rng(6).standard_normal((8, 8)).astype(np.float32) for _ in range(2))
     yield from both_ways("matrix product, 8 x 8", amdgpu.matrix_multiply, np.matmul, (a, b))
+    # A null device runs nothing: what is left is what a call on a GPU keeps the host for, but for the driver.
+    out = np.empty_like(a)
+    there_a, there_b, there_out = (amdgpu.array(values, device="null:gfx1100") for values in (a, b, out))
+    name = "matmul of a null device, 8 x 8"
+    yield name, lambda: amdgpu.matrix_multiply(there_a, there_b), lambda: np.matmul(a, b)
+    yield (
+        f"{name}, out=",
+        lambda: amdgpu.matrix_multiply(there_a, there_b, out=there_out),
+        lambda: np.matmul(a, b, out=out),
+    )
 
 
 def elementwise(size: int) -> Iterator[Case]:

@@ -1,4 +1,4 @@
-"""The process of one party of `./x bench training`: `python training_worker.py ours|torch`, commanded by JSON lines on standard input.
+"""The process of one contender of `./x bench training`: `python training_worker.py ours|torch`, commanded by JSON lines on standard input.
 
 It needs nothing of this project when it is PyTorch's.
 """
@@ -51,10 +51,10 @@ def torch(optimizer: str, x: Any, y: Any) -> Callable[[], Any]:
     return epoch
 
 
-def main(party: str) -> None:
+def main(contender: str) -> None:
     """Answers commands until the input ends."""
-    make = {"ours": ours, "torch": torch}[party]
-    print(json.dumps({"about": party}), flush=True)
+    make = {"ours": ours, "torch": torch}[contender]
+    print(json.dumps({"about": contender}), flush=True)
     epoch: Callable[[], Any] = lambda: None  # noqa: E731  (replaced by the first command)
     for line in sys.stdin:
         command = json.loads(line)

@@ -1,8 +1,8 @@
-"""The process of one party: `python worker.py ours|openmp|opencl [LIBRARY]`, commanded by JSON lines on standard input.
+"""The process of one contender: `python worker.py ours|openmp|opencl [LIBRARY]`, commanded by JSON lines on standard input.
 
 Each command gets one JSON line back. `prepare` builds a case and runs it once on fresh data, leaving the results in a file for
-comparison; `time` calls it again and again and says how long that took. Each party measures itself, in its own process, so
-that neither pipes nor another party's threads are in the figure.
+comparison; `time` calls it again and again and says how long that took. Each contender measures itself, in its own process, so
+that neither pipes nor another contender's threads are in the figure.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from suite import cases
 
 
-def main(party: str, arguments: list[str]) -> None:
+def main(contender: str, arguments: list[str]) -> None:
     """Serves until standard input ends."""
     # Whatever else writes to standard output must not look like an answer.
     answers = sys.stdout
     sys.stdout = sys.stderr
-    module = importlib.import_module(f"suite.{party}")
+    module = importlib.import_module(f"suite.{contender}")
     run = module.start(*arguments)
     calls: Callable[[], Any] | None = None
     print(json.dumps({"about": run.about}), file=answers, flush=True)
@@ -48,7 +48,7 @@ def main(party: str, arguments: list[str]) -> None:
 
 
 def timed(function: Callable[[], Any], count: int, untimed: int = 1) -> float:
-    """Seconds per call, after calls that are not counted: they wake the party's threads and bring its data back into the caches."""
+    """Seconds per call, after calls that are not counted: they wake the contender's threads and bring its data back into the caches."""
     for _ in range(untimed):
         function()
     started = time.perf_counter()

@@ -6,6 +6,9 @@ pub const DEVICES: &str = "AMDGPU_DEVICES";
 /// Folder in which libagpu_matrix.so, libagpu_neuro.so and the Julia sources are looked for first. Default: the package's own _lib folder.
 pub const LIBRARY_PATH: &str = "AMDGPU_LIBRARY_PATH";
 
+/// The Python in which LLVM runs for programs that use libamdgpu.so without Python; it needs the package amdgpu-framework. Default: the interpreter that libamdgpu.so was built or installed with, else `python3` on PATH.
+pub const PYTHON: &str = "AMDGPU_PYTHON";
+
 /// The Julia executable whose runtime the Math core uses. `off` disables the Math core. Default: `julia` on PATH.
 pub const JULIA: &str = "AMDGPU_JULIA";
 
@@ -23,6 +26,9 @@ pub const CPU_THREADS: &str = "AMDGPU_CPU_THREADS";
 
 /// Bytes that the CPU device lets its allocator reserve. Default: physical memory of the machine, or the cgroup's limit.
 pub const CPU_MEMORY_LIMIT_BYTES: &str = "AMDGPU_CPU_MEMORY_LIMIT_BYTES";
+
+/// Options of the caching allocators in the notation of PYTORCH_ALLOC_CONF, for example `max_split_size_mb:128,garbage_collection_threshold:0.8`; `limit_bytes:N` limits what is reserved of each kind of memory. What `initialize_device(..., memory=...)` names comes first. Default: no limit, blocks of every size are split, cached memory is given back when the device is full.
+pub const ALLOC_CONF: &str = "AMDGPU_ALLOC_CONF";
 
 /// `off` starts with telemetry switched off: records and histograms are skipped, launch and error counters stay. Default: on.
 pub const TELEMETRY: &str = "AMDGPU_TELEMETRY";

@@ -49,7 +49,7 @@ pub enum ErrorCode {
     CodeGeneratorMissing = 403,
     /// LLVM refused the code that the compiler produced, or its output could not be loaded.
     CodeGenerationFailed = 404,
-    /// A kernel handle is not known to this device.
+    /// A handle is not known: it was released, it is of another kind or device, or it never was one.
     InvalidHandle = 405,
     /// The module has no __device__ or __constant__ variable of that name.
     GlobalNotFound = 406,
@@ -322,7 +322,9 @@ impl ErrorCode {
             Self::CodeGenerationFailed => {
                 "LLVM refused the code that the compiler produced, or its output could not be loaded."
             }
-            Self::InvalidHandle => "A kernel handle is not known to this device.",
+            Self::InvalidHandle => {
+                "A handle is not known: it was released, it is of another kind or device, or it never was one."
+            }
             Self::GlobalNotFound => {
                 "The module has no __device__ or __constant__ variable of that name."
             }
@@ -365,6 +367,66 @@ impl ErrorCode {
             Self::DamagedFile => "A file is not what its name says, or is damaged.",
             Self::WriteFailed => "A file could not be written.",
             Self::ProcessGone => "The process that was watched has ended.",
+        }
+    }
+
+    /// Class of the exception in Python.
+    #[must_use]
+    #[allow(
+        clippy::too_many_lines,
+        clippy::match_same_arms,
+        reason = "one line for each kind"
+    )]
+    pub const fn class_name(self) -> &'static str {
+        match self {
+            Self::InvalidArgument => "InvalidArgumentError",
+            Self::InvalidType => "InvalidTypeError",
+            Self::ShapeMismatch => "ShapeMismatchError",
+            Self::UnsupportedDtype => "UnsupportedDtypeError",
+            Self::NotContiguous => "NotContiguousError",
+            Self::InvalidLaunch => "InvalidLaunchError",
+            Self::ArgumentCount => "ArgumentCountError",
+            Self::ReadOnly => "ReadOnlyError",
+            Self::DeviceNotFound => "DeviceNotFoundError",
+            Self::DeviceLost => "DeviceLostError",
+            Self::UnknownCoreType => "UnknownCoreTypeError",
+            Self::Closed => "ClosedError",
+            Self::WrongDevice => "WrongDeviceError",
+            Self::DriverFault => "DriverFaultError",
+            Self::Forked => "ForkedProcessError",
+            Self::CoreNotEnabled => "CoreNotEnabledError",
+            Self::OutOfMemory => "OutOfMemoryError",
+            Self::UseAfterFree => "UseAfterFreeError",
+            Self::CompileFailed => "CompileError",
+            Self::KernelNotFound => "KernelNotFoundError",
+            Self::UnsupportedFeature => "UnsupportedFeatureError",
+            Self::CodeGeneratorMissing => "CodeGeneratorMissingError",
+            Self::CodeGenerationFailed => "CodeGenerationError",
+            Self::InvalidHandle => "InvalidHandleError",
+            Self::GlobalNotFound => "GlobalNotFoundError",
+            Self::NotCapturable => "NotCapturableError",
+            Self::Timeout => "KernelTimeoutError",
+            Self::KernelFault => "KernelFaultError",
+            Self::AssertionFailed => "KernelAssertionError",
+            Self::MemoryFault => "KernelMemoryError",
+            Self::DataRace => "DataRaceError",
+            Self::DivergentBarrier => "DivergentBarrierError",
+            Self::LibraryMissing => "LibraryMissingError",
+            Self::LibraryStale => "LibraryStaleError",
+            Self::JuliaMissing => "JuliaMissingError",
+            Self::ForeignError => "ForeignError",
+            Self::NetworkInvalid => "NetworkError",
+            Self::WeightsNotFinite => "WeightsNotFiniteError",
+            Self::NoImplementation => "NoImplementationError",
+            Self::Internal => "InternalError",
+            Self::ConnectionFailed => "ConnectionFailedError",
+            Self::RequestTimeout => "RequestTimeoutError",
+            Self::NotPermitted => "NotPermittedError",
+            Self::LimitExceeded => "LimitExceededError",
+            Self::InvalidMessage => "InvalidMessageError",
+            Self::DamagedFile => "DamagedFileError",
+            Self::WriteFailed => "WriteFailedError",
+            Self::ProcessGone => "ProcessGoneError",
         }
     }
 
@@ -422,7 +484,9 @@ impl ErrorCode {
             Self::CodeGenerationFailed => {
                 "This is a bug in amdgpu: please report it with the kernel source."
             }
-            Self::InvalidHandle => "Use the kernel that compile_kernel() of this device returned.",
+            Self::InvalidHandle => {
+                "Use a handle until it is released; the handle of a kernel belongs to the device that compiled it."
+            }
             Self::GlobalNotFound => {
                 "Pass one of the names that the message lists; const variables are folded into the code and have no memory."
             }

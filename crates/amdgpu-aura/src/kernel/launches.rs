@@ -7,12 +7,12 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use amdgpu_abi::{Language, MetricId};
-use amdgpu_hal::{DeviceKind, LaunchConfig};
+use amdgpu_hal::LaunchConfig;
 use amdgpu_telemetry::{
     Core, Counter, KernelIdentity, KernelMeter, KernelSums, counter, is_enabled, wants_every_record,
 };
 
-use crate::context::{CoreType, LaunchRecords, Shared};
+use crate::shared::{CoreType, LaunchRecords, Shared};
 
 /// Of launches that are sampled one in this many is timed: enough for a histogram, and too few to be felt.
 const SAMPLED_EVERY: u64 = 64;
@@ -47,7 +47,7 @@ impl Timing {
 pub(super) struct Launches {
     meter: Meter,
     records: LaunchRecords,
-    is_gpu: bool,
+    has_hardware_queues: bool,
     /// Launches that were sampled so far. Two threads may take one number, which only moves the sample.
     sampled: AtomicU32,
     /// Launches through this handle that were timed, and a running mean of their durations: what decides whether the next one is.
@@ -74,7 +74,7 @@ impl Launches {
         Self {
             meter,
             records,
-            is_gpu: matches!(shared.info().kind, DeviceKind::Hip | DeviceKind::Cuda),
+            has_hardware_queues: shared.info().capabilities.hardware_queues,
             sampled: AtomicU32::new(0),
             timed: AtomicU64::new(0),
             mean_ns: AtomicU64::new(0),
@@ -105,7 +105,7 @@ impl Launches {
     pub fn next_in_stream(&self) -> Timing {
         match self.records {
             LaunchRecords::None => Timing::Untimed,
-            LaunchRecords::Sampled if self.is_gpu => self.sample(),
+            LaunchRecords::Sampled if self.has_hardware_queues => self.sample(),
             LaunchRecords::Sampled | LaunchRecords::All => Timing::ALONE,
         }
     }

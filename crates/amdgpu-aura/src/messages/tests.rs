@@ -11,7 +11,7 @@ use amdgpu_hal::{
     Stream, registry,
 };
 
-use super::{Port, deliver, set_output};
+use super::{PrintfBuffer, flush_printf, set_output};
 use crate::error::Error;
 
 /// What all tests here print; each looks for words of its own.
@@ -67,7 +67,7 @@ impl Module for Memory {
 struct Scene {
     device: Arc<dyn Device>,
     memory: Arc<Memory>,
-    port: Arc<Port>,
+    buffer: Arc<PrintfBuffer>,
 }
 
 /// Message 1 prints `word`, message 2 is a failed assertion.
@@ -87,11 +87,11 @@ fn scene(word: &str) -> Scene {
         kernels: vec!["first".to_owned(), "second".to_owned()],
     };
     let module: Arc<dyn Module> = Arc::clone(&memory) as Arc<dyn Module>;
-    let port = Port::of(&table, &module, &device).unwrap();
+    let buffer = PrintfBuffer::of(&table, &module, &device).unwrap();
     Scene {
         device,
         memory,
-        port,
+        buffer,
     }
 }
 
@@ -106,7 +106,7 @@ fn launch(scene: &Scene) -> (Arc<dyn Stream>, Sender<()>, Arc<dyn Event>) {
     stream.call(Box::new(wait)).unwrap();
     let end = scene.device.create_event().unwrap();
     stream.record(&end).unwrap();
-    scene.port.launched(stream.id(), &end);
+    scene.buffer.launched(stream.id(), &end);
     (stream, release, end)
 }
 
@@ -114,20 +114,20 @@ fn launch(scene: &Scene) -> (Arc<dyn Stream>, Sender<()>, Arc<dyn Event>) {
 fn modules_that_have_nothing_to_say_have_no_port() {
     let Scene { device, memory, .. } = scene("unused");
     let module: Arc<dyn Module> = memory;
-    assert!(Port::of(&MessageTable::default(), &module, &device).is_none());
+    assert!(PrintfBuffer::of(&MessageTable::default(), &module, &device).is_none());
 }
 
 #[test]
 fn lines_are_written_once_and_their_memory_is_cleared() {
     let scene = scene("once");
-    scene.port.deliver().unwrap();
+    scene.buffer.flush().unwrap();
     assert_eq!(printed("once"), 0);
     // Twice the first message; 0 ends the text.
     scene.memory.leave(&[3, 0, 0], &[1, 1, 0]);
-    scene.port.deliver().unwrap();
+    scene.buffer.flush().unwrap();
     assert_eq!(printed("once"), 2);
     assert_eq!(scene.memory.words(), [0; WORDS]);
-    scene.port.deliver().unwrap();
+    scene.buffer.flush().unwrap();
     assert_eq!(printed("once"), 2);
 }
 
@@ -135,7 +135,7 @@ fn lines_are_written_once_and_their_memory_is_cleared() {
 fn lines_that_found_no_room_are_counted() {
     let scene = scene("crowded");
     scene.memory.leave(&[1, 41, 0], &[1]);
-    scene.port.deliver().unwrap();
+    scene.buffer.flush().unwrap();
     assert_eq!(printed("crowded"), 1);
     assert_eq!(
         printed("41 lines of printf were lost: a launch has room for 1024 KiB"),
@@ -147,7 +147,7 @@ fn lines_that_found_no_room_are_counted() {
 fn a_failed_assertion_names_kernel_place_and_thread() {
     let scene = scene("before it failed");
     scene.memory.leave(&[1, 0, 3, 2, 1, 4, 5, 6, 7, 8, 9], &[1]);
-    let error = scene.port.deliver().unwrap_err();
+    let error = scene.buffer.flush().unwrap_err();
     assert_eq!(printed("before it failed"), 1);
     let Error::Assertion {
         kernel,
@@ -167,10 +167,10 @@ fn a_failed_assertion_names_kernel_place_and_thread() {
     assert_eq!((place.as_str(), others), ("kernel.hip:7", 2));
     assert_eq!((block, thread), ([4, 5, 6], [7, 8, 9]));
     assert_eq!(scene.memory.words(), [0; WORDS]);
-    scene.port.deliver().unwrap();
+    scene.buffer.flush().unwrap();
     // A fault that says nothing of itself is one all the same, and the only one has no others.
     scene.memory.leave(&[0, 0, 1, 0, 9], &[]);
-    let text = scene.port.deliver().unwrap_err().to_string();
+    let text = scene.buffer.flush().unwrap_err().to_string();
     assert!(
         text.contains("a work-item failed") && text.contains('?'),
         "{text}"
@@ -183,22 +183,22 @@ fn what_launches_in_streams_leave_is_fetched_when_the_last_is_over() {
     let (stream, release, end) = launch(&scene);
     scene.memory.leave(&[1, 0, 0], &[1]);
     // Still on its way.
-    scene.port.deliver().unwrap();
-    deliver(Some(stream.id())).unwrap();
+    scene.buffer.flush().unwrap();
+    flush_printf(Some(stream.id())).unwrap();
     assert_eq!(printed("in a stream"), 0);
     drop(release);
     end.synchronize().unwrap();
     // Other streams have left nothing here.
-    deliver(Some(stream.id() + 1_000_000)).unwrap();
+    flush_printf(Some(stream.id() + 1_000_000)).unwrap();
     assert_eq!(printed("in a stream"), 0);
-    deliver(Some(stream.id())).unwrap();
+    flush_printf(Some(stream.id())).unwrap();
     assert_eq!(printed("in a stream"), 1);
     scene.memory.leave(&[1, 0, 0], &[1]);
     // Nothing was launched since.
-    deliver(Some(stream.id())).unwrap();
+    flush_printf(Some(stream.id())).unwrap();
     assert_eq!(printed("in a stream"), 1);
-    scene.port.launched(stream.id(), &end);
-    deliver(None).unwrap();
+    scene.buffer.launched(stream.id(), &end);
+    flush_printf(None).unwrap();
     assert_eq!(printed("in a stream"), 2);
 }
 
@@ -210,10 +210,10 @@ fn one_launch_under_way_keeps_the_messages_of_all() {
     scene.memory.leave(&[1, 0, 0], &[1]);
     drop(release_first);
     first_end.synchronize().unwrap();
-    deliver(Some(first.id())).unwrap();
+    flush_printf(Some(first.id())).unwrap();
     assert_eq!(printed("together"), 0);
     drop(release_second);
     second_end.synchronize().unwrap();
-    deliver(Some(second.id())).unwrap();
+    flush_printf(Some(second.id())).unwrap();
     assert_eq!(printed("together"), 1);
 }

@@ -1,12 +1,15 @@
 //! What the lanes of the newest checked launches did, with the kernel's text where it is still loaded.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use amdgpu_hal::cpu::checked::{AccessKind, LANES, LaneActivity, LaneRow, lane_activity};
-use amdgpu_telemetry::attach::Question;
 use serde_json::{Value, json};
 
-#[expect(clippy::unnecessary_wraps, reason = "the type of every provider")]
-pub(super) fn newest(_: &Question) -> Result<Value, String> {
-    let loaded = super::loaded();
+use crate::kernel::Kernel;
+
+/// The newest checked launches; `loaded` are the kernels whose text is known.
+pub(super) fn newest(loaded: &BTreeMap<String, Arc<Kernel>>) -> Value {
     let source_of = |launch: &LaneActivity| {
         let mut checked = loaded.values().filter(|kernel| kernel.is_checked());
         let kernel = checked.find(|kernel| kernel.facts().name == launch.kernel)?;
@@ -27,7 +30,7 @@ pub(super) fn newest(_: &Question) -> Result<Value, String> {
             })
         })
         .collect();
-    Ok(json!({ "launches": launches }))
+    json!({ "launches": launches })
 }
 
 fn row(row: &LaneRow) -> Value {

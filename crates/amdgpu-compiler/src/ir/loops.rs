@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use super::cfg::Cfg;
 use super::{BinaryOp, BlockId, Function, Op, Terminator, Value};
 use crate::effort;
-use crate::hashing::WordMap;
+use rustc_hash::FxHashMap;
 
 /// One loop; several edges back to one header make one loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,7 +33,7 @@ pub struct Loops {
 impl Loops {
     pub fn new(function: &Function, cfg: &Cfg) -> Self {
         let mut list: Vec<Loop> = Vec::new();
-        let mut headed: WordMap<BlockId, usize> = WordMap::default();
+        let mut headed: FxHashMap<BlockId, usize> = FxHashMap::default();
         for &block in &cfg.order {
             function.blocks[block.0 as usize]
                 .terminator
@@ -162,7 +162,7 @@ impl Loop {
         member
     }
 
-    /// The value and the constant step of a phi of the header that a constant is added to in every turn.
+    /// The value and the constant step of a phi of the header that a constant is added to in every iteration.
     pub fn induction(&self, function: &Function, phi: Value) -> Option<(Value, u64)> {
         let Op::Phi(inputs) = function.op(phi) else {
             return None;

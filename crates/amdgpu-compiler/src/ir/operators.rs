@@ -266,7 +266,7 @@ impl Cooperation {
     }
 
     /// Work-items wait here for others; the CPU cuts kernels at these.
-    pub fn is_meeting(self) -> bool {
+    pub fn is_sync_point(self) -> bool {
         self == Self::Barrier || self.is_wave()
     }
 

@@ -7,7 +7,7 @@ use crate::ir::{Block, BlockId, Function, Op, Terminator, Value, cfg::Cfg};
 pub struct Demand {
     /// Values used where the block that computes them may not have run.
     pub is_kept: Vec<bool>,
-    /// Values used after lanes left the loop that computes them at different turns.
+    /// Values used after lanes left the loop that computes them at different iterations.
     pub is_collected: Vec<bool>,
     /// Inexact values ([`super::Shape::Affine`]) whose lanes are used as numbers.
     pub needs_vector: Vec<bool>,

@@ -1,7 +1,7 @@
 //! Which values differ between lanes, and where lanes part ways.
 //!
 //! A branch whose condition is not uniform parts the lanes; where two ways from it meet, phis differ between lanes. A loop that
-//! lanes leave at different turns is divergent: it runs until none is left, and what it computed differs between lanes as soon
+//! lanes leave at different iterations is divergent: it runs until none is left, and what it computed differs between lanes as soon
 //! as it is used outside, even where all lanes inside agree. Labels of ways are those of Rosemann, Moll, Hack: "An Abstract
 //! Interpretation for SPMD Divergence on Reducible Control Flow Graphs" (2021).
 
@@ -17,9 +17,9 @@ pub struct Divergence {
     pub parts: Vec<bool>,
     /// Blocks where lanes meet that took different ways; of loop headers, from outside the loop.
     pub meets: Vec<bool>,
-    /// Loop headers at whose next turn lanes meet that took different ways.
+    /// Loop headers at whose next iteration lanes meet that took different ways.
     pub meets_again: Vec<bool>,
-    /// Loops that lanes leave at different turns.
+    /// Loops that lanes leave at different iterations.
     pub is_divergent: Vec<bool>,
     home: Vec<Option<BlockId>>,
 }
@@ -125,7 +125,7 @@ impl Divergence {
         }
     }
 
-    /// Whether lanes left the loop that computes a value at different turns before they come to a block.
+    /// Whether lanes left the loop that computes a value at different iterations before they come to a block.
     pub fn outlives_loop(&self, loops: &Loops, value: Value, block: BlockId) -> bool {
         let Some(home) = self.home[value.0 as usize] else {
             return false;
@@ -167,7 +167,7 @@ impl Divergence {
             if !ctx.cfg.is_reachable(*from) {
                 continue;
             }
-            // Not computed yet: an input from the next turn of a loop.
+            // Not computed yet: an input from the next iteration of a loop.
             if self.shapes[input.0 as usize].is_none() {
                 continue;
             }
@@ -198,7 +198,7 @@ impl Divergence {
         result
     }
 
-    /// Follows the ways from `sources`, which lanes take differently, within one turn of a loop.
+    /// Follows the ways from `sources`, which lanes take differently, within one iteration of a loop.
     fn spread(&mut self, ctx: &Context<'_>, level: Option<usize>, sources: Vec<BlockId>) {
         let count = ctx.function.blocks.len();
         effort::spend(count / 2);
@@ -270,7 +270,7 @@ impl Divergence {
         }
     }
 
-    /// Lanes leave a loop at different turns.
+    /// Lanes leave a loop at different iterations.
     fn diverge(&mut self, ctx: &Context<'_>, item: usize) {
         if std::mem::replace(&mut self.is_divergent[item], true) {
             return;

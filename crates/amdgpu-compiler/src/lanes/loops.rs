@@ -1,8 +1,8 @@
 //! Natural loops, and an order of the blocks in which every loop is contiguous.
 
 use crate::effort;
-use crate::hashing::{WordMap, WordSet};
 use crate::ir::{BlockId, Function, cfg::Cfg};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub struct Loop {
     pub header: BlockId,
@@ -27,7 +27,7 @@ impl Loops {
     pub fn new(function: &Function, cfg: &Cfg) -> Option<Self> {
         let count = function.blocks.len();
         let mut list: Vec<Found> = Vec::new();
-        let mut headed: WordMap<BlockId, usize> = WordMap::default();
+        let mut headed: FxHashMap<BlockId, usize> = FxHashMap::default();
         for &block in &cfg.order {
             let mut is_reducible = true;
             function.blocks[block.0 as usize]
@@ -211,7 +211,7 @@ pub fn targets(function: &Function, block: BlockId) -> Vec<BlockId> {
         return list;
     }
     effort::spend(terminator.target_count());
-    let mut seen: WordSet<BlockId> = WordSet::default();
+    let mut seen: FxHashSet<BlockId> = FxHashSet::default();
     terminator.for_each_target(|target| {
         if seen.insert(target) {
             list.push(target);

@@ -86,7 +86,7 @@ impl Masks {
     }
 }
 
-/// Whether all lanes of `above` come to `block` within the same turn of the loop around both.
+/// Whether all lanes of `above` come to `block` within the same iteration of the loop around both.
 fn always_follows(
     function: &Function,
     loops: &Loops,

@@ -1,12 +1,12 @@
 //! The bytes of a code object from its layout.
 
-use super::dynamic::{has_address, symbol_record};
 use super::layout::{Extent, Layout, OutputSection, PROGRAM_HEADER_BYTES, Segment};
 use super::object::{
     BINDING_LOCAL, HEADER_BYTES, MACHINE_AMDGPU, OSABI_AMDGPU_HSA, Object, PAGE_BYTES,
     SECTION_HEADER_BYTES, SECTION_NO_BITS, SECTION_STRINGS, SECTION_SYMBOLS, SYMBOL_BYTES,
     SYMBOL_FILE, SYMBOL_SECTION, TYPE_SHARED,
 };
+use super::symbols::{has_address, symbol_record};
 
 const SEGMENT_LOAD: u32 = 1;
 const SEGMENT_DYNAMIC: u32 = 2;

@@ -1,14 +1,14 @@
 //! Which sections the code object has, in which order, at which addresses.
 
-use super::LinkError;
-use super::dynamic::{self, DynamicSymbols};
+use super::error::LinkError;
 use super::object::{
     FLAG_ALLOCATE, FLAG_EXECUTE, FLAG_WRITE, HEADER_BYTES, Object, PAGE_BYTES, Place,
     RELOCATION_BYTES, SECTION_DYNAMIC, SECTION_DYNAMIC_SYMBOLS, SECTION_GNU_HASH, SECTION_HASH,
     SECTION_NO_BITS, SECTION_NOTE, SECTION_PROGRAM_BITS, SECTION_RELOCATIONS_ADDEND,
     SECTION_STRINGS, SYMBOL_BYTES, Section, Symbol,
 };
-use super::relocations::{DynamicRecord, Plan};
+use super::plan::{DynamicRecord, Plan};
+use super::symbols::{self, DynamicSymbols};
 
 pub const PROGRAM_HEADER_BYTES: usize = 56;
 const TABLE_ENTRY_BYTES: u64 = 8;
@@ -199,7 +199,7 @@ impl Layout {
 
     /// The section index that symbol tables have for a symbol. Indices count from 1: section 0 is the null section.
     pub fn index_of_symbol(&self, symbol: &Symbol<'_>) -> u16 {
-        dynamic::section_index(symbol.place, |section| {
+        symbols::section_index(symbol.place, |section| {
             let place = self.places.get(section).copied().flatten();
             place.map_or(0, |(output, _)| output as u16 + 1)
         })
@@ -325,7 +325,7 @@ fn generated(symbols: &DynamicSymbols, plan: &Plan) -> Vec<OutputSection> {
         segment: Segment::Relocated,
         ..section
     };
-    let bytes = vec![0; dynamic::section_bytes(plan.dynamic_count > 0)];
+    let bytes = vec![0; symbols::dynamic_section_bytes(plan.dynamic_count > 0)];
     sections.push(relocated(read_only(
         ".dynamic",
         SECTION_DYNAMIC,

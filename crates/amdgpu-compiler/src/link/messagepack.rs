@@ -1,6 +1,6 @@
 //! A reader of `MessagePack`, as far as metadata notes use it. Source: the `MessagePack` specification.
 
-use super::LinkError;
+use super::error::LinkError;
 
 /// The metadata nests six levels; the limit keeps the reader's own recursion short.
 const MAX_DEPTH: usize = 16;

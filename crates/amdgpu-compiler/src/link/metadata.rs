@@ -1,15 +1,19 @@
 //! What kernels occupy, from the metadata note of an AMD object ("User Guide for AMDGPU Backend", "Code Object Metadata").
 
+use ::object::LittleEndian;
+use ::object::elf::FileHeader64;
+use ::object::read::elf::NoteIterator;
 use serde::{Deserialize, Serialize};
 
-use super::LinkError;
+use super::error::LinkError;
 use super::messagepack::Value;
-use super::object::{Object, SECTION_NOTE, read_u32};
+use super::object::{Object, SECTION_NOTE};
 
 /// `NT_AMDGPU_METADATA`.
 const NOTE_METADATA: u32 = 32;
-const NOTE_OWNER: &[u8] = b"AMDGPU\0";
-const NOTE_HEADER_BYTES: usize = 12;
+const NOTE_OWNER: &[u8] = b"AMDGPU";
+/// Of descriptions and notes, whatever the section says.
+const NOTE_ALIGNMENT: u64 = 4;
 /// Kernels of one object; far more than any source has.
 const MAX_KERNELS: usize = 1 << 16;
 
@@ -49,26 +53,14 @@ pub fn resources(object: &[u8]) -> Result<Vec<KernelResources>, LinkError> {
 }
 
 /// The description of the metadata note among the notes of a section.
-fn find_note(mut notes: &[u8]) -> Result<Option<&[u8]>, LinkError> {
-    let cut_off = || LinkError::malformed("a note is cut off");
-    // Every round takes a header at least.
-    while !notes.is_empty() {
-        let owner_bytes = read_u32(notes, 0)? as usize;
-        let description_bytes = read_u32(notes, 4)? as usize;
-        let kind = read_u32(notes, 8)?;
-        let rest = notes.get(NOTE_HEADER_BYTES..).ok_or_else(cut_off)?;
-        let owner = rest.get(..owner_bytes).ok_or_else(cut_off)?;
-        let rest = rest
-            .get(owner_bytes.next_multiple_of(4)..)
-            .ok_or_else(cut_off)?;
-        let description = rest.get(..description_bytes).ok_or_else(cut_off)?;
-        if kind == NOTE_METADATA && owner == NOTE_OWNER {
-            return Ok(Some(description));
+fn find_note(notes: &[u8]) -> Result<Option<&[u8]>, LinkError> {
+    let cut_off = |_| LinkError::malformed("a note is cut off");
+    let mut notes: NoteIterator<'_, FileHeader64<LittleEndian>> =
+        NoteIterator::new(LittleEndian, NOTE_ALIGNMENT, notes).map_err(cut_off)?;
+    while let Some(note) = notes.next().map_err(cut_off)? {
+        if note.n_type(LittleEndian) == NOTE_METADATA && note.name() == NOTE_OWNER {
+            return Ok(Some(note.desc()));
         }
-        // The padding behind the last note may be missing.
-        notes = rest
-            .get(description_bytes.next_multiple_of(4)..)
-            .unwrap_or(&[]);
     }
     Ok(None)
 }

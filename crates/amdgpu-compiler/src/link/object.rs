@@ -1,6 +1,12 @@
-//! Reads 64-bit little-endian ELF files for AMD GPUs. Trusts nothing: what does not fit into the bytes is an error.
+//! 64-bit little-endian ELF files for AMD GPUs. The `object` crate reads the records and checks them against the bytes that are there; what the
+//! linker demands of them is checked here.
 
-use super::LinkError;
+use ::object::elf::{self, FileHeader64, Rela64, SectionHeader64, Sym64};
+use ::object::read::StringTable;
+use ::object::read::elf::{FileHeader as _, Rela as _, SectionHeader as _, Sym as _};
+use ::object::{LittleEndian, pod};
+
+use super::error::LinkError;
 
 /// Kernels are kilobytes; a file past this is not one, and file offsets stay far below the reach of 32-bit relocations.
 pub const MAX_OBJECT_BYTES: usize = 256 << 20;
@@ -13,45 +19,45 @@ const MAX_NAME_BYTES: usize = 16 << 10;
 /// Alignment of sections: segments begin at pages of this size (what lld and the loader of ROCm use for AMD GPUs).
 pub const PAGE_BYTES: u64 = 4096;
 
-pub const HEADER_BYTES: usize = 64;
-pub const SECTION_HEADER_BYTES: usize = 64;
-pub const SYMBOL_BYTES: usize = 24;
-pub const RELOCATION_BYTES: usize = 24;
+pub const HEADER_BYTES: usize = size_of::<Header>();
+pub const SECTION_HEADER_BYTES: usize = size_of::<SectionHeader>();
+pub const SYMBOL_BYTES: usize = size_of::<Sym64<LittleEndian>>();
+pub const RELOCATION_BYTES: usize = size_of::<Rela64<LittleEndian>>();
 
-pub const TYPE_RELOCATABLE: u16 = 1;
-pub const TYPE_SHARED: u16 = 3;
-pub const MACHINE_AMDGPU: u16 = 224;
+pub const TYPE_RELOCATABLE: u16 = elf::ET_REL;
+pub const TYPE_SHARED: u16 = elf::ET_DYN;
+pub const MACHINE_AMDGPU: u16 = elf::EM_AMDGPU;
+/// `ELFOSABI_AMDGPU_HSA`, which `object` does not name.
 pub const OSABI_AMDGPU_HSA: u8 = 64;
 
-pub const SECTION_PROGRAM_BITS: u32 = 1;
-pub const SECTION_SYMBOLS: u32 = 2;
-pub const SECTION_STRINGS: u32 = 3;
-pub const SECTION_RELOCATIONS_ADDEND: u32 = 4;
-pub const SECTION_HASH: u32 = 5;
-pub const SECTION_DYNAMIC: u32 = 6;
-pub const SECTION_NOTE: u32 = 7;
-pub const SECTION_NO_BITS: u32 = 8;
-pub const SECTION_RELOCATIONS: u32 = 9;
-pub const SECTION_DYNAMIC_SYMBOLS: u32 = 11;
-pub const SECTION_GNU_HASH: u32 = 0x6fff_fff6;
+pub const SECTION_PROGRAM_BITS: u32 = elf::SHT_PROGBITS;
+pub const SECTION_SYMBOLS: u32 = elf::SHT_SYMTAB;
+pub const SECTION_STRINGS: u32 = elf::SHT_STRTAB;
+pub const SECTION_RELOCATIONS_ADDEND: u32 = elf::SHT_RELA;
+pub const SECTION_HASH: u32 = elf::SHT_HASH;
+pub const SECTION_DYNAMIC: u32 = elf::SHT_DYNAMIC;
+pub const SECTION_NOTE: u32 = elf::SHT_NOTE;
+pub const SECTION_NO_BITS: u32 = elf::SHT_NOBITS;
+pub const SECTION_RELOCATIONS: u32 = elf::SHT_REL;
+pub const SECTION_DYNAMIC_SYMBOLS: u32 = elf::SHT_DYNSYM;
+pub const SECTION_GNU_HASH: u32 = elf::SHT_GNU_HASH;
 
-pub const FLAG_WRITE: u64 = 1;
-pub const FLAG_ALLOCATE: u64 = 2;
-pub const FLAG_EXECUTE: u64 = 4;
-const FLAG_THREAD_LOCAL: u64 = 0x400;
-const FLAG_COMPRESSED: u64 = 0x800;
+pub const FLAG_WRITE: u64 = elf::SHF_WRITE as u64;
+pub const FLAG_ALLOCATE: u64 = elf::SHF_ALLOC as u64;
+pub const FLAG_EXECUTE: u64 = elf::SHF_EXECINSTR as u64;
+const FLAG_THREAD_LOCAL: u64 = elf::SHF_TLS as u64;
+const FLAG_COMPRESSED: u64 = elf::SHF_COMPRESSED as u64;
 
-const INDEX_UNDEFINED: u16 = 0;
-const INDEX_RESERVED: u16 = 0xff00;
-pub const INDEX_ABSOLUTE: u16 = 0xfff1;
+pub const INDEX_ABSOLUTE: u16 = elf::SHN_ABS;
 
-pub const SYMBOL_SECTION: u8 = 3;
-pub const SYMBOL_FILE: u8 = 4;
-pub const BINDING_LOCAL: u8 = 0;
-const VISIBILITY_MASK: u8 = 3;
-const VISIBILITY_DEFAULT: u8 = 0;
-const VISIBILITY_PROTECTED: u8 = 3;
+pub const SYMBOL_SECTION: u8 = elf::STT_SECTION;
+pub const SYMBOL_FILE: u8 = elf::STT_FILE;
+pub const BINDING_LOCAL: u8 = elf::STB_LOCAL;
 
+const ENDIAN: LittleEndian = LittleEndian;
+
+type Header = FileHeader64<LittleEndian>;
+type SectionHeader = SectionHeader64<LittleEndian>;
 type Parsed<T> = Result<T, LinkError>;
 
 /// A parsed file.
@@ -111,37 +117,12 @@ pub struct Relocation {
 
 impl<'a> Object<'a> {
     pub fn parse(bytes: &'a [u8]) -> Parsed<Self> {
-        if !bytes.starts_with(b"\x7fELF") {
-            return Err(LinkError::malformed(
-                "it does not begin with the ELF magic number",
-            ));
-        }
-        if bytes.len() > MAX_OBJECT_BYTES {
-            return Err(LinkError::malformed(format!(
-                "it has {} bytes, the limit is {MAX_OBJECT_BYTES}",
-                bytes.len()
-            )));
-        }
-        let header = bytes
-            .get(..HEADER_BYTES)
-            .ok_or_else(|| LinkError::malformed("the ELF header is cut off"))?;
-        if header[4] != 2 || header[5] != 1 || header[6] != 1 {
-            return Err(LinkError::malformed(
-                "it is not a 64-bit little-endian ELF file of version 1",
-            ));
-        }
-        let machine = read_u16(header, 18)?;
-        if machine != MACHINE_AMDGPU || header[7] != OSABI_AMDGPU_HSA {
-            return Err(LinkError::malformed(format!(
-                "it is for ELF machine {machine} and OS ABI {}, an AMD GPU under HSA has {MACHINE_AMDGPU} and {OSABI_AMDGPU_HSA}",
-                header[7]
-            )));
-        }
+        let header = header_of(bytes)?;
         let mut object = Self {
-            file_type: read_u16(header, 16)?,
-            abi_version: header[8],
+            file_type: header.e_type(ENDIAN),
+            abi_version: header.e_ident.abi_version,
             file_bytes: bytes.len(),
-            flags: read_u32(header, 48)?,
+            flags: header.e_flags(ENDIAN),
             sections: sections(bytes, header)?,
             symbols: Vec::new(),
         };
@@ -164,26 +145,24 @@ impl<'a> Object<'a> {
             .sections
             .get(table.link as usize)
             .ok_or_else(|| LinkError::malformed("the symbol table has no string table"))?;
-        let (entries, rest) = table.data.as_chunks::<SYMBOL_BYTES>();
-        if !rest.is_empty() {
-            return Err(LinkError::malformed("the symbol table is cut off"));
-        }
+        let entries: &[Sym64<LittleEndian>] = pod::slice_from_all_bytes(table.data)
+            .map_err(|()| LinkError::malformed("the symbol table is cut off"))?;
         entries
             .iter()
             .map(|entry| {
                 let symbol = Symbol {
-                    name: text_at(names.data, read_u32(entry, 0)?)?,
-                    kind: entry[4] & 0xf,
-                    binding: entry[4] >> 4,
-                    other: entry[5],
-                    place: match read_u16(entry, 6)? {
-                        INDEX_UNDEFINED => Place::Undefined,
+                    name: text_at(names.data, entry.st_name(ENDIAN))?,
+                    kind: entry.st_type(),
+                    binding: entry.st_bind(),
+                    other: entry.st_other(),
+                    place: match entry.st_shndx(ENDIAN) {
+                        elf::SHN_UNDEF => Place::Undefined,
                         INDEX_ABSOLUTE => Place::Absolute,
-                        index if index >= INDEX_RESERVED => Place::Reserved(index),
+                        index if index >= elf::SHN_LORESERVE => Place::Reserved(index),
                         index => Place::Section(usize::from(index)),
                     },
-                    value: read_u64(entry, 8)?,
-                    size_bytes: read_u64(entry, 16)?,
+                    value: entry.st_value(ENDIAN),
+                    size_bytes: entry.st_size(ENDIAN),
                 };
                 self.check_symbol(&symbol)?;
                 Ok(symbol)
@@ -255,15 +234,12 @@ impl<'a> Object<'a> {
 
     /// The relocations of a section with addends.
     pub fn relocations(&self, section: &Section<'_>) -> Parsed<Vec<Relocation>> {
-        let (entries, rest) = section.data.as_chunks::<RELOCATION_BYTES>();
-        if !rest.is_empty() {
-            return Err(LinkError::malformed(format!("{} is cut off", section.name)));
-        }
+        let entries: &[Rela64<LittleEndian>] = pod::slice_from_all_bytes(section.data)
+            .map_err(|()| LinkError::malformed(format!("{} is cut off", section.name)))?;
         entries
             .iter()
             .map(|entry| {
-                let info = read_u64(entry, 8)?;
-                let symbol = (info >> 32) as usize;
+                let symbol = entry.r_sym(ENDIAN, false) as usize;
                 if symbol >= self.symbols.len() {
                     return Err(LinkError::malformed(format!(
                         "{} names symbol {symbol}, there are {}",
@@ -272,10 +248,10 @@ impl<'a> Object<'a> {
                     )));
                 }
                 Ok(Relocation {
-                    offset: read_u64(entry, 0)?,
-                    kind: info as u32,
+                    offset: entry.r_offset(ENDIAN),
+                    kind: entry.r_type(ENDIAN, false),
                     symbol,
-                    addend: read_u64(entry, 16)? as i64,
+                    addend: entry.r_addend(ENDIAN),
                 })
             })
             .collect()
@@ -317,73 +293,83 @@ impl Section<'_> {
 }
 
 impl Symbol<'_> {
+    fn visibility(&self) -> u8 {
+        // `ELF64_ST_VISIBILITY`.
+        self.other & 3
+    }
+
     /// Whether code outside the object may see it.
     pub fn is_exported(&self) -> bool {
         self.binding != BINDING_LOCAL
-            && matches!(
-                self.other & VISIBILITY_MASK,
-                VISIBILITY_DEFAULT | VISIBILITY_PROTECTED
-            )
+            && matches!(self.visibility(), elf::STV_DEFAULT | elf::STV_PROTECTED)
     }
 
     /// Whether the rules of ELF let a symbol of another object take its place.
     pub fn is_preemptible(&self) -> bool {
-        self.binding != BINDING_LOCAL && self.other & VISIBILITY_MASK == VISIBILITY_DEFAULT
+        self.binding != BINDING_LOCAL && self.visibility() == elf::STV_DEFAULT
     }
 }
 
-fn sections<'a>(bytes: &'a [u8], header: &[u8]) -> Parsed<Vec<Section<'a>>> {
-    let entry_bytes = usize::from(read_u16(header, 58)?);
-    let count = usize::from(read_u16(header, 60)?);
-    if entry_bytes != SECTION_HEADER_BYTES || count == 0 || count > MAX_SECTIONS {
+fn header_of(bytes: &[u8]) -> Parsed<&Header> {
+    if !bytes.starts_with(&elf::ELFMAG) {
+        return Err(LinkError::malformed(
+            "it does not begin with the ELF magic number",
+        ));
+    }
+    if bytes.len() > MAX_OBJECT_BYTES {
         return Err(LinkError::malformed(format!(
-            "its section table has {count} entries of {entry_bytes} bytes; the limit is {MAX_SECTIONS} of {SECTION_HEADER_BYTES}"
+            "it has {} bytes, the limit is {MAX_OBJECT_BYTES}",
+            bytes.len()
         )));
     }
-    let table_bytes = (count * SECTION_HEADER_BYTES) as u64;
-    let table = slice(
-        bytes,
-        read_u64(header, 40)?,
-        table_bytes,
-        "the section table",
-    )?;
-    let (entries, _) = table.as_chunks::<SECTION_HEADER_BYTES>();
-    let mut sections = Vec::with_capacity(count);
-    for entry in entries {
-        let kind = read_u32(entry, 4)?;
-        let size_bytes = read_u64(entry, 32)?;
+    if bytes.len() < HEADER_BYTES {
+        return Err(LinkError::malformed("the ELF header is cut off"));
+    }
+    let header = Header::parse(bytes).map_err(|_| {
+        LinkError::malformed("it is not a 64-bit little-endian ELF file of version 1")
+    })?;
+    let (machine, os_abi) = (header.e_machine(ENDIAN), header.e_ident.os_abi);
+    if machine != MACHINE_AMDGPU || os_abi != OSABI_AMDGPU_HSA {
+        return Err(LinkError::malformed(format!(
+            "it is for ELF machine {machine} and OS ABI {os_abi}, an AMD GPU under HSA has {MACHINE_AMDGPU} and {OSABI_AMDGPU_HSA}"
+        )));
+    }
+    Ok(header)
+}
+
+fn sections<'a>(bytes: &'a [u8], header: &Header) -> Parsed<Vec<Section<'a>>> {
+    let headers = header.section_headers(ENDIAN, bytes).map_err(unreadable)?;
+    if headers.is_empty() || headers.len() > MAX_SECTIONS {
+        return Err(LinkError::malformed(format!(
+            "its section table has {} entries; 1 to {MAX_SECTIONS} are possible",
+            headers.len()
+        )));
+    }
+    let mut sections = Vec::with_capacity(headers.len());
+    for header in headers {
+        let kind = header.sh_type(ENDIAN);
         sections.push(Section {
             name: "",
             kind,
-            flags: read_u64(entry, 8)?,
-            size_bytes,
-            link: read_u32(entry, 40)?,
-            info: read_u32(entry, 44)?,
-            align_bytes: read_u64(entry, 48)?,
-            data: if kind == SECTION_NO_BITS || kind == 0 {
+            flags: header.sh_flags(ENDIAN),
+            size_bytes: header.sh_size(ENDIAN),
+            link: header.sh_link(ENDIAN),
+            info: header.sh_info(ENDIAN),
+            align_bytes: header.sh_addralign(ENDIAN),
+            data: if kind == elf::SHT_NULL {
                 &[]
             } else {
-                slice(bytes, read_u64(entry, 24)?, size_bytes, "a section")?
+                header.data(ENDIAN, bytes).map_err(unreadable)?
             },
         });
     }
-    let names = sections
-        .get(usize::from(read_u16(header, 62)?))
-        .map_or(&[][..], |section| section.data);
-    for (section, entry) in sections.iter_mut().zip(entries) {
-        section.name = text_at(names, read_u32(entry, 0)?)?;
+    let names = header.shstrndx(ENDIAN, bytes).map_err(unreadable)?;
+    let names = sections.get(names as usize);
+    let names = names.map_or(&[][..], |section| section.data);
+    for (section, header) in sections.iter_mut().zip(headers) {
+        section.name = text_at(names, header.sh_name(ENDIAN))?;
     }
     Ok(sections)
-}
-
-fn slice<'a>(bytes: &'a [u8], offset: u64, len: u64, what: &str) -> Parsed<&'a [u8]> {
-    let range = usize::try_from(offset)
-        .ok()
-        .zip(usize::try_from(len).ok())
-        .and_then(|(begin, len)| Some(begin..begin.checked_add(len)?));
-    range
-        .and_then(|range| bytes.get(range))
-        .ok_or_else(|| LinkError::malformed(format!("{what} lies outside the file")))
 }
 
 fn text_at(table: &[u8], offset: u32) -> Parsed<&str> {
@@ -391,29 +377,13 @@ fn text_at(table: &[u8], offset: u32) -> Parsed<&str> {
     if offset == 0 {
         return Ok("");
     }
-    let tail = table.get(offset as usize..).unwrap_or(&[]);
-    let tail = &tail[..tail.len().min(MAX_NAME_BYTES)];
-    let len = tail.iter().position(|&byte| byte == 0);
-    len.and_then(|len| std::str::from_utf8(&tail[..len]).ok())
+    let end = table.len().min(offset as usize + MAX_NAME_BYTES);
+    let bytes = StringTable::new(table, 0, end as u64).get(offset).ok();
+    bytes
+        .and_then(|bytes| std::str::from_utf8(bytes).ok())
         .ok_or_else(|| LinkError::malformed("a name lies outside its table or is not text"))
 }
 
-fn field<const N: usize>(bytes: &[u8], at: usize) -> Parsed<[u8; N]> {
-    bytes
-        .get(at..)
-        .and_then(|tail| tail.first_chunk())
-        .copied()
-        .ok_or_else(|| LinkError::malformed("a table entry is cut off"))
-}
-
-fn read_u16(bytes: &[u8], at: usize) -> Parsed<u16> {
-    field(bytes, at).map(u16::from_le_bytes)
-}
-
-pub fn read_u32(bytes: &[u8], at: usize) -> Parsed<u32> {
-    field(bytes, at).map(u32::from_le_bytes)
-}
-
-fn read_u64(bytes: &[u8], at: usize) -> Parsed<u64> {
-    field(bytes, at).map(u64::from_le_bytes)
+fn unreadable(error: ::object::read::Error) -> LinkError {
+    LinkError::malformed(format!("it is damaged: {error}"))
 }

@@ -1,8 +1,8 @@
 //! The entry of a kernel on the CPU: a function that runs a range of blocks, every work-item of each.
 //!
 //! `void kernel(const uint8_t* arguments, const agpu_cpu_launch* launch, uint64_t block_begin, uint64_t block_end)`. The loop
-//! over x is innermost; its turns are vectors of work-items ([`super::lanes`]), or single ones where that is not possible, and it
-//! is then marked parallel where no private memory is shared between its turns. Everything uniform is loaded once, before the
+//! over x is innermost; its iterations are vectors of work-items ([`super::lanes`]), or single ones where that is not possible, and it
+//! is then marked parallel where no private memory is shared between its iterations. Everything uniform is loaded once, before the
 //! loops.
 
 use std::fmt::Write;

@@ -2,7 +2,7 @@
 //! of each says what it runs next. A vector runs every region that one of its lanes has before it, or each work-item its own, until
 //! all agree again.
 //!
-//! What stands behind a decision belongs to the turn of what stands before it, so that a turn has two halves.
+//! What stands behind a decision belongs to the iteration of what stands before it, so that an iteration has two halves.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::{Emitter, names};
 use crate::regions::HostKernel;
 
 impl Emitter<'_> {
-    /// Two halves of a turn, and then whether all work-items agree.
+    /// Two halves of an iteration, and then whether all work-items agree.
     pub(super) fn mixed(
         &mut self,
         kernel: &HostKernel,
@@ -22,10 +22,10 @@ impl Emitter<'_> {
         text: &mut String,
     ) {
         text.push_str("mixed:\n  br label %m.begin\n");
-        let (fork, end) = (kernel.first_fork(), kernel.returned());
-        let mut halves = vec![("m", 0..fork, "resolve")];
-        if fork < end {
-            halves = vec![("m", 0..fork, "n.begin"), ("n", fork..end, "resolve")];
+        let (branch, end) = (kernel.first_uniform_branch(), kernel.returned());
+        let mut halves = vec![("m", 0..branch, "resolve")];
+        if branch < end {
+            halves = vec![("m", 0..branch, "n.begin"), ("n", branch..end, "resolve")];
         }
         for (half, numbers, next) in halves {
             match lanes {

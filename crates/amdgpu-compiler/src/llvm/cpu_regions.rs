@@ -1,6 +1,6 @@
 //! The entry of a kernel with barriers on the CPU: for each block, one region after the other, each for all work-items.
 //!
-//! As long as all work-items go to the same region, they run it vector after vector ([`super::lanes`]), or as the turns of a
+//! As long as all work-items go to the same region, they run it vector after vector ([`super::lanes`]), or as the iterations of a
 //! loop; when they part, as [`super::cpu_mixed`] says. A region that only takes decisions runs once.
 //!
 //! Scratch memory: arrays with an element for every work-item (the number of them rounded up, so that each array is aligned),

@@ -123,7 +123,7 @@ impl Emitter<'_> {
             () if is_exported => "",
             () if function.is_never_inlined && self.kind != TargetKind::Host => " noinline",
             // Hundreds of instructions for each product of a polynomial would take minutes to compile.
-            () if crate::software::is_large(&function.name) => " noinline",
+            () if crate::libcalls::is_large(&function.name) => " noinline",
             () if self.is_recursive(index) => "",
             () => " alwaysinline",
         };
@@ -369,7 +369,7 @@ impl Emitter<'_> {
                     format_args!("getelementptr inbounds {element}, {pointer}, i64 {index}"),
                 );
             }
-            // Without an access group: nothing is promised about turns of a loop.
+            // Without an access group: nothing is promised about iterations of a loop.
             Op::VolatileLoad(pointer) => {
                 let (pointer, align) = (self.typed(names, *pointer), ty.bytes());
                 self.define(

@@ -24,12 +24,12 @@ use super::cpu_rows::Rows;
 use super::function::Names;
 use super::text::Text;
 use super::{Emitter, names};
-use crate::hashing::WordMap;
 use crate::ir::{BlockId, Function, Type, Value};
 use crate::lanes::{Demand, Estimate, Fallback, Plan, Shape};
 use crate::passes;
 use crate::regions::HostKernel;
 use crate::telemetry::{Finding, PassMetrics};
+use rustc_hash::FxHashMap;
 
 /// Fewer lanes gain nothing over work-items one by one.
 const LEAST_LANES: u32 = 4;
@@ -56,13 +56,13 @@ struct Body<'e, 'a> {
     /// The LLVM block that is being written.
     label: String,
     /// Scalars and vectors that were made or read in this block.
-    scalars: WordMap<Value, Text>,
-    vectors: WordMap<Value, Text>,
+    scalars: FxHashMap<Value, Text>,
+    vectors: FxHashMap<Value, Text>,
     mask: Option<Text>,
     /// By block where it stands in the order of the plan.
     place_in_order: Vec<u32>,
     /// Blocks that lead to a block, and whether within the loop that it heads.
-    edges: WordMap<(BlockId, bool), Rc<[BlockId]>>,
+    edges: FxHashMap<(BlockId, bool), Rc<[BlockId]>>,
     /// Definitions of variables, for the entry.
     variables: String,
     next_name: u32,
@@ -208,11 +208,11 @@ impl Emitter<'_> {
             roots,
             block: BlockId(0),
             label: "entry".to_owned(),
-            scalars: WordMap::default(),
-            vectors: WordMap::default(),
+            scalars: FxHashMap::default(),
+            vectors: FxHashMap::default(),
             mask: None,
             place_in_order,
-            edges: WordMap::default(),
+            edges: FxHashMap::default(),
             variables: String::new(),
             next_name: 0,
         };

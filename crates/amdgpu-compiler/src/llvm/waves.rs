@@ -110,7 +110,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// In turns: each takes the value of the first lane that is left, and the lanes that have it leave.
+    /// In iterations: each takes the value of the first lane that is left, and the lanes that have it leave.
     fn amd_match(&mut self, operation: &Operation<'_>) {
         let ty = self.type_text(operation.word);
         let helper = format!("agpu.wave.match.{ty}");

@@ -3,8 +3,8 @@
 //! Braun, Buchwald, Hack, Leißa, Mallon, Zwinkau: "Simple and Efficient Construction of Static Single Assignment Form" (2013),
 //! with a worklist in place of the recursion, because sources may have a hundred thousand blocks in a row.
 
-use crate::hashing::WordMap;
 use crate::ir::{BlockId, Function, Op, Type, Value, cfg::Cfg};
+use rustc_hash::FxHashMap;
 
 #[derive(Debug, Default)]
 struct BlockState {
@@ -17,9 +17,9 @@ struct BlockState {
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     types: Vec<Type>,
-    definitions: WordMap<(usize, BlockId), Value>,
+    definitions: FxHashMap<(usize, BlockId), Value>,
     blocks: Vec<BlockState>,
-    zeros: WordMap<Type, Value>,
+    zeros: FxHashMap<Type, Value>,
 }
 
 impl Variables {

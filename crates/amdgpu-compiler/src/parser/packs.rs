@@ -3,15 +3,15 @@
 use super::expressions::binary_operator;
 use super::{Parse, Parser};
 use crate::ast::{BinaryOp, Expr, ExprKind, Fold};
-use crate::hashing::WordSet;
 use crate::interner::Symbol;
 use crate::source::Span;
 use crate::token::TokenKind;
+use rustc_hash::FxHashSet;
 
 impl Parser<'_> {
     /// The names among some tokens, fields and methods after `.` excepted.
     pub(super) fn names_between(&self, first: usize, end: usize) -> Vec<Symbol> {
-        let mut seen = WordSet::default();
+        let mut seen = FxHashSet::default();
         let mut names = Vec::new();
         let tokens = self.tokens.get(first..end).unwrap_or_default();
         for (index, token) in tokens.iter().enumerate() {

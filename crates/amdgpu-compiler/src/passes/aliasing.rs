@@ -7,8 +7,8 @@
 use std::ops::Deref;
 
 use super::Memory;
-use crate::hashing::WordSet;
 use crate::ir::{AddressSpace, CastKind, Function, Op, Type, Value};
+use rustc_hash::FxHashSet;
 
 /// A pointer taken apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,7 +66,7 @@ impl Eq for Terms {}
 pub struct Aliasing<'m> {
     memory: Memory<'m>,
     /// Private memory whose address is used for nothing but plain loads and stores here.
-    contained: WordSet<Value>,
+    contained: FxHashSet<Value>,
 }
 
 /// The base of a pointer and what is added to it.
@@ -102,7 +102,7 @@ pub fn place(function: &Function, pointer: Value) -> Place {
 
 impl<'m> Aliasing<'m> {
     pub fn new(function: &Function, memory: Memory<'m>) -> Self {
-        let mut contained: WordSet<Value> = WordSet::default();
+        let mut contained: FxHashSet<Value> = FxHashSet::default();
         for (index, instruction) in function.values.iter().enumerate() {
             if matches!(instruction.op, Op::Slot { .. }) {
                 contained.insert(Value(index as u32));

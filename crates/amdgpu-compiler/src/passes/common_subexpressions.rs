@@ -1,12 +1,12 @@
 //! Computes equal things once: a pure instruction is replaced by an equal one that dominates it.
 
 use std::collections::hash_map::Entry as MapEntry;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 use super::replacement::Replacement;
 use super::{Context, Pass};
-use crate::hashing::{WordHasher, WordMap};
 use crate::ir::{BlockId, Function, Op, Type, Value, cfg::Cfg};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 pub struct CommonSubexpressions;
 
@@ -23,7 +23,7 @@ impl Pass for CommonSubexpressions {
 /// Pure instructions so far, with the blocks they stand in. Lists of those with equal hashes are linked, the latest first, so that
 /// no operation is copied.
 struct Known {
-    latest: WordMap<u64, u32>,
+    latest: FxHashMap<u64, u32>,
     list: Vec<Entry>,
 }
 
@@ -40,7 +40,7 @@ impl Known {
     fn new(function: &Function) -> Self {
         let count = function.instruction_count();
         Self {
-            latest: WordMap::with_capacity_and_hasher(count, BuildHasherDefault::default()),
+            latest: FxHashMap::with_capacity_and_hasher(count, FxBuildHasher),
             list: Vec::with_capacity(count),
         }
     }
@@ -54,7 +54,7 @@ impl Known {
         value: Value,
     ) -> Option<Value> {
         let (op, ty) = (function.op(value), function.ty(value));
-        let mut hasher = WordHasher::default();
+        let mut hasher = FxHasher::default();
         (op, ty).hash(&mut hasher);
         let latest = self.latest.entry(hasher.finish());
         let first = match &latest {
@@ -84,7 +84,7 @@ fn run(function: &mut Function, ctx: &mut Context<'_>) -> u64 {
     let cfg = ctx.cfg(function);
     let mut replacement = Replacement::default();
     let mut known = Known::new(function);
-    let mut constants: WordMap<(Op, Type), Value> = WordMap::default();
+    let mut constants: FxHashMap<(Op, Type), Value> = FxHashMap::default();
     for (index, instruction) in function.values.iter().enumerate() {
         if instruction.op.is_floating() {
             let value = Value(index as u32);

@@ -21,13 +21,13 @@ pub struct Budget {
     /// Instructions of one loop after unrolling.
     pub unrolled_instructions: usize,
     pub unrolled_turns: u64,
-    /// Turns that a loop does at a time where nothing is said about it; 1 leaves it as it is.
+    /// Iterations that a loop does at a time where nothing is said about it; 1 leaves it as it is.
     pub turns_at_once: u32,
     /// Instructions of one function after inlining.
     pub inlined_instructions: usize,
 }
 
-/// Turns at a time on NVIDIA GPUs: what nvcc takes, so that as many loads are on their way at once.
+/// Iterations at a time on NVIDIA GPUs: what nvcc takes, so that as many loads are on their way at once.
 const NVIDIA_TURNS: u32 = 4;
 
 impl Budget {

@@ -7,9 +7,9 @@ use super::trip_count::counted;
 use crate::ir::loops::Loops;
 use crate::ir::{AddressSpace, BinaryOp, BlockId, Function, Intrinsic, Op, Type, cfg::Cfg};
 
-/// Turns of a loop whose number is not known.
+/// Iterations of a loop whose number is not known.
 const UNKNOWN_TURNS: u64 = 10;
-/// Turns are not counted further than this, nor loops inside loops weighed more than the last.
+/// Iterations are not counted further than this, nor loops inside loops weighed more than the last.
 const MAX_COUNTED_TURNS: u64 = 64;
 const MAX_WEIGHT: u64 = 1_000_000;
 
@@ -32,11 +32,11 @@ pub fn of_function(function: &Function, cfg: &Cfg, loops: &Loops) -> u64 {
 pub fn weights(function: &Function, cfg: &Cfg, loops: &Loops) -> Vec<u64> {
     let mut weight = vec![1u64; function.blocks.len()];
     for item in &loops.list {
-        let turns = counted(function, cfg, item, MAX_COUNTED_TURNS)
-            .map_or(UNKNOWN_TURNS, |plan| plan.turns.max(1));
+        let iterations = counted(function, cfg, item, MAX_COUNTED_TURNS)
+            .map_or(UNKNOWN_TURNS, |plan| plan.iterations.max(1));
         for block in &item.blocks {
             let entry = &mut weight[block.0 as usize];
-            *entry = entry.saturating_mul(turns).min(MAX_WEIGHT);
+            *entry = entry.saturating_mul(iterations).min(MAX_WEIGHT);
         }
     }
     weight

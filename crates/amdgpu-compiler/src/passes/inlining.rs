@@ -4,8 +4,8 @@
 use super::{Budget, ModulePass};
 use crate::cooperative::{inline_call, retain};
 use crate::ir::{Function, Module, Op, Value};
+use crate::libcalls::is_reserved;
 use crate::lower::ssa;
-use crate::software::is_reserved;
 
 pub struct Inlining;
 

@@ -1,7 +1,7 @@
-//! Computes before a loop what is the same in all its turns.
+//! Computes before a loop what is the same in all its iterations.
 //!
 //! Operations without effect are total and may be computed whether the loop wants them or not; the dear ones move only from where
-//! every turn passes. Loads move only from the head of the loop, which runs whenever the block before it does, and only when nothing
+//! every iteration passes. Loads move only from the head of the loop, which runs whenever the block before it does, and only when nothing
 //! in the loop may write what they read or let other work-items write it.
 
 use super::aliasing::Aliasing;
@@ -11,7 +11,7 @@ use crate::ir::{BlockId, Function, Op, Value, cfg::Cfg};
 
 pub struct LoopInvariants;
 
-/// From this cost on an operation moves only from where every turn passes.
+/// From this cost on an operation moves only from where every iteration passes.
 const DEAR: u64 = 8;
 
 impl Pass for LoopInvariants {

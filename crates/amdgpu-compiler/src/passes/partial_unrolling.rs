@@ -1,8 +1,8 @@
-//! Partial unrolling: a loop that counts becomes two, one of several turns at a time while so many are left, and the loop as it was
+//! Partial unrolling: a loop that counts becomes two, one of several iterations at a time while so many are left, and the loop as it was
 //! for the rest.
 //!
-//! Whether enough turns are left follows from a bound found in 64 bits, where nothing wraps. So in the first loop no index of 32 bits wraps either:
-//! addresses of later turns are that of the first one plus a constant, their loads are on their way together, and every turn computes
+//! Whether enough iterations are left follows from a bound found in 64 bits, where nothing wraps. So in the first loop no index of 32 bits wraps either:
+//! addresses of later iterations are that of the first one plus a constant, their loads are on their way together, and every iteration computes
 //! what it did. LLVM cannot know this of a counter that may wrap, as all ours may.
 //!
 //! Done where the source asks for it (`#pragma unroll N`), and on NVIDIA GPUs where it pays unasked.
@@ -22,9 +22,9 @@ pub struct PartialUnrolling;
 const MAX_ASKED_INSTRUCTIONS: usize = 10_000;
 /// Instructions of a loop that is unrolled unasked: four copies of more would not stay in the instruction cache.
 const MAX_INSTRUCTIONS: usize = 96;
-/// The same for twice as many turns at a time, so that twice as many loads are on their way: for what is left then, four turns follow.
+/// The same for twice as many iterations at a time, so that twice as many loads are on their way: for what is left then, four iterations follow.
 const MAX_SMALL_INSTRUCTIONS: usize = 48;
-/// Registers alive in a loop that is unrolled unasked: with four turns at once a multiprocessor still holds as many blocks.
+/// Registers alive in a loop that is unrolled unasked: with four iterations at once a multiprocessor still holds as many blocks.
 const MAX_LIVE_REGISTERS: u64 = 32;
 
 impl Pass for PartialUnrolling {
@@ -55,9 +55,12 @@ impl Pass for PartialUnrolling {
         }
         for (item, counter, times) in &plans {
             let line = function.blocks[item.header.0 as usize].line;
-            let turns = times.iter().map(u32::to_string).collect::<Vec<_>>();
+            let iterations = times.iter().map(u32::to_string).collect::<Vec<_>>();
             ctx.findings.add(function, line, || {
-                format!("loop does {} turns at a time", turns.join(", then "))
+                format!(
+                    "loop does {} iterations at a time",
+                    iterations.join(", then ")
+                )
             });
             let mut preheader = item.preheader(function, &cfg);
             for &times in times {
@@ -71,7 +74,7 @@ impl Pass for PartialUnrolling {
     }
 }
 
-/// How many turns a loop should do at a time, and then for what is left.
+/// How many iterations a loop should do at a time, and then for what is left.
 fn turns_at_once(
     function: &Function,
     cfg: &Cfg,
@@ -87,7 +90,7 @@ fn turns_at_once(
         .sum();
     let meets = item.any(
         function,
-        |op| matches!(op, Op::Cooperative(operation, _) if operation.is_meeting()),
+        |op| matches!(op, Op::Cooperative(operation, _) if operation.is_sync_point()),
     );
     match function.blocks[item.header.0 as usize].unroll {
         Some(Unroll::Times(times)) => {
@@ -115,7 +118,7 @@ fn turns_at_once(
     }
 }
 
-/// Whether turns of an innermost loop wait for loads that could overlap.
+/// Whether iterations of an innermost loop wait for loads that could overlap.
 fn pays(function: &Function, loops: &Loops, item: &Loop) -> bool {
     let is_innermost = loops.is_innermost(item);
     let is_plain = !item.any(function, |op| {
@@ -259,7 +262,7 @@ impl Counter {
             .is_some_and(|step| step.abs() == 1)
     }
 
-    /// Whether a loop to a known bound by known steps can do so many turns, if it starts at 0 or further.
+    /// Whether a loop to a known bound by known steps can do so many iterations, if it starts at 0 or further.
     fn may_turn(&self, function: &Function, times: u32) -> bool {
         let (Some(bound), Some(step)) =
             (function.constant(self.bound), self.constant_step(function))
@@ -303,7 +306,7 @@ fn mirrored(predicate: Predicate) -> Option<Predicate> {
     })
 }
 
-/// Puts a loop of several turns at a time before a loop, behind `preheader`; gives the block that is between them then.
+/// Puts a loop of several iterations at a time before a loop, behind `preheader`; gives the block that is between them then.
 fn unroll(
     function: &mut Function,
     preheader: BlockId,
@@ -377,8 +380,8 @@ fn unroll(
         step,
     };
     let mut values = leading.clone();
-    for turn in 0..times {
-        values = copier.turn(turn, turn + 1 == times, &values);
+    for iteration in 0..times {
+        values = copier.iteration(iteration, iteration + 1 == times, &values);
     }
     let last_latch = copier.block(*latch, times - 1);
     for (&phi, &value) in leading.iter().zip(&values) {
@@ -398,7 +401,7 @@ fn unroll(
     Some(between)
 }
 
-/// Writes the test whether enough turns are left.
+/// Writes the test whether enough iterations are left.
 struct Guard<'f> {
     function: &'f mut Function,
     /// What stays in the loop, for the block before it.
@@ -425,8 +428,8 @@ impl Guard<'_> {
 
     /// The condition, the counter in 64 bits, and the step in 64 bits.
     ///
-    /// The counter is compared with the bound less the steps of all turns but one. Where that is not in the range of 32 bits, there
-    /// are not so many turns.
+    /// The counter is compared with the bound less the steps of all iterations but one. Where that is not in the range of 32 bits, there
+    /// are not so many iterations.
     fn condition(&mut self, counter: &Counter, first: Value, times: u32) -> (Value, Value, Value) {
         let extend = counter.extension();
         let wide = self.inside(Op::Cast(extend, first), Type::I64);
@@ -439,8 +442,8 @@ impl Guard<'_> {
         } else {
             let extended = Op::Cast(CastKind::ExtendSigned, counter.step);
             let step = self.before(extended, Type::I64);
-            let turns = self.before(Op::Constant(u64::from(times - 1)), Type::I64);
-            let further = Op::Binary(BinaryOp::Multiply, step, turns);
+            let iterations = self.before(Op::Constant(u64::from(times - 1)), Type::I64);
+            let further = Op::Binary(BinaryOp::Multiply, step, iterations);
             (step, self.before(further, Type::I64))
         };
         let limit = Op::Binary(BinaryOp::Subtract, bound, further);
@@ -496,30 +499,30 @@ impl Counter {
     }
 }
 
-/// Copies turns of a loop, one behind the other.
+/// Copies iterations of a loop, one behind the other.
 struct Copier<'f> {
     function: &'f mut Function,
     item: &'f Loop,
     latch: BlockId,
-    /// The start of the loop that the turns belong to; they come right behind it.
+    /// The start of the loop that the iterations belong to; they come right behind it.
     start: BlockId,
     phis: &'f [Value],
     counter: &'f Counter,
-    /// The counter in 64 bits, of the present turn.
+    /// The counter in 64 bits, of the present iteration.
     wide: Value,
     step: Value,
 }
 
 impl Copier<'_> {
     /// The copy of a block of the loop.
-    fn block(&self, block: BlockId, turn: u32) -> BlockId {
+    fn block(&self, block: BlockId, iteration: u32) -> BlockId {
         let mut blocks = self.item.blocks.iter();
         let position = blocks.position(|member| *member == block).unwrap_or(0);
-        BlockId(self.start.0 + 1 + turn * self.item.blocks.len() as u32 + position as u32)
+        BlockId(self.start.0 + 1 + iteration * self.item.blocks.len() as u32 + position as u32)
     }
 
-    /// Adds the blocks of a turn, in which the phis of the header have these values; gives those that they have in the next one.
-    fn turn(&mut self, turn: u32, is_last: bool, values: &[Value]) -> Vec<Value> {
+    /// Adds the blocks of an iteration, in which the phis of the header have these values; gives those that they have in the next one.
+    fn iteration(&mut self, iteration: u32, is_last: bool, values: &[Value]) -> Vec<Value> {
         let mut mapped: Vec<Option<Value>> = vec![None; self.function.values.len()];
         for (phi, value) in self.phis.iter().zip(values) {
             mapped[phi.0 as usize] = Some(*value);
@@ -534,7 +537,7 @@ impl Copier<'_> {
             .collect();
         let header_line = self.function.blocks[self.item.header.0 as usize].line;
         let mut additions = Vec::new();
-        if turn > 0 {
+        if iteration > 0 {
             let next = Op::Binary(BinaryOp::Add, self.wide, self.step);
             self.wide = self.function.add_value(next, Type::I64, header_line);
             additions.push(self.wide);
@@ -564,7 +567,7 @@ impl Copier<'_> {
             op.for_each_operand_mut(|operand| *operand = rename(*operand));
             if let Op::Phi(inputs) = &mut op {
                 for (from, _) in inputs {
-                    *from = self.block(*from, turn);
+                    *from = self.block(*from, iteration);
                 }
             }
             self.function.add_value(op, ty, line);
@@ -593,8 +596,8 @@ impl Copier<'_> {
             for_each_target_mut(&mut terminator, |target| {
                 *target = match *target {
                     to if to == self.item.header && is_last => self.start,
-                    to if to == self.item.header => self.block(to, turn + 1),
-                    to => self.block(to, turn),
+                    to if to == self.item.header => self.block(to, iteration + 1),
+                    to => self.block(to, iteration),
                 };
             });
             self.function.blocks.push(Block {

@@ -1,8 +1,8 @@
-//! Names the global loads that a block could share through local memory: those in loops that read, at every turn, what all
+//! Names the global loads that a block could share through local memory: those in loops that read, at every iteration, what all
 //! work-items of a row or column of the block read as well.
 //!
 //! It only reports. Moving such a load into shared memory adds a barrier to the loop and needs to know that all work-items of the
-//! block make the same turns and that nobody writes the memory meanwhile; caches of current processors serve loads of one address by
+//! block make the same iterations and that nobody writes the memory meanwhile; caches of current processors serve loads of one address by
 //! a whole wave at once, so that what could be gained is small against that.
 
 use super::aliasing::place;

@@ -276,7 +276,7 @@ struct Work<'m> {
 }
 
 impl Work<'_> {
-    /// Turns to another function.
+    /// Iterations to another function.
     fn start(&mut self, function: &Function, passes: usize) {
         self.analyses = Analyses::default();
         if let Some(cost) = &mut self.cost {

@@ -8,10 +8,10 @@ mod copies;
 use super::aliasing::{Aliasing, place};
 use super::replacement::Replacement;
 use super::{Context, Memory, Pass};
-use crate::hashing::{WordMap, WordSet};
 use crate::ir::{BlockId, CastKind, Function, Op, Type, Value, cfg::Cfg};
 use crate::lower::ssa;
 use copies::CopyIn;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub struct ScalarReplacement;
 
@@ -29,7 +29,7 @@ impl Pass for ScalarReplacement {
 }
 
 /// Parts of variables, by variable and offset, with the type their values have.
-type Elements = WordMap<(Value, i64), Type>;
+type Elements = FxHashMap<(Value, i64), Type>;
 
 fn run(function: &mut Function, ctx: &mut Context<'_>) -> u64 {
     let slots: Vec<Value> = (0..function.values.len() as u32)
@@ -47,9 +47,9 @@ fn run(function: &mut Function, ctx: &mut Context<'_>) -> u64 {
     let cfg = ctx.cfg(function);
     Rewriter {
         elements,
-        definitions: WordMap::default(),
-        starts: WordMap::default(),
-        zeros: WordMap::default(),
+        definitions: FxHashMap::default(),
+        starts: FxHashMap::default(),
+        zeros: FxHashMap::default(),
         cfg: &cfg,
     }
     .run(function)
@@ -59,7 +59,7 @@ fn run(function: &mut Function, ctx: &mut Context<'_>) -> u64 {
 fn elements(function: &Function, memory: Memory<'_>, slots: &[Value]) -> Elements {
     let aliasing = Aliasing::new(function, memory);
     let mut elements: Elements = Elements::default();
-    let mut refused: WordSet<Value> = slots
+    let mut refused: FxHashSet<Value> = slots
         .iter()
         .copied()
         .filter(|slot| !aliasing.is_contained(*slot))
@@ -128,7 +128,7 @@ fn elements(function: &Function, memory: Memory<'_>, slots: &[Value]) -> Element
 
 fn add(
     elements: &mut Elements,
-    refused: &mut WordSet<Value>,
+    refused: &mut FxHashSet<Value>,
     element: (Value, i64),
     ty: Type,
 ) -> bool {
@@ -144,10 +144,10 @@ fn add(
 struct Rewriter<'c> {
     elements: Elements,
     /// What an element holds at the end of a block, as far as it was looked at.
-    definitions: WordMap<((Value, i64), BlockId), Value>,
+    definitions: FxHashMap<((Value, i64), BlockId), Value>,
     /// What it holds where a block starts, as far as it was asked for.
-    starts: WordMap<((Value, i64), BlockId), Value>,
-    zeros: WordMap<Type, Value>,
+    starts: FxHashMap<((Value, i64), BlockId), Value>,
+    zeros: FxHashMap<Type, Value>,
     cfg: &'c Cfg,
 }
 
@@ -159,7 +159,7 @@ impl Rewriter<'_> {
         let mut open: Vec<(Value, (Value, i64), BlockId)> = Vec::new();
         let (mut changes, mut has_phis) = (0, false);
         for &block in &self.cfg.order {
-            let mut here: WordMap<(Value, i64), Value> = WordMap::default();
+            let mut here: FxHashMap<(Value, i64), Value> = FxHashMap::default();
             for value in function.blocks[block.0 as usize].instructions.clone() {
                 match function.op(value).clone() {
                     Op::Load(pointer) => {

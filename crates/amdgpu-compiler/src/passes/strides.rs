@@ -1,8 +1,8 @@
 //! How values differ between neighbouring work-items.
 
 use super::aliasing::Place;
-use crate::hashing::WordMap;
 use crate::ir::{BinaryOp, CastKind, Function, Op, Special, SpecialKind, Value};
+use rustc_hash::FxHashMap;
 
 /// Steps when asking how a value follows from the index of the work-item.
 const MAX_DEPTH: u32 = 24;
@@ -11,7 +11,7 @@ const MAX_DEPTH: u32 = 24;
 pub struct Strides<'f> {
     function: &'f Function,
     axis: u8,
-    memo: WordMap<Value, Option<i64>>,
+    memo: FxHashMap<Value, Option<i64>>,
 }
 
 impl<'f> Strides<'f> {
@@ -19,7 +19,7 @@ impl<'f> Strides<'f> {
         Self {
             function,
             axis,
-            memo: WordMap::default(),
+            memo: FxHashMap::default(),
         }
     }
 

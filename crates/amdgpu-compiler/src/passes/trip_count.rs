@@ -1,4 +1,4 @@
-//! How often a loop runs, where that follows from constants: its exit condition is computed turn by turn, whatever it consists of.
+//! How often a loop runs, where that follows from constants: its exit condition is computed iteration by iteration, whatever it consists of.
 
 use super::constant_folding::evaluate;
 use crate::ir::loops::Loop;
@@ -7,17 +7,17 @@ use crate::ir::{BlockId, Function, Op, Terminator, Value, cfg::Cfg};
 /// Steps of one evaluation: conditions of loops are short.
 const MAX_STEPS: usize = 64;
 
-/// A loop with one way out and a known number of turns.
+/// A loop with one way out and a known number of iterations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counted {
     /// The block that leaves the loop.
     pub exiting: BlockId,
     pub exit: BlockId,
     /// How often `exiting` decides to go on.
-    pub turns: u64,
+    pub iterations: u64,
 }
 
-/// The number of turns, if it is at most `limit`.
+/// The number of iterations, if it is at most `limit`.
 pub fn counted(function: &Function, cfg: &Cfg, item: &Loop, limit: u64) -> Option<Counted> {
     let [latch] = item.latches.as_slice() else {
         return None;
@@ -34,7 +34,7 @@ pub fn counted(function: &Function, cfg: &Cfg, item: &Loop, limit: u64) -> Optio
         return None;
     };
     let goes_on_when = !u64::from(yes == *exit) & 1;
-    // Phis that the condition needs, with their values in the present turn.
+    // Phis that the condition needs, with their values in the present iteration.
     let mut state: Vec<(Value, u64)> = Vec::new();
     let mut next_state: Vec<(Value, u64)> = Vec::new();
     let mut needed = Vec::new();
@@ -50,13 +50,13 @@ pub fn counted(function: &Function, cfg: &Cfg, item: &Loop, limit: u64) -> Optio
         find_phis(function, item, next, &mut needed)?;
         index += 1;
     }
-    for turns in 0..=limit {
+    for iterations in 0..=limit {
         let goes_on = compute(function, &state, condition, &mut 0)?;
         if goes_on & 1 != goes_on_when {
             return Some(Counted {
                 exiting: *exiting,
                 exit: *exit,
-                turns,
+                iterations,
             });
         }
         next_state.clear();

@@ -1,4 +1,4 @@
-//! Full unrolling: a loop whose number of turns is a small constant becomes its turns, one after the other, so that indices into
+//! Full unrolling: a loop whose number of iterations is a small constant becomes its iterations, one after the other, so that indices into
 //! local arrays become constants and nothing is left of counting.
 //!
 //! What the source says about a loop (`#pragma unroll`) comes before what is worth it. What stays a loop keeps what is said about
@@ -17,8 +17,8 @@ pub struct Unrolling;
 /// Loops of one function that are unrolled in one run: each is found anew, so the number is bounded.
 const MAX_LOOPS: usize = 64;
 
-/// Live registers above which the turns of a loop are better kept apart: half of what a work-item has on current GPUs (256 VGPRs on
-/// gfx9 to gfx12, 255 on `sm_70` to `sm_90`), since turns that overlap double what is alive.
+/// Live registers above which the iterations of a loop are better kept apart: half of what a work-item has on current GPUs (256 VGPRs on
+/// gfx9 to gfx12, 255 on `sm_70` to `sm_90`), since iterations that overlap double what is alive.
 const MAX_LIVE_REGISTERS: u64 = 128;
 
 /// What a loop that the source wants unrolled may become; past it LLVM decides. Ten times what is unrolled unasked, and still
@@ -55,12 +55,12 @@ fn unroll_one(function: &mut Function, refused: &mut Vec<BlockId>, ctx: &mut Con
             .iter()
             .map(|block| function.blocks[block.0 as usize].instructions.len() + 1)
             .sum();
-        let has_meeting = item.any(
+        let has_sync_point = item.any(
             function,
-            |op| matches!(op, Op::Cooperative(operation, _) if operation.is_meeting()),
+            |op| matches!(op, Op::Cooperative(operation, _) if operation.is_sync_point()),
         );
         let said = function.blocks[item.header.0 as usize].unroll;
-        let (instructions, turns) = match said {
+        let (instructions, iterations) = match said {
             None => (budget.unrolled_instructions, budget.unrolled_turns),
             Some(Unroll::Full) => (MAX_ASKED_INSTRUCTIONS, MAX_ASKED_TURNS),
             Some(Unroll::Times(times)) => (
@@ -70,8 +70,8 @@ fn unroll_one(function: &mut Function, refused: &mut Vec<BlockId>, ctx: &mut Con
             Some(Unroll::Never) => (0, 0),
         };
         let limit = (instructions / size.max(1)) as u64;
-        let plan = (!has_meeting && limit > 0)
-            .then(|| counted(function, &cfg, item, limit.min(turns)))
+        let plan = (!has_sync_point && limit > 0)
+            .then(|| counted(function, &cfg, item, limit.min(iterations)))
             .flatten();
         let Some(plan) = plan else {
             refused.push(item.header);
@@ -87,19 +87,19 @@ fn unroll_one(function: &mut Function, refused: &mut Vec<BlockId>, ctx: &mut Con
             refused.push(item.header);
             ctx.findings.add(function, line, || {
                 format!(
-                    "loop of {} turns kept: {pressure} registers are live in its body",
-                    plan.turns
+                    "loop of {} iterations kept: {pressure} registers are live in its body",
+                    plan.iterations
                 )
             });
             continue;
         }
         ctx.findings.add(function, line, || {
             format!(
-                "loop of {} turns unrolled; about {pressure} registers are live in its body",
-                plan.turns
+                "loop of {} iterations unrolled; about {pressure} registers are live in its body",
+                plan.iterations
             )
         });
-        copy_turns(function, &cfg, item, &plan);
+        copy_iterations(function, &cfg, item, &plan);
         ctx.blocks_changed();
         super::dead_code::unreachable_blocks(function, ctx);
         return true;
@@ -107,7 +107,7 @@ fn unroll_one(function: &mut Function, refused: &mut Vec<BlockId>, ctx: &mut Con
     false
 }
 
-fn copy_turns(function: &mut Function, cfg: &Cfg, item: &Loop, plan: &Counted) {
+fn copy_iterations(function: &mut Function, cfg: &Cfg, item: &Loop, plan: &Counted) {
     let Some(preheader) = item.preheader(function, cfg) else {
         return;
     };
@@ -133,22 +133,22 @@ fn copy_turns(function: &mut Function, cfg: &Cfg, item: &Loop, plan: &Counted) {
     let mut mapped: Vec<Option<Value>> = vec![None; values_before];
     let mut entries: Vec<Option<Value>> = Vec::with_capacity(header_phis.len());
     let mut entry_of_next = BlockId(0);
-    // In the last turn the exiting block leaves; what would follow it is dropped as unreachable.
-    for turn in 0..=plan.turns {
+    // In the last iteration the exiting block leaves; what would follow it is dropped as unreachable.
+    for iteration in 0..=plan.iterations {
         let first_block = function.blocks.len() as u32;
         let new_block = |block: BlockId| {
             let position = position_of.get(block.0 as usize).copied().flatten();
             position.map(|position| BlockId(first_block + position))
         };
-        // All of them are those of the turn before, until they are all known.
+        // All of them are those of the iteration before, until they are all known.
         entries.clear();
         entries.extend(header_phis.iter().map(|phi| {
             let Op::Phi(inputs) = function.op(*phi) else {
                 return None;
             };
-            let is_wanted = |from: BlockId| (from == latch) == (turn > 0);
+            let is_wanted = |from: BlockId| (from == latch) == (iteration > 0);
             let (_, value) = *inputs.iter().find(|(from, _)| is_wanted(*from))?;
-            let known = (turn > 0).then(|| mapped[value.0 as usize]).flatten();
+            let known = (iteration > 0).then(|| mapped[value.0 as usize]).flatten();
             Some(known.unwrap_or(value))
         }));
         for (phi, entry) in header_phis.iter().zip(&entries) {
@@ -176,7 +176,7 @@ fn copy_turns(function: &mut Function, cfg: &Cfg, item: &Loop, plan: &Counted) {
             function.add_value(op, ty, line);
         }
         let header_copy = new_block(item.header).unwrap_or(item.header);
-        // The back edge of this turn enters the next one, whose blocks come right behind these.
+        // The back edge of this iteration enters the next one, whose blocks come right behind these.
         let next_header = BlockId(header_copy.0 + item.blocks.len() as u32);
         for &block in &item.blocks {
             let source = &function.blocks[block.0 as usize];
@@ -194,13 +194,13 @@ fn copy_turns(function: &mut Function, cfg: &Cfg, item: &Loop, plan: &Counted) {
             let unroll = source.unroll.filter(|_| block != item.header);
             if block == plan.exiting {
                 let onward = onward(&source.terminator, plan.exit);
-                terminator = Terminator::Jump(if turn == plan.turns {
+                terminator = Terminator::Jump(if iteration == plan.iterations {
                     plan.exit
                 } else {
                     onward
                 });
             }
-            let is_last = turn == plan.turns;
+            let is_last = iteration == plan.iterations;
             for_each_target_mut(&mut terminator, |target| {
                 if *target == item.header && block == latch {
                     *target = if is_last { header_copy } else { next_header };
@@ -215,10 +215,10 @@ fn copy_turns(function: &mut Function, cfg: &Cfg, item: &Loop, plan: &Counted) {
                 unroll,
             });
         }
-        if turn == 0 {
+        if iteration == 0 {
             entry_of_next = header_copy;
         }
-        if turn == plan.turns {
+        if iteration == plan.iterations {
             let exiting_copy = new_block(plan.exiting).unwrap_or(plan.exiting);
             leave(function, item, plan, exiting_copy, &mapped, values_before);
         }
@@ -226,7 +226,7 @@ fn copy_turns(function: &mut Function, cfg: &Cfg, item: &Loop, plan: &Counted) {
     function.blocks[preheader.0 as usize].terminator = Terminator::Jump(entry_of_next);
 }
 
-/// Names the values of the last turn behind the loop.
+/// Names the values of the last iteration behind the loop.
 fn leave(
     function: &mut Function,
     item: &Loop,

@@ -19,7 +19,7 @@ pub struct Pragma {
 
 #[derive(Clone, Debug)]
 pub enum PragmaKind {
-    /// With the number of turns at once, macros expanded, or with nothing.
+    /// With the number of iterations at once, macros expanded, or with nothing.
     Unroll(Vec<Token>),
     NoUnroll,
 }

@@ -2,7 +2,7 @@
 //! have an element for every work-item, the entry of the kernel computes the result when the lanes are there, and the region
 //! behind finds it like any other value that lives across.
 
-use super::survivors::Survivors;
+use super::live_across::LiveAcross;
 use super::{Cut, Home, HostKernel};
 use crate::ir::{Cooperation, Op, Type, Value};
 
@@ -14,7 +14,7 @@ pub enum Entry {
     /// The other work-items of the block.
     Barrier,
     /// Nobody: it goes on where another region took a decision.
-    Fork,
+    UniformBranch,
     /// The other lanes of the wave; then something is computed, unless it is a barrier or nobody wants the result.
     Wave(Option<Exchange>),
 }
@@ -43,7 +43,11 @@ impl Exchange {
 }
 
 /// How each region is entered. Operations of one type share their arrays: a lane waits at one at a time.
-pub(super) fn entries(cut: &Cut<'_>, survivors: &Survivors, kernel: &mut HostKernel) -> Vec<Entry> {
+pub(super) fn entries(
+    cut: &Cut<'_>,
+    live_across: &LiveAcross,
+    kernel: &mut HostKernel,
+) -> Vec<Entry> {
     let mut entries = vec![Entry::Start; cut.starts.len()];
     let mut arrays: Vec<(Type, usize)> = Vec::new();
     let mut lanes = None;
@@ -52,14 +56,14 @@ pub(super) fn entries(cut: &Cut<'_>, survivors: &Survivors, kernel: &mut HostKer
             continue;
         };
         let Some(met) = cut.met[end.0 as usize] else {
-            entries[cut.region_at(start) as usize] = Entry::Fork;
+            entries[cut.region_at(start) as usize] = Entry::UniformBranch;
             continue;
         };
         let Op::Cooperative(operation, operands) = cut.function.op(met) else {
             continue;
         };
         entries[cut.region_at(start) as usize] =
-            match (survivors.homes[met.0 as usize], operands.get(1)) {
+            match (live_across.homes[met.0 as usize], operands.get(1)) {
                 _ if *operation == Cooperation::Barrier => Entry::Barrier,
                 (Some(result), Some(operand)) => {
                     let word = cut.function.ty(*operand);

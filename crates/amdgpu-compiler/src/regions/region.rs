@@ -1,6 +1,6 @@
 //! The function of one region.
 
-use super::survivors::{Home, Survivors};
+use super::live_across::{Home, LiveAcross};
 use super::{Cut, Entry, Given, HostKernel, Uniformity};
 use crate::ir::{
     AddressSpace, Block, BlockId, Function, Instruction, Op, Parameter, Terminator, Type, Value,
@@ -10,13 +10,13 @@ use crate::ir::{
 /// work-item's elements of contexts, then uniform values, then where to write these.
 pub(super) struct Builder<'a> {
     cut: &'a Cut<'a>,
-    survivors: &'a Survivors,
+    live_across: &'a LiveAcross,
     entries: &'a [Entry],
     start: BlockId,
     out: Function,
-    /// New values of old ones that are not survivors.
+    /// New values of old ones that do not live across regions.
     map: Vec<Option<Value>>,
-    /// Memory of survivors within the function; LLVM turns it into registers.
+    /// Memory within the function of values that live across regions; LLVM turns it into registers.
     slots: Vec<Option<Value>>,
     blocks: Vec<Option<BlockId>>,
     contexts: Vec<Value>,
@@ -31,7 +31,7 @@ pub(super) struct Builder<'a> {
 impl<'a> Builder<'a> {
     pub fn new(
         cut: &'a Cut<'a>,
-        survivors: &'a Survivors,
+        live_across: &'a LiveAcross,
         entries: &'a [Entry],
         kernel: &HostKernel,
         number: usize,
@@ -50,7 +50,7 @@ impl<'a> Builder<'a> {
         };
         let mut builder = Self {
             cut,
-            survivors,
+            live_across,
             entries,
             start: cut.starts[number],
             out,
@@ -100,13 +100,14 @@ impl<'a> Builder<'a> {
                 if let Op::Phi(inputs) = source.op(value)
                     && uniformity.varies(value)
                 {
-                    let home = self.survivors.homes[value.0 as usize];
+                    let home = self.live_across.homes[value.0 as usize];
                     let comes_from_here = |from: BlockId| {
                         blocks.contains(&from) && self.cut.behind[from.0 as usize].is_none()
                     };
                     let moves = home.is_none()
                         || inputs.iter().any(|(from, input)| {
-                            comes_from_here(*from) && self.survivors.homes[input.0 as usize] != home
+                            comes_from_here(*from)
+                                && self.live_across.homes[input.0 as usize] != home
                         });
                     if moves {
                         return;
@@ -122,7 +123,7 @@ impl<'a> Builder<'a> {
 
     /// Whether an instruction is part of the region's blocks.
     fn is_here(&self, value: Value) -> bool {
-        !self.survivors.is_recomputed[value.0 as usize] && !self.stays[value.0 as usize]
+        !self.live_across.is_recomputed[value.0 as usize] && !self.stays[value.0 as usize]
     }
 
     pub fn run(mut self) -> (Function, Given) {
@@ -199,7 +200,7 @@ impl<'a> Builder<'a> {
         value
     }
 
-    /// Memory for survivors, what is computed anew, and what the region is given.
+    /// Memory for values that live across regions, what is computed anew, and what the region is given.
     fn prologue(&mut self, blocks: &[BlockId]) {
         let source = self.cut.function;
         let first = BlockId(0);
@@ -225,7 +226,7 @@ impl<'a> Builder<'a> {
         }
         while let Some(value) = work.pop() {
             if !std::mem::replace(&mut is_needed[value.0 as usize], true)
-                && self.survivors.is_recomputed[value.0 as usize]
+                && self.live_across.is_recomputed[value.0 as usize]
             {
                 source
                     .op(value)
@@ -238,9 +239,9 @@ impl<'a> Builder<'a> {
             }
             if op.is_floating() {
                 self.map[index] = Some(self.out.add_value(op.clone(), *ty, 0));
-            } else if let Some(context) = self.survivors.slots[index] {
+            } else if let Some(context) = self.live_across.slots[index] {
                 self.map[index] = Some(self.contexts[context]);
-            } else if self.survivors.homes[index].is_some() {
+            } else if self.live_across.homes[index].is_some() {
                 let op = Op::Slot {
                     bytes: ty.bytes().max(1),
                     align: ty.bytes().max(1),
@@ -253,7 +254,7 @@ impl<'a> Builder<'a> {
             for &value in &source.blocks[block.0 as usize].instructions {
                 let index = value.0 as usize;
                 if is_needed[index]
-                    && self.survivors.is_recomputed[index]
+                    && self.live_across.is_recomputed[index]
                     && self.map[index].is_none()
                 {
                     let Instruction { op, ty, line } = &source.values[index];
@@ -266,9 +267,10 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        for &value in &self.survivors.live[self.start.0 as usize] {
+        for &value in &self.live_across.live[self.start.0 as usize] {
             let index = value.0 as usize;
-            let (Some(slot), Some(home)) = (self.slots[index], self.survivors.homes[index]) else {
+            let (Some(slot), Some(home)) = (self.slots[index], self.live_across.homes[index])
+            else {
                 continue;
             };
             let given = match home {
@@ -340,7 +342,7 @@ impl<'a> Builder<'a> {
         self.out.blocks[block.0 as usize].terminator = terminator;
     }
 
-    /// Writes a survivor to its memory in this function.
+    /// Writes a value that is live across regions to its memory in this function.
     fn keep(&mut self, block: BlockId, value: Value) {
         if let (Some(slot), Some(new)) = (self.slots[value.0 as usize], self.map[value.0 as usize])
         {
@@ -400,11 +402,12 @@ impl<'a> Builder<'a> {
         Terminator::Return(Some(self.out.add_value(op, Type::I32, 0)))
     }
 
-    /// Writes the survivors that this region computes to where the next one finds them.
+    /// Writes what lives across regions and is computed by this one to where the next one finds them.
     fn hand_over(&mut self, block: BlockId, start: BlockId) {
-        for &value in &self.survivors.live[start.0 as usize] {
+        for &value in &self.live_across.live[start.0 as usize] {
             let index = value.0 as usize;
-            let Some(home) = self.survivors.homes[index].filter(|_| self.is_written[index]) else {
+            let Some(home) = self.live_across.homes[index].filter(|_| self.is_written[index])
+            else {
                 continue;
             };
             let value = self.used(block, value);

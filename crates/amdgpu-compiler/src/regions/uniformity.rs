@@ -2,7 +2,7 @@
 //! ways.
 //!
 //! A value varies when it follows from `threadIdx`, from private memory, from an atomic or a call, or from the way taken at a
-//! branch that varies: phis where such ways meet, and everything that a loop left at different turns keeps. Loads through a
+//! branch that varies: phis where such ways meet, and everything that a loop left at different iterations keeps. Loads through a
 //! pointer that is the same everywhere count as uniform: between two barriers another result would be a race.
 
 use super::{Cut, Exit};
@@ -140,13 +140,13 @@ fn spread(cut: &Cut<'_>, branch: BlockId, meets: &mut [bool], left_unevenly: &mu
             label[target.0 as usize] = Some(target);
             is_first[target.0 as usize] = true;
         });
-    let mut is_meeting = vec![false; count];
+    let mut is_sync_point = vec![false; count];
     let mut changed = true;
     while changed {
         changed = false;
         for &block in &cut.cfg.order {
             let at = block.0 as usize;
-            if is_meeting[at] {
+            if is_sync_point[at] {
                 continue;
             }
             let mut seen = if is_first[at] { Some(block) } else { None };
@@ -162,7 +162,7 @@ fn spread(cut: &Cut<'_>, branch: BlockId, meets: &mut [bool], left_unevenly: &mu
                 seen = seen.or(Some(other));
             }
             let new = if is_join { Some(block) } else { seen };
-            is_meeting[at] = is_join;
+            is_sync_point[at] = is_join;
             if new != label[at] {
                 label[at] = new;
                 changed = true;
@@ -170,12 +170,12 @@ fn spread(cut: &Cut<'_>, branch: BlockId, meets: &mut [bool], left_unevenly: &mu
         }
     }
     for at in 0..count {
-        meets[at] |= is_meeting[at];
+        meets[at] |= is_sync_point[at];
     }
     let Some(again) = label[branch.0 as usize] else {
         return;
     };
-    // The branch is in a loop. If work-items leave it at different turns, what they take along differs.
+    // The branch is in a loop. If work-items leave it at different iterations, what they take along differs.
     let mut in_loop = vec![false; count];
     in_loop[branch.0 as usize] = true;
     let mut work = vec![branch];

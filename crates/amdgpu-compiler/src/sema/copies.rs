@@ -7,20 +7,20 @@ use super::calls::can_take_one;
 use super::expressions::Checked;
 use super::{Sema, Signature};
 use crate::ast::{self, Role};
-use crate::hashing::WordSet;
 use crate::hir::{Expr, ExprKind, Place, PlaceKind};
 use crate::interner::words;
 use crate::source::Span;
 use crate::types::{Field, Type, TypeId, TypeTable};
+use rustc_hash::FxHashSet;
 
 /// Structs with functions of their own for copies.
 #[derive(Default)]
 pub(super) struct Copies {
-    constructors: WordSet<TypeId>,
+    constructors: FxHashSet<TypeId>,
     /// `S(S&&)`.
-    moves: WordSet<TypeId>,
+    moves: FxHashSet<TypeId>,
     /// `operator=(const S&)`.
-    assignments: WordSet<TypeId>,
+    assignments: FxHashSet<TypeId>,
 }
 
 impl<'a> Sema<'a> {

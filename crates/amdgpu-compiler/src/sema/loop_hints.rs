@@ -1,4 +1,4 @@
-//! What pragmas say about unrolling: the number of turns at once is a constant expression.
+//! What pragmas say about unrolling: the number of iterations at once is a constant expression.
 
 use super::Sema;
 use crate::ast;
@@ -26,18 +26,21 @@ impl<'a> Sema<'a> {
                 if number.is_none() {
                     self.diagnostics.warning(
                         times.span,
-                        "the number of turns to unroll is not between 1 and 2147483647; this pragma is ignored",
+                        "the number of iterations to unroll is not between 1 and 2147483647; this pragma is ignored",
                         None,
                     );
                 }
                 number.map(Unroll::Times)
             }
             Some(Constant::Float(_)) => {
-                self.error(times.span, "the number of turns to unroll is an integer");
+                self.error(
+                    times.span,
+                    "the number of iterations to unroll is an integer",
+                );
                 None
             }
             None => {
-                self.not_constant(times.span, "the number of turns to unroll");
+                self.not_constant(times.span, "the number of iterations to unroll");
                 None
             }
         }

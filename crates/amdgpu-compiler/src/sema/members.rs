@@ -8,28 +8,28 @@ use super::instances::Argument;
 use super::templates::FunctionTemplate;
 use super::{Entity, Environment, Sema, Signature};
 use crate::ast::{self, BinaryOp, Item, Role};
-use crate::hashing::WordMap;
 use crate::hir::{Expr, ExprKind, FunctionId, Place, PlaceKind, Stmt, StmtKind};
 use crate::interner::{Symbol, words};
 use crate::source::Span;
 use crate::types::{StructId, StructType, Type, TypeId, TypeTable};
+use rustc_hash::FxHashMap;
 
 /// What belongs to structs beside their fields.
 #[derive(Debug, Default)]
 pub(super) struct Members<'a> {
     /// Overload sets.
-    functions: WordMap<(TypeId, Symbol), usize>,
-    constructors: WordMap<TypeId, usize>,
-    statics: WordMap<(TypeId, Symbol), Entity>,
-    environments: WordMap<TypeId, Environment>,
+    functions: FxHashMap<(TypeId, Symbol), usize>,
+    constructors: FxHashMap<TypeId, usize>,
+    statics: FxHashMap<(TypeId, Symbol), Entity>,
+    environments: FxHashMap<TypeId, Environment>,
     /// Names of the functions and of the types and constants of each struct.
-    names: WordMap<TypeId, Vec<Symbol>>,
-    static_names: WordMap<TypeId, Vec<Symbol>>,
-    destructors: WordMap<TypeId, FunctionId>,
+    names: FxHashMap<TypeId, Vec<Symbol>>,
+    static_names: FxHashMap<TypeId, Vec<Symbol>>,
+    destructors: FxHashMap<TypeId, FunctionId>,
     /// `operator type()`.
-    conversions: WordMap<TypeId, Vec<FunctionId>>,
+    conversions: FxHashMap<TypeId, Vec<FunctionId>>,
     /// Initial values of fields, by offset.
-    starts: WordMap<(TypeId, u64), &'a ast::Expr>,
+    starts: FxHashMap<(TypeId, u64), &'a ast::Expr>,
 }
 
 impl Signature<'_> {

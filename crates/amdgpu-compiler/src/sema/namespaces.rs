@@ -5,11 +5,11 @@
 
 use super::{Entity, Sema};
 use crate::ast;
-use crate::hashing::WordMap;
 use crate::interner::{Symbol, words};
 use crate::parser::QualifiedName;
 use crate::source::Span;
 use crate::types::{Type, TypeId};
+use rustc_hash::FxHashMap;
 
 /// A namespace; [`GLOBAL`] is what is in none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -25,18 +25,18 @@ struct Space {
     children: Vec<(Symbol, NamespaceId)>,
     /// Namespaces whose names are found where those of this one are.
     opened: Vec<NamespaceId>,
-    members: WordMap<Symbol, Entity>,
+    members: FxHashMap<Symbol, Entity>,
 }
 
 /// All namespaces of a program.
 #[derive(Debug)]
 pub(super) struct Namespaces {
     spaces: Vec<Space>,
-    qualified: WordMap<Symbol, QualifiedName>,
+    qualified: FxHashMap<Symbol, QualifiedName>,
 }
 
 impl Namespaces {
-    pub fn new(qualified: WordMap<Symbol, QualifiedName>) -> Self {
+    pub fn new(qualified: FxHashMap<Symbol, QualifiedName>) -> Self {
         Self {
             spaces: vec![Space::default()],
             qualified,

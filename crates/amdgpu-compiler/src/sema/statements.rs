@@ -371,7 +371,7 @@ impl<'a> Sema<'a> {
         self.current.exits.push((mark, false));
         self.scopes.enter();
         let mut groups: Vec<CaseGroup> = Vec::new();
-        let mut seen = crate::hashing::WordSet::default();
+        let mut seen = rustc_hash::FxHashSet::default();
         let mut has_default = false;
         for statement in body {
             if let A::Case(label) = &statement.kind {

@@ -53,20 +53,20 @@ struct State {
     worker: Option<JoinHandle<()>>,
 }
 
-/// The right to run one command on the calling thread. It must be given back with [`Turn::finish`].
+/// The right to run one command on the calling thread. It must be given back with [`Permit::finish`].
 #[must_use]
-pub(super) struct Turn<'a> {
+pub(super) struct Permit<'a> {
     queue: &'a Arc<Queue>,
     result: Option<Result<()>>,
 }
 
-impl Turn<'_> {
+impl Permit<'_> {
     pub fn finish(mut self, result: Result<()>) {
         self.result = Some(result);
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         // Unfinished means that the command unwound through its caller; the queue goes on all the same.
         let result = self.result.take().unwrap_or(Ok(()));
@@ -80,7 +80,7 @@ impl Drop for Turn<'_> {
 /// A command that the calling thread runs itself, now.
 #[must_use]
 pub(super) struct Inline<'a> {
-    turn: Turn<'a>,
+    permit: Permit<'a>,
     command: Command,
     failure: Option<Error>,
 }
@@ -88,13 +88,13 @@ pub(super) struct Inline<'a> {
 impl Inline<'_> {
     pub fn run(self) {
         let Self {
-            turn,
+            permit,
             command,
             failure,
         } = self;
         let run = || command.run(failure.as_ref());
-        let result = turn.queue.within(run);
-        turn.finish(result);
+        let result = permit.queue.within(run);
+        permit.finish(result);
     }
 }
 
@@ -156,7 +156,7 @@ impl Queue {
         &self.cancelled
     }
 
-    /// Runs a command in a turn of [`Self::begin_inline`].
+    /// Runs a command with a permit of [`Self::begin_inline`].
     pub fn within<R>(&self, command: impl FnOnce() -> R) -> R {
         let _noted = preempt::note_command();
         cancel::within(&self.cancelled, command)
@@ -177,7 +177,7 @@ impl Queue {
     }
 
     /// The right to run a command here and now, if this queue works that way and is idle. Fails when an error sticks to the stream.
-    pub fn begin_inline(self: &Arc<Self>) -> Result<Option<Turn<'_>>> {
+    pub fn begin_inline(self: &Arc<Self>) -> Result<Option<Permit<'_>>> {
         self.mark.check("the stream")?;
         let mut state = self.lock();
         if let Some(error) = &state.failure {
@@ -190,7 +190,7 @@ impl Queue {
         state.executing = true;
         state.executor = Some(thread::current().id());
         drop(state);
-        Ok(Some(Turn {
+        Ok(Some(Permit {
             queue: self,
             result: None,
         }))
@@ -220,12 +220,12 @@ impl Queue {
             state.executor = Some(thread::current().id());
             let failure = state.failure.clone();
             drop(state);
-            let turn = Turn {
+            let permit = Permit {
                 queue: self,
                 result: None,
             };
             return Ok(Some(Inline {
-                turn,
+                permit,
                 command,
                 failure,
             }));
@@ -279,7 +279,7 @@ impl Queue {
         let mut state = self.lock();
         loop {
             if state.executing {
-                // An inline turn of another thread; it signals `work` when it ends.
+                // The inline permit of another thread; it signals `work` when it ends.
                 state = self.wait_for_work(state);
                 continue;
             }

@@ -90,11 +90,11 @@ impl Stream for CpuStream {
                     what: "the kernel",
                     device: "cpu:0".to_string(),
                 })?;
-        if let Some(turn) = self.queue.begin_inline()? {
+        if let Some(permit) = self.queue.begin_inline()? {
             // SAFETY: the caller vouches for arguments, limits and memory.
             let run = || unsafe { launch::run(function, config, arguments) };
             let result = self.queue.within(run);
-            turn.finish(result);
+            permit.finish(result);
             return Ok(());
         }
         self.queue.submit(Command::Launch {

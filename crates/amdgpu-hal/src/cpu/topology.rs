@@ -7,7 +7,7 @@ use std::path::Path;
 use once_cell::race::OnceBox;
 
 use super::{architecture, limits};
-use crate::{CacheSizes, DeviceInfo, DeviceKind};
+use crate::{CacheSizes, Capabilities, DeviceInfo, DeviceKind};
 
 /// Threads of a warp as kernels see it: what RDNA and NVIDIA have, so that kernels written for them mean the same here.
 pub(crate) const WARP_SIZE: u32 = 32;
@@ -18,6 +18,17 @@ const SHARED_MEMORY_PER_BLOCK_BYTES: u64 = 64 << 10;
 /// The limits that HIP and CUDA state for x, y and z.
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+
+/// Device memory is host memory, streams are threads of this process, and code is made for the very processor it runs on.
+pub(super) const CAPABILITIES: Capabilities = Capabilities {
+    host_visible: true,
+    reads_host_memory: true,
+    compiles_natively: true,
+    context_in_shared_memory: true,
+    hardware_queues: false,
+    graph_host_copies: true,
+    default_stream_handle: 0,
+};
 
 /// Describes this machine as a device. The system is asked once: on large machines that takes milliseconds.
 pub(super) fn device_info(total_memory_bytes: u64) -> DeviceInfo {
@@ -37,6 +48,7 @@ fn describe() -> DeviceInfo {
     let physical_cores = physical_cores(Path::new("/sys/devices/system/cpu"));
     DeviceInfo {
         kind: DeviceKind::Cpu,
+        capabilities: CAPABILITIES,
         ordinal: 0,
         name: "cpu:0".to_string(),
         product_name: identity

@@ -26,6 +26,7 @@ pub(super) fn describe(api: &Api, ordinal: i32) -> Result<DeviceInfo> {
         .map_or(plain_shared_bytes, |bytes| bytes.max(plain_shared_bytes));
     Ok(DeviceInfo {
         kind: api.vendor.kind,
+        capabilities: api.vendor.capabilities,
         ordinal: ordinal as u32,
         product_name: ask.product_name()?,
         architecture: (api.vendor.architecture)(api, ask.device)?,

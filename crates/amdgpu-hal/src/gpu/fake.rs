@@ -14,7 +14,7 @@ use once_cell::race::OnceBox;
 
 use super::functions::{Address, Dialect, Handle, NOT_READY, OUT_OF_MEMORY, SUCCESS, Status};
 use super::vendor::{Attributes, Vendor};
-use crate::{DeviceKind, Result, clock, gpu};
+use crate::{Capabilities, DeviceKind, Result, clock, gpu};
 
 /// Bytes that the fake device has.
 pub(super) const MEMORY_BYTES: usize = 1 << 20;
@@ -149,6 +149,7 @@ fn with_graphs<T>(work: impl FnOnce(&mut HashMap<Handle, Commands>) -> T) -> T {
 
 pub(super) static VENDOR: Vendor = Vendor {
     kind: DeviceKind::Cuda,
+    capabilities: Capabilities::GPU,
     dialect: Dialect::Cuda,
     name: "fake",
     driver: "the fake driver",

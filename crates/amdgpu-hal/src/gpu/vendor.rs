@@ -8,11 +8,13 @@ use once_cell::race::OnceBox;
 
 use super::api::{Api, Loaded};
 use super::functions::{Dialect, Status};
-use crate::DeviceKind;
+use crate::{Capabilities, DeviceKind};
 
 /// A vendor's driver.
 pub(crate) struct Vendor {
     pub kind: DeviceKind,
+    /// What its devices can do.
+    pub capabilities: Capabilities,
     pub dialect: Dialect,
     /// What the interface is called.
     pub name: &'static str,

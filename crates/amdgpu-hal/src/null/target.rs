@@ -1,6 +1,6 @@
 //! The processors that the null backend stands in for.
 
-use crate::{CacheSizes, DeviceInfo, DeviceKind};
+use crate::{CacheSizes, Capabilities, DeviceInfo, DeviceKind};
 
 /// Memory of every null device: a common size of graphics cards. Nothing is reserved for it.
 pub(super) const MEMORY_BYTES: u64 = 16 << 30;
@@ -9,6 +9,17 @@ const MAX_THREADS_PER_BLOCK: u32 = 1024;
 /// What HIP and CUDA report for x, y and z.
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+
+/// Those of a GPU, as far as they change what a caller must do; that kernels touch no memory makes any address good enough for them.
+pub(super) const CAPABILITIES: Capabilities = Capabilities {
+    host_visible: false,
+    reads_host_memory: true,
+    compiles_natively: false,
+    context_in_shared_memory: false,
+    hardware_queues: false,
+    graph_host_copies: true,
+    default_stream_handle: 0,
+};
 
 /// One processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +93,7 @@ impl Target {
     pub(super) fn device_info(&self) -> DeviceInfo {
         DeviceInfo {
             kind: DeviceKind::Null,
+            capabilities: CAPABILITIES,
             ordinal: 0,
             name: format!("null:{}", self.name),
             product_name: format!("null device for {}", self.name),

@@ -418,7 +418,10 @@ mod tests {
         );
         assert_ne!(one, hash_of(&[(0, 1, &[3, 5]), (1, 1, &[3])]));
         // Published hashes stay: this one was computed apart from here.
-        assert_eq!(hash_of(&[(1, 2, &[3]), (0, 5, &[7])]), 0xbc4d_73d2_24bd_763e);
+        assert_eq!(
+            hash_of(&[(1, 2, &[3]), (0, 5, &[7])]),
+            0xbc4d_73d2_24bd_763e
+        );
         // Twice the same spike is two spikes.
         let (single, double) = (hash_of(&[(0, 7, &[9])]), hash_of(&[(0, 7, &[9, 9])]));
         assert_eq!(double, single.wrapping_add(single));

@@ -401,7 +401,9 @@ mod tests {
             let source = SourcePlan::Spikes {
                 name: "s".to_owned(),
                 size: 9,
-                times_seconds: crate::plan::inline_or_file::InlineOrFile::new(times_seconds.to_vec()),
+                times_seconds: crate::plan::inline_or_file::InlineOrFile::new(
+                    times_seconds.to_vec(),
+                ),
                 indices: crate::plan::inline_or_file::InlineOrFile::new(indices.to_vec()),
                 positions: None,
             };

@@ -481,3 +481,110 @@ pub fn is_for_vendor(problem: &Problem) -> bool {
 pub(crate) fn by_time(one: (f64, &str), other: (f64, &str)) -> Ordering {
     one.0.total_cmp(&other.0).then_with(|| one.1.cmp(other.1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archived::Manifest;
+
+    const KERNELS: &str = r#"{"version": 2, "kernels": [
+        {"name": "matmul_bf16_nn_wgmma_128x256x64_s4", "kind": "matmul", "threads": 384, "code": "", "unit": "wgmma", "operand": "bf16",
+         "output": "bf16", "layout": "nn", "tile": [128, 256, 64]},
+        {"name": "matmul_bf16_nn_mma_64x64x64_s2_any", "kind": "matmul", "threads": 128, "code": "", "unit": "mma", "operand": "bf16",
+         "output": "bf16", "layout": "nn", "is_aligned": false, "tile": [64, 64, 64]},
+        {"name": "matmul_bf16_f32_nn_wgmma_128x128x64_s4", "kind": "matmul", "threads": 384, "code": "", "unit": "wgmma", "operand": "bf16",
+         "output": "f32", "layout": "nn", "tile": [128, 128, 64]},
+        {"name": "parts_f32_bf16", "kind": "parts", "threads": 256, "code": "", "number": "f32", "output": "bf16"},
+        {"name": "pad_2", "kind": "pad", "threads": 256, "code": "", "item_bytes": 2},
+        {"name": "vector_bf16_bf16_k_any", "kind": "vector", "threads": 256, "code": "", "number": "bf16", "output": "bf16", "along": "k",
+         "alignment": "any"}]}"#;
+
+    fn decide(problem: &Problem, demand: Demand, entry: Option<&Entry>, is_right: bool) -> String {
+        let manifest: Manifest = serde_json::from_str(KERNELS).unwrap();
+        let archive = Archive::of_manifest("sm_90", manifest);
+        let facts = Facts {
+            architecture: "sm_90".to_owned(),
+            units: 132,
+        };
+        let situation = Situation {
+            facts: &facts,
+            archive: Some(&archive),
+            libraries: &[VendorLibrary::CublasLt],
+            is_verified: &|_| is_right,
+        };
+        let chosen = situation.decide(problem, demand, entry);
+        chosen.map_or_else(String::new, |way| way.name(Some(&archive)))
+    }
+
+    fn problem(m: u64, n: u64, k: u64, is_aligned: bool) -> Problem {
+        Problem {
+            m,
+            n,
+            k,
+            batch: 1,
+            operand: Number::Bf16,
+            output: Number::Bf16,
+            layout: Layout::Nn,
+            epilogue: Epilogue::None,
+            is_aligned,
+        }
+    }
+
+    #[test]
+    fn estimates_choose_tiles_parts_padding_and_vectors() {
+        for (problem, expected) in [
+            (problem(4096, 4096, 4096, true), "wgmma_128x256x64_s4"),
+            // Two tiles for 132 units: the inner dimension is cut.
+            (problem(128, 256, 8192, true), "split-wgmma_128x128x64_s4"),
+            (
+                problem(1001, 1003, 1005, false),
+                "padded-wgmma_128x128x64_s4",
+            ),
+            (problem(100, 101, 102, false), "mma_64x64x64_s2_any"),
+            (problem(4096, 1, 4096, false), "vector"),
+        ] {
+            assert_eq!(decide(&problem, Demand::Ours, None, true), expected);
+            assert_eq!(decide(&problem, Demand::Auto, None, true), expected);
+        }
+    }
+
+    #[test]
+    fn a_measured_library_has_to_be_right_and_faster_by_a_margin() {
+        let product = problem(4096, 4096, 4096, true);
+        let measured = |ours: f64, library: f64| Entry {
+            product,
+            seconds: [
+                ("wgmma_128x256x64_s4".to_owned(), ours),
+                ("cublaslt".to_owned(), library),
+            ]
+            .into(),
+            failed: std::collections::BTreeMap::new(),
+            device: String::new(),
+            measured: "2026-11-21T18:00:00Z".to_owned(),
+        };
+        let chosen = |ours, library, demand, is_right| {
+            decide(&product, demand, Some(&measured(ours, library)), is_right)
+        };
+        assert_eq!(chosen(2.0, 1.0, Demand::Auto, true), "cublaslt");
+        let ours = "wgmma_128x256x64_s4";
+        assert_eq!(chosen(1.02, 1.0, Demand::Auto, true), ours);
+        assert_eq!(chosen(2.0, 1.0, Demand::Auto, false), ours);
+        assert_eq!(chosen(2.0, 1.0, Demand::Ours, true), ours);
+        // A call of a library keeps the host for longer than a small kernel runs.
+        assert_eq!(chosen(20e-6, 10e-6, Demand::Auto, true), ours);
+    }
+
+    #[test]
+    fn libraries_take_what_means_the_same() {
+        let plain = problem(64, 64, 64, true);
+        assert!(is_for_vendor(&plain));
+        for epilogue in [Epilogue::Gelu, Epilogue::Silu] {
+            assert!(!is_for_vendor(&Problem { epilogue, ..plain }));
+        }
+        assert!(!is_for_vendor(&Problem {
+            output: Number::F32,
+            ..plain
+        }));
+        assert!(!is_for_vendor(&Problem { k: 0, ..plain }));
+    }
+}

@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_abi::Dtype;
 use amdgpu_array::{Array, Dims};
 use amdgpu_aura::{CompileRequest, Context, CoreType, Kernel};
 use amdgpu_compiler::CompileOptions;
 use amdgpu_hal::{DeviceInfo, MemoryKind};
+use amdgpu_matrix::vendor::VendorLibrary;
 use rustc_hash::FxHashMap;
 
 use super::archive::{Archive, ArchivedKernel};
@@ -43,7 +44,8 @@ impl Facts {
 /// What is kept of archived kernels for a device.
 pub struct Archived {
     facts: Facts,
-    archive: OnceLock<std::result::Result<Option<Loaded>, String>>,
+    /// Set when it is found: until then it is looked for again, since `./x kernels` may be running.
+    loaded: OnceLock<Loaded>,
     choices: RwLock<FxHashMap<(Problem, bool), Option<Choice>>>,
     /// The state of the tuning databases that the choices were made in.
     changes: AtomicU64,
@@ -57,11 +59,21 @@ struct Loaded {
     kernels: Vec<OnceLock<Arc<Kernel>>>,
 }
 
+impl Loaded {
+    fn of(archive: Archive) -> Self {
+        let kernels = std::iter::repeat_with(OnceLock::new);
+        Self {
+            kernels: kernels.take(archive.kernels().len()).collect(),
+            archive,
+        }
+    }
+}
+
 impl Archived {
     pub(crate) fn new(info: &DeviceInfo) -> Self {
         Self {
             facts: Facts::of(info),
-            archive: OnceLock::new(),
+            loaded: OnceLock::new(),
             choices: RwLock::default(),
             changes: AtomicU64::new(0),
             maps: TensorMaps::default(),
@@ -75,20 +87,12 @@ impl Archived {
     }
 
     fn loaded(&self) -> Result<Option<&Loaded>> {
-        let find = || {
-            let found =
-                Archive::find(&self.facts.architecture).map_err(|error| error.to_string())?;
-            Ok(found.map(|archive| Loaded {
-                kernels: std::iter::repeat_with(OnceLock::new)
-                    .take(archive.kernels().len())
-                    .collect(),
-                archive,
-            }))
-        };
-        match self.archive.get_or_init(find) {
-            Ok(found) => Ok(found.as_ref()),
-            Err(reason) => Err(Error::refused(ErrorCode::LibraryMissing, reason.clone())),
+        if let Some(found) = self.loaded.get() {
+            return Ok(Some(found));
         }
+        let found = Archive::find(&self.facts.architecture)?;
+        // Of threads that come together one wins.
+        Ok(found.map(|archive| self.loaded.get_or_init(|| Loaded::of(archive))))
     }
 
     /// The archive for the device, read on first use; `None` where there is none.
@@ -103,6 +107,25 @@ impl Archived {
     /// Whether there is an archive, or a vendor's library, for the device.
     pub fn has_any(&self, ops: &DeviceOps) -> bool {
         !matches!(self.loaded(), Ok(None)) || !self.libraries.all(ops).is_empty()
+    }
+
+    /// The vendor's libraries that are there, best first; opened now if they were not.
+    #[must_use]
+    pub fn libraries(&self, ops: &DeviceOps) -> Vec<VendorLibrary> {
+        self.libraries.all(ops)
+    }
+
+    /// Whether a library may compute a problem: there, of the same meaning, found right.
+    #[must_use]
+    pub fn is_verified(&self, ops: &DeviceOps, library: VendorLibrary, problem: &Problem) -> bool {
+        self.libraries.is_verified(ops, library, problem)
+    }
+
+    /// What was chosen so far, in no order.
+    #[must_use]
+    pub fn choices(&self) -> Vec<Option<Choice>> {
+        let known = self.choices.read().unwrap_or_else(PoisonError::into_inner);
+        known.values().copied().collect()
     }
 
     /// The choice for a problem, made by `decide` where it is not known since measurements changed last.

@@ -163,7 +163,7 @@ __device__ inline C floor_quotient(C x, C y) {
 /// The same for results as wide as what they are computed in.
 pub const WIDE_HELPERS: &str = r"
 // max(x, 0) - |x| Q(|x|), where a Q(a) = a erfc(a / sqrt(2)) / 2 = 2.12132 * 2^(-a^2 log2(e) / 2) u p(2 u - 1) with u = a / (a + sqrt(18)):
-// p is that of zig/src/matrix/vector_math.zig. Every value takes the same steps, so that lanes need not wait for each other.
+// p is that of zig/src/simd/vector_math.zig. Every value takes the same steps, so that lanes need not wait for each other.
 __device__ inline float gelu(float x) {
     // Beyond, |x| Q(|x|) is below every float.
     const float a = fminf(fabsf(x), 14.5f);

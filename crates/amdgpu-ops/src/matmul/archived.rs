@@ -9,7 +9,7 @@ use super::checked::{Checked, swapped};
 use super::generated::follow;
 use crate::archived::problem::{Epilogue, Layout, Number, Problem, VECTOR_BYTES};
 use crate::archived::{Gemm, multiply as multiply_problem};
-use crate::{DeviceOps, Error, Operand, Result, elementwise};
+use crate::{DeviceOps, Error, Operand, Result, elementwise, transpose};
 
 /// Activations of so many steps that they cost more than a large product: every sum in a register has a copy of their code, so that a kernel
 /// by wgmma has 477 KB with gelu and 39 without. No cache of instructions holds them, and the driver compiles them for many seconds. On the
@@ -311,7 +311,142 @@ fn matrix(ops: &DeviceOps, x: &Operand, checked: &Checked, dtype: Dtype) -> Resu
 
 /// The values in row-major order in a dtype: the array itself, or a copy.
 fn dense(ops: &DeviceOps, x: &Operand, dtype: Dtype) -> Result<Array> {
+    if x.dtype == dtype {
+        return transpose::dense(ops, x);
+    }
     let made = elementwise::convert(ops, x, dtype)?;
     made.array
         .ok_or_else(|| Error::no_kernel("a number is no matrix"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use amdgpu_hal::MemoryKind;
+
+    use super::*;
+    use crate::matmul::{Matmul, Precision};
+
+    fn ops() -> Arc<DeviceOps> {
+        let device = amdgpu_aura::OpenDevice::open("cpu:0").unwrap();
+        DeviceOps::of(&device).unwrap()
+    }
+
+    fn operand(ops: &DeviceOps, shape: &[i64], dtype: Dtype) -> Operand {
+        let made = Array::empty(ops.device(), shape, dtype, MemoryKind::Device);
+        Operand::of_array(made.unwrap())
+    }
+
+    fn ways_of(call: &Matmul<'_>, ops: &DeviceOps) -> Vec<Way> {
+        ways(&Checked::of(ops, call).unwrap()).to_vec()
+    }
+
+    #[test]
+    fn narrow_operands_are_multiplied_as_they_are_before_they_are_widened() {
+        let ops = ops();
+        let (a, b) = (
+            operand(&ops, &[8, 4], Dtype::F16),
+            operand(&ops, &[4, 8], Dtype::F16),
+        );
+        let plain = Matmul::of(&a, &b);
+        let both = |dtype| [(dtype, true), (dtype, false)];
+        let all = [both(Dtype::F16), both(Dtype::F32)].concat();
+        assert_eq!(ways_of(&plain, &ops), all);
+        // Sums that a residual is added to are kept as they are.
+        let residual = operand(&ops, &[8, 8], Dtype::F32);
+        let added = Matmul {
+            residual: Some(&residual),
+            ..plain
+        };
+        assert_eq!(
+            ways_of(&added, &ops),
+            [(Dtype::F16, false), (Dtype::F32, false)]
+        );
+        // What is rounded gives float32, and an activation needs a bias of the result's dtype.
+        let wide = operand(&ops, &[8, 4], Dtype::F32);
+        let rounded = Matmul {
+            a: &wide,
+            precision: Some(Precision::Bf16),
+            activation: Activation::Relu,
+            ..plain
+        };
+        let apart = [(Dtype::BF16, false), (Dtype::F32, false)];
+        assert_eq!(ways_of(&rounded, &ops), apart);
+    }
+
+    #[test]
+    fn slow_activations_of_many_results_come_apart_first() {
+        let ops = ops();
+        let (a, b) = (
+            operand(&ops, &[1024, 4], Dtype::F32),
+            operand(&ops, &[4, 1024], Dtype::F32),
+        );
+        let bias = operand(&ops, &[1024], Dtype::F32);
+        let call = |activation| Matmul {
+            bias: Some(&bias),
+            activation,
+            ..Matmul::of(&a, &b)
+        };
+        let fused = |activation| ways_of(&call(activation), &ops)[0].1;
+        assert!(fused(Activation::Relu) && !fused(Activation::Gelu) && !fused(Activation::Tanh));
+    }
+
+    #[test]
+    fn integers_are_scaled_apart() {
+        let ops = ops();
+        let (a, b) = (
+            operand(&ops, &[8, 4], Dtype::I8),
+            operand(&ops, &[4, 8], Dtype::I8),
+        );
+        let call = |alpha| Matmul {
+            precision: Some(Precision::Int8),
+            alpha,
+            ..Matmul::of(&a, &b)
+        };
+        assert_eq!(ways_of(&call(1.0), &ops)[0], (Dtype::I8, true));
+        assert_eq!(ways_of(&call(2.0), &ops), [(Dtype::I8, false)]);
+    }
+
+    /// Layout, m, n, k and batch, and whether both operands are the memory that was given.
+    fn problem_of(ops: &DeviceOps, call: &Matmul<'_>) -> (Layout, [u64; 4], bool) {
+        let checked = Checked::of(ops, call).unwrap();
+        let made = Matrices::of(ops, &checked, call.a.dtype).unwrap();
+        let problem = made
+            .problem(&checked, call.a.dtype, Epilogue::None, &checked.out)
+            .unwrap();
+        let is_given = made.a.address().address() == call.a.address()
+            && made.b.address().address() == call.b.address();
+        let extents = [problem.m, problem.n, problem.k, problem.batch];
+        (problem.layout, extents, is_given)
+    }
+
+    #[test]
+    fn operands_without_gaps_are_taken_as_they_are_stored() {
+        let ops = ops();
+        let of = |shape: &[i64]| operand(&ops, shape, Dtype::F32);
+        let (a, b) = (of(&[64, 32]), of(&[16, 32]));
+        let call = Matmul {
+            transpose_b: true,
+            ..Matmul::of(&a, &b)
+        };
+        assert_eq!(problem_of(&ops, &call), (Layout::Nt, [64, 16, 32, 1], true));
+        // One matrix for all: rows of the batch are rows of one matrix.
+        let (a, b) = (of(&[4, 8, 32]), of(&[32, 16]));
+        let call = Matmul::of(&a, &b);
+        assert_eq!(problem_of(&ops, &call), (Layout::Nn, [32, 16, 32, 1], true));
+        let b = of(&[4, 16, 32]);
+        let call = Matmul {
+            transpose_b: true,
+            ..Matmul::of(&a, &b)
+        };
+        assert_eq!(problem_of(&ops, &call), (Layout::Nt, [8, 16, 32, 4], true));
+        // Vectors are single rows and columns.
+        let (a, b) = (of(&[32]), of(&[32, 16]));
+        let call = Matmul::of(&a, &b);
+        assert_eq!(problem_of(&ops, &call), (Layout::Nn, [1, 16, 32, 1], true));
+        let (a, b) = (of(&[16, 32]), of(&[32]));
+        let call = Matmul::of(&a, &b);
+        assert_eq!(problem_of(&ops, &call), (Layout::Nn, [16, 1, 32, 1], true));
+    }
 }

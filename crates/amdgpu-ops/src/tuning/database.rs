@@ -19,10 +19,7 @@ use super::note_change;
 use crate::archived::problem::{Epilogue, Problem};
 
 /// Measurements that come with the package.
-const SHIPPED: [(&str, &str); 1] = [(
-    "sm_90",
-    include_str!("../../../../python/amdgpu/tuning/shipped/sm_90.json"),
-)];
+const SHIPPED: [(&str, &str); 1] = [("sm_90", include_str!("../../tuning/sm_90.json"))];
 /// Larger files are not ours.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 /// A measurement speaks for products whose extents differ from its own by less than this factor.
@@ -103,6 +100,12 @@ pub struct Database {
 }
 
 impl Database {
+    /// The database of an architecture, read from the files now.
+    #[must_use]
+    pub fn open(architecture: &str) -> Arc<Self> {
+        Arc::new(Self::read(check_architecture(architecture), cache_folder()))
+    }
+
     fn read(architecture: String, folder: Option<PathBuf>) -> Self {
         let mut entries = Entries::default();
         let shipped = SHIPPED.iter().find(|(name, _)| *name == architecture);

@@ -125,7 +125,7 @@ fn record(entry: &Entry) -> String {
     let seconds: Vec<String> = entry
         .seconds
         .iter()
-        .map(|(name, seconds)| format!("{}: {}", quoted(name), Value::from(*seconds)))
+        .map(|(name, seconds)| format!("{}: {}", quoted(name), number(*seconds)))
         .collect();
     let _ = write!(
         text,
@@ -143,6 +143,19 @@ fn record(entry: &Entry) -> String {
         seconds.join(", ")
     );
     text
+}
+
+/// A number as Python writes it, so that files do not depend on who wrote them: exponents have a sign and two digits.
+fn number(value: f64) -> String {
+    let scientific = format!("{value:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    match exponent.parse::<i32>() {
+        Ok(exponent) if !(-4..16).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", exponent.abs())
+        }
+        _ => format!("{value:?}"),
+    }
 }
 
 /// Architecture and entries of a text; `expected` is the architecture that it must be for.
@@ -349,6 +362,15 @@ mod tests {
         assert_eq!(entries[0].ranking(), [("b", 1e-5), ("a", 2e-5)]);
         let text = dump(&architecture, entries.iter());
         assert_eq!(parse(&text, None).unwrap(), (architecture, entries));
+    }
+
+    #[test]
+    fn numbers_are_written_as_python_writes_them() {
+        let written = [1.539e-5, 0.0001889, 1.0, 2e-6, 0.25, 1e16].map(number);
+        assert_eq!(
+            written,
+            ["1.539e-05", "0.0001889", "1.0", "2e-06", "0.25", "1e+16"]
+        );
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! Whether a library's products are right: computed a second time with `beta`, compared with float64 on the host.
 
-use amdgpu_abi::{Coded, Dtype};
+use amdgpu_abi::Coded;
 use amdgpu_array::{Array, Side, copy};
 use amdgpu_hal::DevicePointer;
 use amdgpu_matrix::vendor::Session;
 use amdgpu_telemetry::fallback;
+use half::{bf16, f16};
 
 use super::submit;
 use crate::archived::Gemm;
 use crate::archived::problem::{Epilogue, Layout, Number, Problem};
 use crate::matmul::NAME;
-use crate::{DeviceOps, Operand, Result, elementwise};
+use crate::{DeviceOps, Result};
 
 /// Of the product that is compared: no multiple of a tile, but rows of whole vectors in every format.
 const M: usize = 80;
@@ -89,20 +90,15 @@ fn compare(
         .map(|one| (one / 2.0).floor())
         .collect();
     let output = operand.output();
-    let a_made = upload(ops, &a, &[BATCH, M, K], operand.dtype())?;
+    let a_made = upload(ops, &a, &[BATCH, M, K], operand)?;
     let shape_b = if layout == Layout::Nt {
         [BATCH, N, K]
     } else {
         [BATCH, K, N]
     };
-    let b_made = upload(ops, &b, &shape_b, operand.dtype())?;
-    let bias_made = upload(ops, &bias, &[N], output.dtype())?;
-    let out = upload(
-        ops,
-        &vec![7.0; BATCH * M * N],
-        &[BATCH, M, N],
-        output.dtype(),
-    )?;
+    let b_made = upload(ops, &b, &shape_b, operand)?;
+    let bias_made = upload(ops, &bias, &[N], output)?;
+    let out = upload(ops, &vec![7.0; BATCH * M * N], &[BATCH, M, N], output)?;
     for beta in [0.0, 1.0] {
         let call = Gemm {
             problem: Problem {
@@ -128,8 +124,8 @@ fn compare(
         }
     }
     // What the formats left of the numbers.
-    let (a, b) = (download(ops, &a_made)?, download(ops, &b_made)?);
-    let result = download(ops, &out)?;
+    let (a, b) = (download(&a_made, operand)?, download(&b_made, operand)?);
+    let result = download(&out, output)?;
     let expected = Expected {
         a: &a,
         b: &b,
@@ -206,30 +202,90 @@ impl Random {
     }
 }
 
-fn upload(ops: &DeviceOps, values: &[f64], shape: &[usize], dtype: Dtype) -> Result<Array> {
+fn upload(ops: &DeviceOps, values: &[f64], shape: &[usize], number: Number) -> Result<Array> {
     let bytes: Vec<u8> = values
         .iter()
-        .flat_map(|value| value.to_ne_bytes())
+        .flat_map(|value| encode(*value, number))
         .collect();
     let shape: Vec<i64> = shape.iter().map(|extent| *extent as i64).collect();
-    let made = Array::from_host(ops.device(), &bytes, shape.as_slice(), Dtype::F64)?;
-    converted(ops, made, dtype)
+    let dtype = number.dtype();
+    Ok(Array::from_host(
+        ops.device(),
+        &bytes,
+        shape.as_slice(),
+        dtype,
+    )?)
 }
 
-fn download(ops: &DeviceOps, array: &Array) -> Result<Vec<f64>> {
-    let wide = converted(ops, array.clone(), Dtype::F64)?;
-    let mut values = vec![0.0_f64; wide.len() as usize];
+fn download(array: &Array, number: Number) -> Result<Vec<f64>> {
+    let mut bytes = vec![0_u8; array.bytes()];
     let host = Side {
-        address: DevicePointer::from_host(values.as_mut_ptr()),
+        address: DevicePointer::from_host(bytes.as_mut_ptr()),
         device: None,
     };
-    // SAFETY: both hold as many float64 numbers, and live until the copy, which is waited for, is over.
-    unsafe { copy(&host, &wide.side(), wide.bytes() as u64) }.map_err(amdgpu_array::Error::from)?;
-    Ok(values)
+    // SAFETY: both hold as many bytes, and live until the copy, which is waited for, is over.
+    unsafe { copy(&host, &array.side(), array.bytes() as u64) }
+        .map_err(amdgpu_array::Error::from)?;
+    let items = bytes.chunks_exact(number.bytes() as usize);
+    Ok(items.map(|item| decode(item, number)).collect())
 }
 
-fn converted(ops: &DeviceOps, array: Array, dtype: Dtype) -> Result<Array> {
-    let made = elementwise::convert(ops, &Operand::of_array(array), dtype)?;
-    made.array
-        .ok_or_else(|| crate::Error::no_kernel("an array of numbers"))
+/// A number as the format holds it.
+fn encode(value: f64, number: Number) -> Vec<u8> {
+    match number {
+        Number::F64 => value.to_ne_bytes().to_vec(),
+        Number::F32 | Number::Tf32 => (value as f32).to_ne_bytes().to_vec(),
+        Number::F16 => f16::from_f64(value).to_ne_bytes().to_vec(),
+        Number::Bf16 => bf16::from_f64(value).to_ne_bytes().to_vec(),
+        Number::I8 => (value as i8).to_ne_bytes().to_vec(),
+        Number::I32 => (value as i32).to_ne_bytes().to_vec(),
+    }
+}
+
+/// The number that an item holds.
+fn decode(item: &[u8], number: Number) -> f64 {
+    fn of<const N: usize>(item: &[u8]) -> [u8; N] {
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(item);
+        bytes
+    }
+    match number {
+        Number::F64 => f64::from_ne_bytes(of(item)),
+        Number::F32 | Number::Tf32 => f64::from(f32::from_ne_bytes(of(item))),
+        Number::F16 => f16::from_ne_bytes(of(item)).to_f64(),
+        Number::Bf16 => bf16::from_ne_bytes(of(item)).to_f64(),
+        Number::I8 => f64::from(i8::from_ne_bytes(of(item))),
+        Number::I32 => f64::from(i32::from_ne_bytes(of(item))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back_as_their_format_holds_them() {
+        for number in Number::OPERANDS.into_iter().chain([Number::I32]) {
+            for value in [0.0, 1.0, -3.0, 100.0] {
+                let item = encode(value, number);
+                assert_eq!(item.len() as u64, number.bytes());
+                assert!((decode(&item, number) - value).abs() < f64::EPSILON);
+            }
+        }
+        assert!(decode(&encode(f64::NAN, Number::Bf16), Number::Bf16).is_nan());
+        assert!((decode(&encode(0.1, Number::F16), Number::F16) - 0.1).abs() < 1e-4);
+    }
+
+    #[test]
+    fn drawn_numbers_are_spread_as_wanted() {
+        let mut random = Random(1);
+        let whole: Vec<f64> = (0..1000).map(|_| random.integer(128)).collect();
+        assert!(
+            whole
+                .iter()
+                .all(|x| x.fract() == 0.0 && (-128.0..128.0).contains(x))
+        );
+        let mean = (0..1000).map(|_| random.normal()).sum::<f64>() / 1000.0;
+        assert!(mean.abs() < 0.2, "{mean}");
+    }
 }

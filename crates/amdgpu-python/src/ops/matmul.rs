@@ -16,9 +16,16 @@ use crate::math::activation_of;
 use crate::operand::Operand;
 use crate::ops::tensors::made;
 
+mod archived;
 mod direct;
+mod on_device;
 mod short;
 
+pub use archived::{
+    MatmulCall, ProblemFields, fields_of, matmul_choice, matmul_choices, matmul_decision,
+    matmul_is_verified, matmul_libraries, matmul_ways, problem_of,
+};
+pub use on_device::{matmul_on_device, register_vendor_folders};
 pub use short::matmul_way;
 
 static MATMUL: Boundary = Boundary::new(Language::Python, Language::Rust, "matmul");

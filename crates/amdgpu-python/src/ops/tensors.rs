@@ -3,7 +3,7 @@
 use amdgpu_abi::layout::{DEVICE_CPU, DTYPE_BFLOAT};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
 use amdgpu_array as core;
-use amdgpu_hal::{DeviceKind, MemoryKind};
+use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{Described, TensorView, TensorViewMut};
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
@@ -250,7 +250,7 @@ pub fn own_array_like<'py>(
     let py = object.py();
     let array = object.cast::<Array>().ok()?;
     let device = array.get().open_device()?;
-    if device.info().kind != DeviceKind::Cpu {
+    if !device.info().capabilities.host_visible {
         return None;
     }
     let made = core::Array::empty(device, shape, dtype, MemoryKind::Device).into_py_result(py);

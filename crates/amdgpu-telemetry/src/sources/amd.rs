@@ -9,11 +9,11 @@
 
 mod card;
 pub mod clients;
+mod decoded_metrics;
 mod hwmon;
 mod ras;
 mod slow;
 mod table;
-mod told;
 
 use std::time::Duration;
 

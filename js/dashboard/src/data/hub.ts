@@ -14,7 +14,7 @@ import {
   type SocketState,
 } from "@amdgpu-framework/sdk";
 
-import { batch, signal } from "../state/signal";
+import { batch, signal } from "@preact/signals-core";
 import { HISTORY_SECONDS } from "../state/timeline";
 import { backfill } from "./backfill";
 import {
@@ -94,7 +94,7 @@ export class Hub {
     if (await this.demandsToken(token)) {
       const message = token === null ? "" : "The server does not know this token.";
       forgetToken();
-      this.status.set({ kind: "token", message });
+      this.status.value = { kind: "token", message };
       return;
     }
     const address = new URL("socket", location.href);
@@ -109,14 +109,20 @@ export class Hub {
     telemetry.on("frame", (payload) => this.frame(payload));
     telemetry.on("kernel_launched", (payload) => this.launches.take(fields(payload)));
     telemetry.on("profile_update", (payload) => this.profile(fields(payload)));
-    telemetry.on("neural_update", () => this.networkSteps.update((count) => count + 1));
-    telemetry.on("process_update", (payload) => this.processes.set(readProcesses(payload)));
+    telemetry.on("neural_update", () => {
+      this.networkSteps.value += 1;
+    });
+    telemetry.on("process_update", (payload) => {
+      this.processes.value = readProcesses(payload);
+    });
     this.api = socket.channel("gpu:api", {});
     this.api.onJoin(() => {
       this.canAsk = true;
       void this.refreshFacts();
     });
-    setInterval(() => this.isSilent.set(performance.now() - this.lastFrameMs > SILENCE_MS), SILENCE_MS / 3);
+    setInterval(() => {
+      this.isSilent.value = performance.now() - this.lastFrameMs > SILENCE_MS;
+    }, SILENCE_MS / 3);
     await this.openAtLast(socket);
     await Promise.allSettled([telemetry.join(), this.api.join()]);
   }
@@ -130,7 +136,7 @@ export class Hub {
   /** Takes a token that the reader typed. */
   async enter(token: string): Promise<void> {
     keepToken(token);
-    this.status.set({ kind: "connecting" });
+    this.status.value = { kind: "connecting" };
     await this.start();
   }
 
@@ -145,7 +151,7 @@ export class Hub {
         await socket.connect();
         return;
       } catch (error) {
-        this.status.set({ kind: "lost", message: `${sentence(error)} The page tries again every second.` });
+        this.status.value = { kind: "lost", message: `${sentence(error)} The page tries again every second.` };
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
@@ -157,7 +163,7 @@ export class Hub {
       const health = await fetch(HEALTH, { headers });
       if (health.status === 401 || health.status === 403) return true;
       const answer = fields(await health.json());
-      this.version.set(text(answer["version"]));
+      this.version.value = text(answer["version"]);
       if (answer["token_required"] !== true) return false;
       if (token === null) return true;
       const devices = await fetch("api/v1/devices", { headers });
@@ -171,7 +177,7 @@ export class Hub {
     if (state !== "waiting" || this.status.peek().kind === "error") return;
     const message =
       "The connection was lost. The page connects again by itself; if it does not, see whether `amdgpu serve` still runs.";
-    this.status.set({ kind: "lost", message });
+    this.status.value = { kind: "lost", message };
   }
 
   private joined(reply: JsonObject): void {
@@ -183,11 +189,11 @@ export class Hub {
           this.launches = new Launches();
         }
         this.lastFrameMs = performance.now();
-        this.schema.set(schema);
-        this.status.set({ kind: "live" });
+        this.schema.value = schema;
+        this.status.value = { kind: "live" };
       });
     } catch (error) {
-      this.status.set({ kind: "error", message: sentence(error) });
+      this.status.value = { kind: "error", message: sentence(error) };
     }
   }
 
@@ -208,9 +214,9 @@ export class Hub {
 
   private profile(payload: Fields): void {
     batch(() => {
-      this.boundaries.set(readBoundaries(payload["boundaries"]));
-      this.crossings.set(readCrossings(payload["crossings"]));
-      this.kernelSums.set(readKernelSums(payload["kernels"]));
+      this.boundaries.value = readBoundaries(payload["boundaries"]);
+      this.crossings.value = readCrossings(payload["crossings"]);
+      this.kernelSums.value = readKernelSums(payload["kernels"]);
     });
   }
 
@@ -231,8 +237,8 @@ export class Hub {
     try {
       const [devices, processes] = await Promise.all([this.ask("device:list", {}), this.ask("process:list", {})]);
       batch(() => {
-        this.devices.set(readDevices(devices));
-        this.processes.set(readProcesses(processes));
+        this.devices.value = readDevices(devices);
+        this.processes.value = readProcesses(processes);
       });
     } catch {
       // Frames name the devices too; processes come with the next `process_update`.

@@ -1,10 +1,9 @@
 /** Every metric of one device, or of all devices above each other; one of them large, with two intervals to compare. */
 
 import type { FrameMetric, FrameSchema } from "@amdgpu-framework/sdk";
-
+import { type Signal, signal } from "@preact/signals-core";
 import { metricTitle } from "../data/schema";
 import { ABSENT, bytes, count, quantity } from "../format";
-import { signal } from "../state/signal";
 import { type Interval, shownInterval } from "../state/timeline";
 import { h, setClass, setText } from "../ui/dom";
 import { PaintQueue } from "../ui/paint_queue";
@@ -34,14 +33,14 @@ export const device: Page = {
   mount(root, context) {
     const { hub, scope, selectedDevice } = context;
     const named = context.path[0];
-    if (named !== undefined) selectedDevice.set(decodeURIComponent(named));
+    if (named !== undefined) selectedDevice.value = decodeURIComponent(named);
     const place = h("div", { class: "stack" });
     root.append(place);
     let endOfView: (() => void) | undefined;
     scope.effect(() => {
-      const schema = hub.schema.get();
-      const chosen = selectedDevice.get();
-      hub.devices.get();
+      const schema = hub.schema.value;
+      const chosen = selectedDevice.value;
+      void hub.devices.value;
       endOfView?.();
       place.replaceChildren();
       if (schema === null) {
@@ -81,16 +80,16 @@ function view(place: HTMLElement, schema: FrameSchema, chosen: string, context: 
           type: "button",
           class: name === chosen ? "on" : "",
           "aria-pressed": String(name === chosen),
-          onclick: () => selectedDevice.set(name),
+          onclick: () => {
+            selectedDevice.value = name;
+          },
         },
         name === ALL ? "all devices" : name,
       ),
     ),
   );
   const selected = signal<number | null>(null);
-  const cards = schema.metrics.map((metric, number) =>
-    metricCard(metric, number, shown, schema, context, selected.set),
-  );
+  const cards = schema.metrics.map((metric, number) => metricCard(metric, number, shown, schema, context, selected));
   endings.push(() => {
     for (const card of cards) card.chart.surface.end();
   });
@@ -127,7 +126,17 @@ function view(place: HTMLElement, schema: FrameSchema, chosen: string, context: 
       note: "Drag over the plot to look closer; a double click goes back. Marks A and B are those of the comparison.",
     });
     box.aside.append(
-      h("button", { type: "button", class: "button", onclick: () => selected.set(null) }, "Close (Esc)"),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "button",
+          onclick: () => {
+            selected.value = null;
+          },
+        },
+        "Close (Esc)",
+      ),
     );
     const area = h("div", { class: "focus-plot" });
     box.body.append(area);
@@ -145,20 +154,27 @@ function view(place: HTMLElement, schema: FrameSchema, chosen: string, context: 
     focus.scrollIntoView({ block: "nearest" });
   };
   const disposers = [() => plot?.end()];
-  scope.effect(() => showFocus(selected.get()));
+  scope.effect(() => showFocus(selected.value));
   endings.push(...disposers);
 
   const move = (delta: number): void => {
     const visible = cards.filter((card) => !card.element.hidden);
     const at = visible.findIndex((card) => card.metric === selected.peek());
     const next = visible[Math.min(Math.max(at + delta, 0), visible.length - 1)];
-    if (next !== undefined) selected.set(next.metric);
+    if (next !== undefined) selected.value = next.metric;
   };
   keys([
     { key: "j", what: "next metric", run: () => move(1) },
     { key: "k", what: "previous metric", run: () => move(-1) },
-    { key: "Escape", shown: "Esc", what: "close the large plot", run: () => selected.set(null) },
-    { key: "n", what: "next device", run: () => cycle(schema, chosen, selectedDevice.set) },
+    {
+      key: "Escape",
+      shown: "Esc",
+      what: "close the large plot",
+      run: () => {
+        selected.value = null;
+      },
+    },
+    { key: "n", what: "next device", run: () => cycle(schema, chosen, selectedDevice) },
   ]);
 
   const queue = new PaintQueue();
@@ -177,9 +193,7 @@ function view(place: HTMLElement, schema: FrameSchema, chosen: string, context: 
       }
       setText(
         leftOut,
-        absent === 0
-          ? ""
-          : `${absent} metrics without a value are not shown: this hardware or this user's rights do not give them.`,
+        absent === 0 ? "" : `${absent} metrics are unavailable on this hardware or need more permissions.`,
       );
     }
     queue.run();
@@ -198,8 +212,11 @@ function metricCard(
   shown: readonly number[],
   schema: FrameSchema,
   { hub }: PageContext,
-  open: (metric: number) => void,
+  selected: Signal<number | null>,
 ): Card {
+  const open = (): void => {
+    selected.value = number;
+  };
   const isSingle = shown.length === 1;
   const series: StripSeries[] = shown.map((one) => ({
     series: one * schema.metrics.length + number,
@@ -221,9 +238,9 @@ function metricCard(
       role: "button",
       tabindex: 0,
       title: `${metric.name}${Object.keys(metric.labels).length === 0 ? "" : ` ${JSON.stringify(metric.labels)}`}`,
-      onclick: () => open(number),
+      onclick: () => open(),
       onkeydown: (event) => {
-        if ((event as KeyboardEvent).key === "Enter") open(number);
+        if ((event as KeyboardEvent).key === "Enter") open();
       },
     },
     h("div", { class: "metric-title" }, metricTitle(metric)),
@@ -268,9 +285,9 @@ function range(hub: PageContext["hub"], series: readonly StripSeries[], time: nu
   return `${quantity(Math.min(...values), metric.unit)} … ${quantity(Math.max(...values), metric.unit)}`;
 }
 
-function cycle(schema: FrameSchema, chosen: string, set: (name: string) => void): void {
+function cycle(schema: FrameSchema, chosen: string, selected: Signal<string | null>): void {
   const names = [...schema.devices.map((one) => one.name), ...(schema.devices.length > 1 ? [ALL] : [])];
-  set(names[(names.indexOf(chosen) + 1) % names.length] ?? ALL);
+  selected.value = names[(names.indexOf(chosen) + 1) % names.length] ?? ALL;
 }
 
 function swatch(name: string, colour: string): HTMLElement {

@@ -1,8 +1,8 @@
 /** One kernel: source, IR after each pass, assembly and resources beside each other. A line of the source shows where it went. */
 
+import { signal } from "@preact/signals-core";
 import type { KernelDetails, PassFacts } from "../data/kernel_facts";
 import { seconds } from "../format";
-import { signal } from "../state/signal";
 import { CodeView } from "../ui/code";
 import { h } from "../ui/dom";
 import { emptyState } from "../ui/states";
@@ -10,7 +10,9 @@ import type { PageContext } from "./page";
 
 export function kernelView(details: KernelDetails, { scope, keys }: PageContext): HTMLElement {
   const pointed = signal<number | null>(null);
-  const source = new CodeView("hip", (line) => pointed.set(line));
+  const source = new CodeView("hip", (line) => {
+    pointed.value = line;
+  });
   source.show(details.source);
   const ir = new CodeView("ir");
   const passes = stages(details);
@@ -20,10 +22,12 @@ export function kernelView(details: KernelDetails, { scope, keys }: PageContext)
     { "aria-label": "Pass" },
     ...passes.map((pass, index) => h("option", { value: index }, passTitle(pass, index))),
   );
-  menu.addEventListener("change", () => current.set(Number(menu.value)));
+  menu.addEventListener("change", () => {
+    current.value = Number(menu.value);
+  });
   const metrics = h("dl", { class: "fact-list" });
   scope.effect(() => {
-    const index = current.get();
+    const index = current.value;
     menu.value = String(index);
     const pass = passes[index];
     if (pass === undefined) return;
@@ -43,15 +47,27 @@ export function kernelView(details: KernelDetails, { scope, keys }: PageContext)
   if (details.assembly === "" && details.llvm !== "") machine.value = "llvm";
   showMachine();
   scope.effect(() => {
-    const line = pointed.get();
+    const line = pointed.value;
     const mark = new RegExp(`!${line ?? "none"}$`);
     ir.mark((text) => line !== null && mark.test(text));
     assembly.mark((text) => line !== null && new RegExp(`\\.loc\\s+\\d+\\s+${line}\\b`).test(text));
     source.mark((_, number) => number === line);
   });
   keys([
-    { key: "]", what: "next pass", run: () => current.update((index) => Math.min(index + 1, passes.length - 1)) },
-    { key: "[", what: "previous pass", run: () => current.update((index) => Math.max(index - 1, 0)) },
+    {
+      key: "]",
+      what: "next pass",
+      run: () => {
+        current.value = Math.min(current.peek() + 1, passes.length - 1);
+      },
+    },
+    {
+      key: "[",
+      what: "previous pass",
+      run: () => {
+        current.value = Math.max(current.peek() - 1, 0);
+      },
+    },
   ]);
   const nothing = (what: string): HTMLElement =>
     emptyState({ icon: "kernels", title: `No ${what}`, text: details.remark || "The process gave none." });

@@ -1,5 +1,6 @@
 /** Every kernel of every process; one of them opened beside its IR, its assembly and its resources. */
 
+import { type Signal, signal } from "@preact/signals-core";
 import { shortCommand } from "../data/facts";
 import { sentence } from "../data/hub";
 import {
@@ -12,7 +13,6 @@ import {
 import { type KernelIdentity, type KernelSums, kernelKey, kernelTitles } from "../data/kernel_sums";
 import { type KernelRow, quantile } from "../data/launches";
 import { ABSENT, bytes, count, decimal, percent, seconds } from "../format";
-import { signal } from "../state/signal";
 import { h, setText } from "../ui/dom";
 import { coreColour } from "../ui/palette";
 import { panel } from "../ui/panel";
@@ -60,9 +60,7 @@ export const kernels: Page = {
       const row = rowsOf(context, listed.peek()).find((candidate) => candidate.key === key);
       if (row?.facts !== undefined) go("kernels", String(row.pid), encodeURIComponent(row.facts.handle));
       else if (row !== undefined)
-        problem.set(
-          `${row.name} is not a compiled kernel of pid ${row.pid}: it ran inside a native library, which keeps no source.`,
-        );
+        problem.value = `${row.name} is not a compiled kernel of pid ${row.pid}: it ran inside a native library, which keeps no source.`;
     };
     const lines = new Map<string, Sparkline>();
     const table = new DataTable(columns(context, lines), (row) => row.key, {
@@ -74,7 +72,7 @@ export const kernels: Page = {
     const details = h("div", {});
     root.append(h("div", { class: "stack" }, details, box.element));
 
-    scope.every(LIST_PERIOD_MS, () => void refresh(context, listed.set, problem.set));
+    scope.every(LIST_PERIOD_MS, () => void refresh(context, listed, problem));
     const update = (): void => {
       const wanted = search.value.trim().toLowerCase();
       const pid = selectedPid.peek();
@@ -89,9 +87,7 @@ export const kernels: Page = {
       }
       const message = problem.peek();
       if (message !== null)
-        place.show(`problem ${message}`, () =>
-          errorState(message, () => void refresh(context, listed.set, problem.set)),
-        );
+        place.show(`problem ${message}`, () => errorState(message, () => void refresh(context, listed, problem)));
       else if (wanted !== "")
         place.show("filtered", () =>
           emptyState({
@@ -132,8 +128,8 @@ export const kernels: Page = {
 export function processPicker({ hub, scope, selectedPid }: PageContext, needsOne = false): HTMLSelectElement {
   const picker = h("select", { "aria-label": "Process" });
   scope.effect(() => {
-    const processes = hub.processes.get();
-    const chosen = selectedPid.get();
+    const processes = hub.processes.value;
+    const chosen = selectedPid.value;
     picker.hidden = processes.length === 0;
     picker.replaceChildren(
       ...(needsOne ? [] : [h("option", { value: "" }, "all processes")]),
@@ -146,14 +142,16 @@ export function processPicker({ hub, scope, selectedPid }: PageContext, needsOne
       ),
     );
   });
-  picker.addEventListener("change", () => selectedPid.set(picker.value === "" ? null : Number(picker.value)));
+  picker.addEventListener("change", () => {
+    selectedPid.value = picker.value === "" ? null : Number(picker.value);
+  });
   return picker;
 }
 
 async function refresh(
   { hub, selectedPid }: PageContext,
-  show: (kernels: readonly KernelFacts[]) => void,
-  complain: (message: string | null) => void,
+  listed: Signal<readonly KernelFacts[]>,
+  problem: Signal<string | null>,
 ): Promise<void> {
   const chosen = selectedPid.peek();
   const pids =
@@ -166,11 +164,10 @@ async function refresh(
   const answers = await Promise.allSettled(
     pids.map(async (pid) => readKernels(await hub.ask("kernel:list", { pid }), pid)),
   );
-  show(answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : [])));
+  listed.value = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
   const failed = answers.find((answer): answer is PromiseRejectedResult => answer.status === "rejected");
-  complain(
-    failed === undefined || answers.some((answer) => answer.status === "fulfilled") ? null : sentence(failed.reason),
-  );
+  const isAnswered = failed === undefined || answers.some((answer) => answer.status === "fulfilled");
+  problem.value = isAnswered ? null : sentence(failed.reason);
 }
 
 /** Kernels that were listed, with what is counted of them and their launches; and kernels that are listed nowhere. */
@@ -196,16 +193,19 @@ function rowsOf({ hub }: PageContext, listed: readonly KernelFacts[]): Row[] {
   }));
 }
 
-function columns({ hub }: PageContext, lines: Map<string, Sparkline>): Column<Row>[] {
-  const calls = (row: Row): number => row.sums?.calls ?? row.facts?.calls ?? Number.NaN;
-  const total = (row: Row): number => row.sums?.seconds ?? row.facts?.totalSeconds ?? Number.NaN;
-  const isEstimated = (row: Row): boolean => row.sums?.isEstimated ?? row.facts?.isEstimated ?? false;
-  const mean = (row: Row): number => (calls(row) > 0 ? total(row) / calls(row) : Number.NaN);
-  const rate = (row: Row): number => row.sums?.callsPerSecond ?? 0;
-  const quantileOf = (row: Row, share: number): number =>
-    row.live === undefined ? Number.NaN : quantile(hub.launches.recent(row.live), share);
-  const fact = (row: Row, read: (facts: KernelFacts) => number): number =>
-    row.facts === undefined ? Number.NaN : read(row.facts);
+const calls = (row: Row): number => row.sums?.calls ?? row.facts?.calls ?? Number.NaN;
+const total = (row: Row): number => row.sums?.seconds ?? row.facts?.totalSeconds ?? Number.NaN;
+const isEstimated = (row: Row): boolean => row.sums?.isEstimated ?? row.facts?.isEstimated ?? false;
+const mean = (row: Row): number => (calls(row) > 0 ? total(row) / calls(row) : Number.NaN);
+const rate = (row: Row): number => row.sums?.callsPerSecond ?? 0;
+const fact = (row: Row, read: (facts: KernelFacts) => number): number =>
+  row.facts === undefined ? Number.NaN : read(row.facts);
+
+function columns(context: PageContext, lines: Map<string, Sparkline>): Column<Row>[] {
+  return [...identityColumns(), ...countedColumns(), ...newestColumns(context, lines), ...resourceColumns()];
+}
+
+function identityColumns(): Column<Row>[] {
   return [
     {
       id: "name",
@@ -228,6 +228,12 @@ function columns({ hub }: PageContext, lines: Map<string, Sparkline>): Column<Ro
       key: (row) => row.facts?.target ?? "",
     },
     { id: "pid", title: "process", isNumber: true, text: (row) => String(row.pid), key: (row) => row.pid },
+  ];
+}
+
+/** What the process counted since it began. */
+function countedColumns(): Column<Row>[] {
+  return [
     {
       id: "calls",
       title: "launches",
@@ -238,7 +244,7 @@ function columns({ hub }: PageContext, lines: Map<string, Sparkline>): Column<Ro
     },
     {
       id: "rate",
-      title: "a second",
+      title: "launches/s",
       hint: "All launches of the last second",
       isNumber: true,
       text: (row) => decimal(rate(row)),
@@ -263,6 +269,14 @@ function columns({ hub }: PageContext, lines: Map<string, Sparkline>): Column<Ro
       text: (row) => estimated(seconds(mean(row)), isEstimated(row)),
       key: mean,
     },
+  ];
+}
+
+/** Of the newest launches that were timed. */
+function newestColumns({ hub }: PageContext, lines: Map<string, Sparkline>): Column<Row>[] {
+  const quantileOf = (row: Row, share: number): number =>
+    row.live === undefined ? Number.NaN : quantile(hub.launches.recent(row.live), share);
+  return [
     {
       id: "median",
       title: "median, newest",
@@ -290,6 +304,12 @@ function columns({ hub }: PageContext, lines: Map<string, Sparkline>): Column<Ro
         line.paint(hub.launches.recent(row.live), row.live.received, coreColour(row.core));
       },
     },
+  ];
+}
+
+/** What the compiler knows of it. */
+function resourceColumns(): Column<Row>[] {
+  return [
     {
       id: "occupancy",
       title: "occupancy",

@@ -1,9 +1,9 @@
 /** Which lanes worked at which line of a checked launch: accesses to memory, counted where the check asks before each of them. */
 
+import { signal } from "@preact/signals-core";
 import { sentence } from "../data/hub";
 import { type LaneLaunch, readLanes } from "../data/lane_facts";
 import { count, percent } from "../format";
-import { signal } from "../state/signal";
 import { h, setText } from "../ui/dom";
 import { cividis, rgb } from "../ui/palette";
 import { Fact, panel } from "../ui/panel";
@@ -24,7 +24,9 @@ export const lanes: Page = {
     const problem = signal<string | null>(null);
     const chosen = signal(0);
     const menu = h("select", { "aria-label": "Checked launch" });
-    menu.addEventListener("change", () => chosen.set(Number(menu.value)));
+    menu.addEventListener("change", () => {
+      chosen.value = Number(menu.value);
+    });
     const box = panel("Lanes of a checked launch", {
       note: "A row is a line of the source that reads or writes memory, a column a lane of the warp. Bright: the lane did as many accesses as the busiest one; dark: fewer; empty: none, because its branch was not taken.",
     });
@@ -41,15 +43,15 @@ export const lanes: Page = {
       );
       const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
       const failed = answers.find((answer): answer is PromiseRejectedResult => answer.status === "rejected");
-      problem.set(failed !== undefined && found.length === 0 ? sentence(failed.reason) : null);
-      launches.set(found.sort((left, right) => right.timeNs - left.timeNs));
+      problem.value = failed !== undefined && found.length === 0 ? sentence(failed.reason) : null;
+      launches.value = found.sort((left, right) => right.timeNs - left.timeNs);
     };
     scope.every(REFRESH_MS, () => void load());
     let seen = "";
     scope.effect(() => {
-      const found = launches.get();
-      const index = Math.min(chosen.get(), Math.max(found.length - 1, 0));
-      const message = problem.get();
+      const found = launches.value;
+      const index = Math.min(chosen.value, Math.max(found.length - 1, 0));
+      const message = problem.value;
       const launch = found[index];
       menu.hidden = found.length === 0;
       const titles = found.map(
@@ -74,8 +76,9 @@ export const lanes: Page = {
           }),
         );
     });
-    const step = (delta: number): void =>
-      chosen.update((index) => Math.min(Math.max(index + delta, 0), Math.max(launches.peek().length - 1, 0)));
+    const step = (delta: number): void => {
+      chosen.value = Math.min(Math.max(chosen.peek() + delta, 0), Math.max(launches.peek().length - 1, 0));
+    };
     keys([
       { key: "j", what: "older launch", run: () => step(1) },
       { key: "k", what: "newer launch", run: () => step(-1) },

@@ -1,5 +1,6 @@
 /** Pools of all processes or of one: every segment with its blocks, who owns how much, what an allocation would find, what leaked. */
 
+import { type Signal, signal } from "@preact/signals-core";
 import { sentence } from "../data/hub";
 import {
   type Fit,
@@ -12,7 +13,6 @@ import {
   sums,
 } from "../data/memory_facts";
 import { ABSENT, bytes, count, percent } from "../format";
-import { type Signal, signal } from "../state/signal";
 import { h, setText } from "../ui/dom";
 import { Fact, panel } from "../ui/panel";
 import { PoolMap } from "../ui/pool_map";
@@ -66,7 +66,7 @@ export const memory: Page = {
       const running = hub.processes.peek().map((process) => process.pid);
       const pids = chosen === null ? running.slice(0, MAX_PROCESSES) : [chosen];
       if (pids.length === 0) {
-        map.set(null);
+        map.value = null;
         return;
       }
       const answers = await Promise.allSettled(
@@ -75,12 +75,12 @@ export const memory: Page = {
       const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
       const failed = answers.find((answer): answer is PromiseRejectedResult => answer.status === "rejected");
       // Of several processes one may have ended just now; the others are shown.
-      problem.set(failed !== undefined && found.length === 0 ? sentence(failed.reason) : null);
-      if (found.length > 0) map.set(joined(found));
+      problem.value = failed !== undefined && found.length === 0 ? sentence(failed.reason) : null;
+      if (found.length > 0) map.value = joined(found);
     };
     scope.every(REFRESH_MS, () => void load());
     scope.effect(() => {
-      size.get();
+      void size.value;
       void load();
     });
     const views = new Map<string, PoolView>();
@@ -89,9 +89,9 @@ export const memory: Page = {
     });
     const pools = h("div", {});
     scope.effect(() => {
-      const found = map.get();
-      const message = problem.get();
-      const hasProcess = hub.processes.get().length > 0;
+      const found = map.value;
+      const message = problem.value;
+      const hasProcess = hub.processes.value.length > 0;
       if (message !== null) place.show(`problem ${message}`, () => errorState(message, () => void load()));
       else if (!hasProcess)
         place.show("empty", () =>
@@ -179,11 +179,11 @@ function poolView(opening: Pool): PoolView {
   const facts = {
     active: new Fact("in use"),
     reserved: new Fact("reserved"),
-    rounding: new Fact("lost to rounding", "Bytes that blocks are larger than what was asked for"),
+    rounding: new Fact("rounding overhead", "Bytes that blocks are larger than what was asked for"),
     free: new Fact("free in it", "Reserved from the device and not in use; handed out again without asking the device"),
     largest: new Fact("largest free block", "The largest allocation that needs no new segment"),
     fit: new Fact("an allocation finds", "What an allocation of the chosen size on the default stream would find now"),
-    hits: new Fact("from the cache"),
+    hits: new Fact("cache hit ratio"),
     refused: new Fact("out of memory"),
   };
   const map = new PoolMap(`Segments of pool ${opening.name} of ${opening.device}, process ${opening.pid}`);
@@ -224,7 +224,9 @@ function sizePicker(size: Signal<number>): HTMLSelectElement {
       h("option", { value: one, selected: one === size.peek() }, `allocation of ${bytes(one)}`),
     ),
   );
-  picker.addEventListener("change", () => size.set(Number(picker.value)));
+  picker.addEventListener("change", () => {
+    size.value = Number(picker.value);
+  });
   return picker;
 }
 

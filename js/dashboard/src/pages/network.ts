@@ -1,9 +1,9 @@
 /** Networks as they run: spikes, rates, weights, learning curves. */
 
+import { signal } from "@preact/signals-core";
 import { type NetworkFacts, readNetworks } from "../data/facts";
 import { sentence } from "../data/hub";
 import { count, decimal, seconds } from "../format";
-import { signal } from "../state/signal";
 import { CurvePlot } from "../ui/curve_plot";
 import { arrange, h, setAttribute, setClass, setText } from "../ui/dom";
 import { nameColour, seriesColour } from "../ui/palette";
@@ -67,8 +67,8 @@ export const network: Page = {
         );
         const networks = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
         const failed = answers.find((answer): answer is PromiseRejectedResult => answer.status === "rejected");
-        problem.set(failed !== undefined && networks.length === 0 ? sentence(failed.reason) : null);
-        found.set(withMissing(networks));
+        problem.value = failed !== undefined && networks.length === 0 ? sentence(failed.reason) : null;
+        found.value = withMissing(networks);
       } finally {
         isBusy = false;
       }
@@ -91,7 +91,13 @@ export const network: Page = {
       if (tab === undefined) {
         tab = h(
           "button",
-          { type: "button", "data-name": one.name, onclick: () => chosen.set(id) },
+          {
+            type: "button",
+            "data-name": one.name,
+            onclick: () => {
+              chosen.value = id;
+            },
+          },
           `${one.name} · ${one.pid}`,
         );
         tabs.set(id, tab);
@@ -99,11 +105,11 @@ export const network: Page = {
       return tab;
     };
     scope.effect(() => {
-      const networks = found.get();
-      const message = problem.get();
+      const networks = found.value;
+      const message = problem.value;
       const [first] = tabs.keys();
       const current =
-        networks.find((one) => key(one) === chosen.get()) ?? networks.find((one) => key(one) === first) ?? networks[0];
+        networks.find((one) => key(one) === chosen.value) ?? networks.find((one) => key(one) === first) ?? networks[0];
       for (const one of networks) {
         const tab = tabOf(one);
         setClass(tab, "on", one === current);
@@ -135,7 +141,7 @@ export const network: Page = {
         run: () => {
           const names = found.peek().map(key);
           const at = names.indexOf(chosen.peek() ?? names[0] ?? "");
-          chosen.set(names[(at + 1) % Math.max(names.length, 1)] ?? null);
+          chosen.value = names[(at + 1) % Math.max(names.length, 1)] ?? null;
         },
       },
     ]);

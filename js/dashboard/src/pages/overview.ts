@@ -71,13 +71,13 @@ function coreCard(core: Core, { hub, scope }: PageContext): HTMLElement {
     h("div", { class: "facts" }, rate.element, mean.element, operations.element, units.element),
   );
   scope.effect(() => {
-    const counts = hub.devices.get().map((device) => device.coreCounts.get(core) ?? Number.NaN);
+    const counts = hub.devices.value.map((device) => device.coreCounts.get(core) ?? Number.NaN);
     const known = counts.filter((value) => Number.isFinite(value));
     setText(units.value, known.length === 0 ? ABSENT : count(known.reduce((sum, value) => sum + value, 0)));
   });
   let busySeries: number[] = [];
   scope.effect(() => {
-    const schema = hub.schema.get();
+    const schema = hub.schema.value;
     const found = schema?.devices.map((_, device) => seriesOf(schema, device, "amdgpu_busy_ratio", { core })) ?? [];
     busySeries = found.filter((series) => series >= 0);
   });
@@ -124,7 +124,7 @@ function devicesPanel(context: PageContext): HTMLElement {
   let current: PaintQueue | undefined;
   scope.everyFrame(() => current?.run());
   scope.effect(() => {
-    const schema = hub.schema.get();
+    const schema = hub.schema.value;
     current = undefined;
     place.reset();
     if (schema === null) {
@@ -154,7 +154,7 @@ function deviceRow(
 ): HTMLElement {
   const facts = h("div", { class: "sub" });
   scope.effect(() => {
-    const found = hub.devices.get().find((device) => device.device === name);
+    const found = hub.devices.value.find((device) => device.device === name);
     const described = schema.devices[index]?.description ?? "";
     setText(facts, found === undefined ? described : [found.product, found.architecture].filter(Boolean).join(" · "));
   });
@@ -249,7 +249,7 @@ function kernelsPanel({ hub, scope, go }: PageContext): HTMLElement {
     { id: "device", title: "device", text: (row) => row.device, key: (row) => row.device },
     {
       id: "rate",
-      title: "a second",
+      title: "launches/s",
       hint: "All launches of the last second",
       isNumber: true,
       text: (row) => decimal(rate(row)),
@@ -345,7 +345,7 @@ function processesPanel(hub: Hub, { scope, selectedPid, go }: PageContext): HTML
         class: "process",
         title: process.command,
         onclick: () => {
-          selectedPid.set(process.pid);
+          selectedPid.value = process.pid;
           go("kernels");
         },
       },
@@ -353,7 +353,7 @@ function processesPanel(hub: Hub, { scope, selectedPid, go }: PageContext): HTML
       h("span", { class: "sub" }, `pid ${process.pid}${process.version === "" ? "" : ` · ${process.version}`}`),
     );
   scope.effect(() => {
-    const processes = hub.processes.get();
+    const processes = hub.processes.value;
     setText(box.aside, processes.length === 0 ? "" : String(processes.length));
     if (processes.length === 0) {
       place.show("empty", () =>

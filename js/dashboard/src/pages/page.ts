@@ -1,8 +1,8 @@
 /** What the frame of the page and each page know of each other. */
 
+import type { Signal } from "@preact/signals-core";
 import type { Hub } from "../data/hub";
 import type { Scope } from "../state/scope";
-import type { Signal } from "../state/signal";
 import type { IconName } from "../ui/icons";
 import type { Shortcut } from "../ui/shortcuts";
 

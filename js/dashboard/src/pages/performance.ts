@@ -1,5 +1,6 @@
 /** How close kernels come to what the device can do, and where time goes between the languages. */
 
+import { signal } from "@preact/signals-core";
 import type { Boundary } from "../data/facts";
 import { type Hub, sentence } from "../data/hub";
 import { busIdentity, readKernels } from "../data/kernel_facts";
@@ -17,7 +18,6 @@ import {
   shareOfRoof,
 } from "../data/work";
 import { ABSENT, count, decimal, percent, seconds } from "../format";
-import { signal } from "../state/signal";
 import { h, setText } from "../ui/dom";
 import { drawFlame, flameTree } from "../ui/flame";
 import { panel } from "../ui/panel";
@@ -91,7 +91,9 @@ export const performancePage: Page = {
       if (isBusy) return;
       isBusy = true;
       void collect(context)
-        .then((found) => rows.set(found))
+        .then((found) => {
+          rows.value = found;
+        })
         .finally(() => {
           isBusy = false;
         });
@@ -99,20 +101,24 @@ export const performancePage: Page = {
     const chart = h("div", { class: "chart-box", role: "group", "aria-label": "Roofline", tabindex: 0 });
     const tableBox = h("div", {}, table.element);
     scope.effect(() => {
-      const found = rows.get();
+      const found = rows.value;
       if (found === null) {
         roofPlace.show("loading", () => loadingState("Asking for kernels"));
         return;
       }
       const device = deviceOf(context, found);
-      const asked = peaks.get();
+      const asked = peaks.value;
       if (asked?.device !== device) {
-        peaks.set({ device, value: null, trouble: "" });
+        peaks.value = { device, value: null, trouble: "" };
         void askPeaks(hub, device).then(
-          (value) => peaks.set({ device, value, trouble: "" }),
+          (value) => {
+            peaks.value = { device, value, trouble: "" };
+          },
           (error: unknown) => {
-            peaks.set({ device, value: null, trouble: sentence(error) });
-            const timer = setTimeout(() => peaks.set(null), AGAIN_MS);
+            peaks.value = { device, value: null, trouble: sentence(error) };
+            const timer = setTimeout(() => {
+              peaks.value = null;
+            }, AGAIN_MS);
             scope.add(() => clearTimeout(timer));
           },
         );
@@ -147,7 +153,7 @@ export const performancePage: Page = {
     });
     const flame = h("div", { class: "chart-box", role: "group", "aria-label": "Time across boundaries", tabindex: 0 });
     scope.effect(() => {
-      const boundaries = hub.boundaries.get();
+      const boundaries = hub.boundaries.value;
       if (boundaries.length === 0) {
         flamePlace.show("empty", () =>
           emptyState({
@@ -160,7 +166,7 @@ export const performancePage: Page = {
         return;
       }
       flamePlace.show("flame", () => h("div", { class: "stack" }, flame, boundaryTable.element));
-      flame.replaceChildren(drawFlame(Math.max(flame.clientWidth, 480), flameTree(hub.crossings.get())));
+      flame.replaceChildren(drawFlame(Math.max(flame.clientWidth, 480), flameTree(hub.crossings.value)));
       boundaryTable.update(boundaries);
     });
   },
@@ -168,7 +174,7 @@ export const performancePage: Page = {
 
 /** The chosen device, or the one whose kernels take most time. */
 function deviceOf({ hub, selectedDevice }: PageContext, found: readonly Row[]): string {
-  const chosen = selectedDevice.get();
+  const chosen = selectedDevice.value;
   if (chosen !== null) return chosen;
   const loads = new Map<string, number>();
   for (const row of found) loads.set(row.device, (loads.get(row.device) ?? 0) + (row.dot?.loadRatio ?? 0));

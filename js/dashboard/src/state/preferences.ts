@@ -1,6 +1,6 @@
 /** What the reader chose, kept in this browser. */
 
-import { effect, type Signal, signal } from "./signal";
+import { effect, type Signal, signal } from "@preact/signals-core";
 
 export type Theme = "system" | "light" | "dark";
 
@@ -9,7 +9,7 @@ const PREFIX = "amdgpu.";
 function stored<T extends string>(key: string, known: readonly T[], initial: T): Signal<T> {
   const found = read(key);
   const value = signal<T>(known.find((candidate) => candidate === found) ?? initial);
-  effect(() => write(key, value.get()));
+  effect(() => write(key, value.value));
   return value;
 }
 
@@ -40,16 +40,16 @@ export function applyTheme(): void {
   const apply = (): void => {
     const choice = theme.peek();
     document.documentElement.dataset["theme"] = choice === "system" ? (dark.matches ? "dark" : "light") : choice;
-    colourEpoch.update((count) => count + 1);
+    colourEpoch.value = colourEpoch.peek() + 1;
   };
   dark.addEventListener("change", apply);
   effect(() => {
-    theme.get();
+    void theme.value;
     apply();
   });
 }
 
 export function nextTheme(): void {
   const place = THEMES.indexOf(theme.peek());
-  theme.set(THEMES[(place + 1) % THEMES.length] ?? "system");
+  theme.value = THEMES[(place + 1) % THEMES.length] ?? "system";
 }

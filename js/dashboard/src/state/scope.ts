@@ -1,7 +1,7 @@
 /** What lives as long as a page is shown: everything that was begun in a scope ends with it. */
 
+import { effect } from "@preact/signals-core";
 import { everyFrame } from "./frame_clock";
-import { effect } from "./signal";
 
 export class Scope {
   private readonly endings: (() => void)[] = [];

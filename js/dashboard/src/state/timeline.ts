@@ -4,7 +4,7 @@
  * Times are seconds on the monotonic clock of the server, as frames have them.
  */
 
-import { batch, signal } from "./signal";
+import { batch, signal } from "@preact/signals-core";
 
 export interface Interval {
   readonly startSeconds: number;
@@ -26,19 +26,19 @@ export const intervalB = signal<Interval | null>(null);
 
 /** What is shown when the newest frame is of `newestSeconds`. */
 export function shownInterval(newestSeconds: number): Interval {
-  const endSeconds = frozenEndSeconds.get() ?? newestSeconds;
-  return { startSeconds: endSeconds - spanSeconds.get(), endSeconds };
+  const endSeconds = frozenEndSeconds.value ?? newestSeconds;
+  return { startSeconds: endSeconds - spanSeconds.value, endSeconds };
 }
 
 export function isLive(): boolean {
-  return frozenEndSeconds.get() === null;
+  return frozenEndSeconds.value === null;
 }
 
 /** Stops the picture where it is, or lets it follow again. */
 export function togglePause(newestSeconds: number): void {
   batch(() => {
-    isAtOldest.set(false);
-    frozenEndSeconds.set(frozenEndSeconds.peek() === null ? newestSeconds : null);
+    isAtOldest.value = false;
+    frozenEndSeconds.value = frozenEndSeconds.peek() === null ? newestSeconds : null;
   });
 }
 
@@ -47,15 +47,15 @@ export function rewind(deltaSeconds: number, oldestSeconds: number, newestSecond
   const end = (frozenEndSeconds.peek() ?? newestSeconds) + deltaSeconds;
   const earliest = Math.min(oldestSeconds + spanSeconds.peek(), newestSeconds);
   batch(() => {
-    isAtOldest.set(deltaSeconds < 0 && end < earliest);
-    frozenEndSeconds.set(end >= newestSeconds ? null : Math.max(end, earliest));
+    isAtOldest.value = deltaSeconds < 0 && end < earliest;
+    frozenEndSeconds.value = end >= newestSeconds ? null : Math.max(end, earliest);
   });
 }
 
 export function goLive(): void {
   batch(() => {
-    isAtOldest.set(false);
-    frozenEndSeconds.set(null);
+    isAtOldest.value = false;
+    frozenEndSeconds.value = null;
   });
 }
 
@@ -63,17 +63,17 @@ export function goLive(): void {
 export function stepSpan(direction: 1 | -1): void {
   const place = SPANS_SECONDS.indexOf(spanSeconds.peek() as (typeof SPANS_SECONDS)[number]);
   const next = SPANS_SECONDS[Math.min(Math.max(place + direction, 0), SPANS_SECONDS.length - 1)];
-  if (next !== undefined) spanSeconds.set(next);
+  if (next !== undefined) spanSeconds.value = next;
 }
 
 /** Keeps what is shown now as one of the two stretches. */
 export function mark(which: "a" | "b", newestSeconds: number): void {
-  (which === "a" ? intervalA : intervalB).set(shownInterval(newestSeconds));
+  (which === "a" ? intervalA : intervalB).value = shownInterval(newestSeconds);
 }
 
 export function clearMarks(): void {
   batch(() => {
-    intervalA.set(null);
-    intervalB.set(null);
+    intervalA.value = null;
+    intervalB.value = null;
   });
 }

@@ -1,6 +1,6 @@
 /** A table whose rows keep their elements: sorted by any column, moved through with the keyboard, updated cell by cell. */
 
-import { signal } from "../state/signal";
+import { signal } from "@preact/signals-core";
 import { arrange, h, setClass, setText } from "./dom";
 
 export interface Column<Row> {
@@ -144,7 +144,7 @@ export class DataTable<Row> {
   }
 
   select(key: string | null): void {
-    this.selected.set(key);
+    this.selected.value = key;
     for (const [candidate, { element }] of this.held) setClass(element, "selected", candidate === key);
     if (key !== null) this.held.get(key)?.element.scrollIntoView({ block: "nearest" });
   }

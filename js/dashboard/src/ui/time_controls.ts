@@ -61,8 +61,8 @@ export function timeControls(hub: Hub, scope: Scope): HTMLElement {
   bar.addEventListener("input", () => {
     const oldest = oldestShown(hub);
     const end = oldest + (Number(bar.value) / STEPS) * (hub.nowSeconds - oldest);
-    isAtOldest.set(false);
-    frozenEndSeconds.set(Number(bar.value) >= STEPS ? null : end);
+    isAtOldest.value = false;
+    frozenEndSeconds.value = Number(bar.value) >= STEPS ? null : end;
   });
   const marks = h("div", { class: "scrub-marks", "aria-hidden": "true" });
   const scrub = h("div", { class: "scrub-box" }, bar, marks);
@@ -72,11 +72,16 @@ export function timeControls(hub: Hub, scope: Scope): HTMLElement {
     ...SPANS_SECONDS.map((seconds) => {
       const button = h(
         "button",
-        { type: "button", onclick: () => spanSeconds.set(seconds) },
+        {
+          type: "button",
+          onclick: () => {
+            spanSeconds.value = seconds;
+          },
+        },
         seconds < 60 ? `${seconds} s` : `${seconds / 60} min`,
       );
       scope.effect(() => {
-        const isOn = spanSeconds.get() === seconds;
+        const isOn = spanSeconds.value === seconds;
         setClass(button, "on", isOn);
         button.setAttribute("aria-pressed", String(isOn));
       });
@@ -84,13 +89,13 @@ export function timeControls(hub: Hub, scope: Scope): HTMLElement {
     }),
   );
   scope.effect(() => {
-    const isPaused = frozenEndSeconds.get() !== null;
+    const isPaused = frozenEndSeconds.value !== null;
     pause.replaceChildren(icon(isPaused ? "play" : "pause"));
     pause.setAttribute("aria-label", isPaused ? "Go on" : "Pause");
     setClass(state, "paused", isPaused);
   });
   const note = h("span", { class: "time-note", role: "status" });
-  scope.effect(() => setText(note, isAtOldest.get() ? "nothing older" : ""));
+  scope.effect(() => setText(note, isAtOldest.value ? "nothing older" : ""));
   const bandA = h("span", { class: "band a" });
   const bandB = h("span", { class: "band b" });
   marks.append(bandA, bandB);

@@ -255,14 +255,14 @@ export class CodeGenerationError extends AmdgpuError {
   }
 }
 
-/** A kernel handle is not known to this device. */
+/** A handle is not known: it was released, it is of another kind or device, or it never was one. */
 export class InvalidHandleError extends AmdgpuError {
   override readonly name: string = "InvalidHandleError";
   readonly code: number = 405;
   readonly kind: string = "invalid-handle";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "Use the kernel that compile_kernel() of this device returned.", details);
+    super(message, "Use a handle until it is released; the handle of a kernel belongs to the device that compiled it.", details);
   }
 }
 

@@ -149,7 +149,7 @@ def _input(options: argparse.Namespace, network: Network) -> npt.NDArray[Any]:
         return loaded
     batch = 1 if options.batch is None else options.batch
     if batch < 1:
-        raise UsageError(f"--batch is {batch}; it must be at least 1")
+        raise UsageError(f"--batch must be at least 1, got {batch}")
     return np.random.default_rng(options.seed or 0).random((batch, network.input_size), dtype=np.float32)
 
 

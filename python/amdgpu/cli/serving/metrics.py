@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         math.isfinite(options.watch) and SHORTEST_SECONDS <= options.watch <= LONGEST_SECONDS
     ):
         raise UsageError(
-            f"--watch is {options.watch}; from {SHORTEST_SECONDS} to {LONGEST_SECONDS:.0f} seconds are possible"
+            f"--watch must be between {SHORTEST_SECONDS} and {LONGEST_SECONDS:.0f} seconds, got {options.watch}"
         )
     if options.compat and options.json:
         raise UsageError("--compat names a text page; --json has amdgpu's own names only")

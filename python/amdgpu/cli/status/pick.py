@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     import amdgpu
 
     if options.count < 1:
-        raise UsageError(f"--count is {options.count}; at least one device is needed")
+        raise UsageError(f"--count must be at least 1, got {options.count}")
     wanted = _bytes(options.memory) if options.memory else 0
     # Loads are differences between two looks; the first one is taken for the second to have something to compare with.
     machine.readings()
@@ -114,7 +114,7 @@ def _bytes(text: str) -> int:
     except ValueError:
         count = -1.0
     if not 0 <= count < 1e18:
-        raise UsageError(f"--memory is {text!r}; a number of bytes is needed, for example 512M or 8G")
+        raise UsageError(f"--memory must be a number of bytes such as 512M or 8G, got {text!r}")
     return int(count * UNITS[unit])
 
 

@@ -70,10 +70,10 @@ def check_view_options(options: argparse.Namespace) -> None:
     """
     if not (math.isfinite(options.interval) and SHORTEST_SECONDS <= options.interval <= LONGEST_SECONDS):
         raise UsageError(
-            f"--interval is {options.interval}; from {SHORTEST_SECONDS} to {LONGEST_SECONDS:.0f} seconds are possible"
+            f"--interval must be between {SHORTEST_SECONDS} and {LONGEST_SECONDS:.0f} seconds, got {options.interval}"
         )
     if options.count is not None and options.count < 1:
-        raise UsageError(f"--count is {options.count}; at least one line is needed")
+        raise UsageError(f"--count must be at least 1, got {options.count}")
 
 
 def show(source: Any, options: argparse.Namespace) -> int:
@@ -88,7 +88,7 @@ def show(source: Any, options: argparse.Namespace) -> int:
 
     app = TopApp(source, interval_seconds=options.interval, is_ascii=is_ascii)
     if options.theme not in app.available_themes:
-        raise UsageError(f"--theme is {options.theme}; known are {', '.join(sorted(app.available_themes))}")
+        raise UsageError(f"--theme must be one of {', '.join(sorted(app.available_themes))}, got {options.theme}")
     app.theme = options.theme
     app.run()
     return app.return_code or 0

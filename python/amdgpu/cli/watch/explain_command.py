@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings. The exit code is the program's; of a process or a recording it is 0."""
-    from amdgpu.cli.watch import subjects
+    from amdgpu.cli.watch import inputs
 
     words = program.program_of(options)
     if sum((bool(words), options.pid is not None, options.recording is not None)) != 1:
@@ -48,11 +48,11 @@ def run(options: argparse.Namespace) -> int:
             "explain what? One of: amdgpu explain -- PROGRAM ..., amdgpu explain --pid PID, amdgpu explain --recording FILE"
         )
     if options.pid is not None:
-        subject = subjects.of_process(options.pid, options.seconds)
+        subject = inputs.of_process(options.pid, options.seconds)
     elif options.recording is not None:
-        subject = subjects.of_recording(options.recording)
+        subject = inputs.of_recording(options.recording)
     else:
-        subject = subjects.of_program(words)
+        subject = inputs.of_program(words)
     found = rules.findings(subject.figures, subject.seconds, subject.kernel_details)
     if options.json:
         output.print_json(SCHEMA, _content(subject, found))

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     if sum((bool(words), options.pid is not None, options.all)) != 1:
         raise UsageError("record what? One of: --pid PID, --all, -- PROGRAM ...")
     if options.seconds is not None and not (math.isfinite(options.seconds) and options.seconds > 0):
-        raise UsageError(f"--seconds is {options.seconds}; more than 0 is needed")
+        raise UsageError(f"--seconds must be above 0, got {options.seconds}")
     if words and options.seconds is not None:
         raise UsageError("--seconds is for processes that run already; a program is recorded to its end")
     if words:

@@ -41,7 +41,9 @@ def run(options: argparse.Namespace) -> int:
     from amdgpu.cli.top.recorded import RecordedSource
 
     if not 0 <= options.at <= recording.duration_seconds:
-        raise UsageError(f"--at is {options.at}; the recording is {recording.duration_seconds:.1f} s long")
+        raise UsageError(
+            f"--at must be within the recording, which is {recording.duration_seconds:.1f} s long, got {options.at}"
+        )
     return top_command.show(RecordedSource(recording, options.at), options)
 
 

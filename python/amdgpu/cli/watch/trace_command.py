@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     words = program.require_program(options)
     traces.check_ending(options.output)
     if not 1 <= options.records <= MAX_RECORDS:
-        raise UsageError(f"--records is {options.records}; from 1 to {MAX_RECORDS} can be kept")
+        raise UsageError(f"--records must be between 1 and {MAX_RECORDS}, got {options.records}")
     seen = watched.run(words, records=options.records)
     snapshots = seen.with_records()
     count = sum(len(snapshot["records"]) for snapshot in snapshots)

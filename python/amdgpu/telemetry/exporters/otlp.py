@@ -73,7 +73,7 @@ def export_otlp(
     for name, seconds in (("interval_seconds", interval_seconds), ("timeout_seconds", timeout_seconds)):
         if arguments.positive("export_otlp", name, seconds) >= threading.TIMEOUT_MAX:
             raise InvalidArgumentError(
-                f"export_otlp: {name} is {seconds}; below {threading.TIMEOUT_MAX:g} seconds are possible"
+                f"export_otlp: {name} must be below {threading.TIMEOUT_MAX:g} seconds, got {seconds}"
             )
     for name, given in (("headers", headers), ("attributes", attributes)):
         if given is not None and not all(
@@ -81,7 +81,7 @@ def export_otlp(
             for item in arguments.mapping("export_otlp", name, given, "texts").items()
             for part in item
         ):
-            raise InvalidTypeError(f"export_otlp: {name} is {shortened(given)}; a dict of texts is expected")
+            raise InvalidTypeError(f"export_otlp: {name} must be a dict of strings, got {shortened(given)}")
     known = arguments.function("export_otlp", "source", source)()
     if not isinstance(known, Mapping) or "clock" not in known:
         raise InvalidTypeError(f"export_otlp: source gives {shortened(known)}; a snapshot of the bus is expected")

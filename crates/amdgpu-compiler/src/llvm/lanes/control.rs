@@ -6,9 +6,9 @@ use super::super::function::constant;
 use super::super::text::Text;
 use super::{Body, vector_of};
 use crate::effort;
-use crate::hashing::WordMap;
 use crate::ir::{BlockId, Op, Terminator, Type, Value};
 use crate::lanes::{Flow, Mask, Node, targets};
+use rustc_hash::FxHashMap;
 
 impl Body<'_, '_> {
     pub(super) fn run(&mut self) {
@@ -162,7 +162,7 @@ impl Body<'_, '_> {
         self.terminator(block);
     }
 
-    /// Masks of the blocks of a loop start empty at every turn.
+    /// Masks of the blocks of a loop start empty at every iteration.
     fn reset_masks(&mut self, header: BlockId) {
         let Some(item) = self.plan.loops.headed_by(header) else {
             return;
@@ -288,7 +288,7 @@ impl Body<'_, '_> {
 
     /// A branch that all lanes take the same way; each way hands over in a block of its own.
     fn branch(&mut self, block: BlockId, terminator: &Terminator, links: &[(BlockId, Node)]) {
-        let numbers: WordMap<BlockId, usize> = (0..)
+        let numbers: FxHashMap<BlockId, usize> = (0..)
             .zip(links)
             .map(|(number, (to, _))| (*to, number))
             .collect();

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use super::super::intrinsics::parameter_name;
 use super::super::text::Text;
 use super::Body;
-use crate::hashing::WordMap;
 use crate::ir::{AddressSpace, CastKind, Cooperation, Op, SpecialKind, Type, Value};
 use crate::lanes::Shape;
+use rustc_hash::FxHashMap;
 
 /// What stands before the names of results of single lanes.
 const LANE_PREFIXES: [&str; 16] = [
@@ -58,7 +58,7 @@ impl Body<'_, '_> {
     fn unrolled(&mut self, value: Value, operands: &[Value], has_result: bool) -> Text {
         let function = self.function;
         let mut results = Text::from("poison");
-        let mut words = WordMap::default();
+        let mut words = FxHashMap::default();
         for (lane, prefix) in LANE_PREFIXES
             .into_iter()
             .take(self.lanes() as usize)
@@ -90,7 +90,7 @@ impl Body<'_, '_> {
         &mut self,
         value: Value,
         lane: usize,
-        words: &mut WordMap<(Value, usize), Text>,
+        words: &mut FxHashMap<(Value, usize), Text>,
     ) -> Text {
         let value = self.root(value);
         let function = self.function;

@@ -2,8 +2,8 @@
 
 use super::super::aliasing::place;
 use super::{Elements, add};
-use crate::hashing::WordSet;
 use crate::ir::{Function, Op, Type, Value};
+use rustc_hash::FxHashSet;
 
 /// A copy into a part of a variable.
 pub struct CopyIn {
@@ -66,7 +66,7 @@ impl CopyIn {
 }
 
 /// What is read of a variable is read of those that are copied into it.
-pub fn pass_on(elements: &mut Elements, refused: &mut WordSet<Value>, copies: &[CopyIn]) {
+pub fn pass_on(elements: &mut Elements, refused: &mut FxHashSet<Value>, copies: &[CopyIn]) {
     let mut changed = true;
     while changed {
         changed = false;
@@ -91,7 +91,7 @@ pub fn pass_on(elements: &mut Elements, refused: &mut WordSet<Value>, copies: &[
 }
 
 /// A copy that stays one reads its source from memory.
-pub fn refuse_sources(refused: &mut WordSet<Value>, copies: &[CopyIn]) {
+pub fn refuse_sources(refused: &mut FxHashSet<Value>, copies: &[CopyIn]) {
     loop {
         let before = refused.len();
         for copy in copies {

@@ -8,8 +8,8 @@ use super::super::names::Identity;
 use super::super::power_state::{ASLEEP, PowerState, RESTING, SleepRule, State, is_asleep};
 use super::super::reporter::Reporter;
 use super::super::{Absence, Sink, Tree, Value, tree, within};
+use super::decoded_metrics::{DecodedMetrics, OldEnergy};
 use super::hwmon::Hwmon;
-use super::told::{OldEnergy, Told};
 use super::{ERRORS, FAST, SLOW};
 
 /// PCI devices whose `v1_3` table counts energy in the unit of later ones: AMD's `rocm_smi.h` states 15.3 microjoules for the MI200 series.
@@ -45,7 +45,7 @@ pub(super) struct Card {
     power_reporter: Reporter,
     hwmon: Option<Hwmon>,
     is_searched: bool,
-    told: Told,
+    decoded: DecodedMetrics,
 }
 
 impl Card {
@@ -87,7 +87,7 @@ impl Card {
             power_reporter: Reporter::new("", &[]),
             hwmon: None,
             is_searched: false,
-            told: Told::default(),
+            decoded: DecodedMetrics::default(),
         })
     }
 
@@ -115,7 +115,7 @@ impl Card {
         };
         if let Some(reason) = reason {
             self.reporters[group].put_absent(sink, &reason);
-            self.told.pause();
+            self.decoded.pause();
             return;
         }
         match group {
@@ -160,7 +160,7 @@ impl Card {
             self.share("mem_busy_percent"),
         );
         let (reporter, hwmon) = (&mut self.reporters[FAST], self.hwmon.as_ref());
-        let fallback = self.told.read(&table, hwmon, old_energy, reporter, sink);
+        let fallback = self.decoded.read(&table, hwmon, old_energy, reporter, sink);
         let busy = busy.or_else(|reason| fallback.busy.ok_or(reason));
         let memory_busy = memory_busy.or_else(|reason| fallback.memory_busy.ok_or(reason));
         let watts = match hwmon {
@@ -253,7 +253,7 @@ impl Card {
     /// Whether the table counts energy in a unit that no document tells.
     pub(super) fn has_unknown_energy(&mut self) -> bool {
         let table = self.folder.join("gpu_metrics");
-        self.old_energy() != OldEnergy::Known && self.told.has_old_energy(&table)
+        self.old_energy() != OldEnergy::Known && self.decoded.has_old_energy(&table)
     }
 
     /// Whether it can be read without waking it or keeping it awake.

@@ -1,0 +1,12 @@
+# Generated from Cargo.toml by ./x generate. Do not edit.
+set(PACKAGE_VERSION "0.1.0")
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" _wanted "${PACKAGE_FIND_VERSION}")
+if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION OR NOT _wanted STREQUAL "0.1")
+  set(PACKAGE_VERSION_COMPATIBLE FALSE)
+else()
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+  if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+  endif()
+endif()
+unset(_wanted)

@@ -1,0 +1,182 @@
+"""The C interface: its programs in C, C++, Rust, Nim and Julia, its packages, and the same programs under sanitizers and Valgrind."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import c_api_harness as harness
+import pytest
+
+PROGRAMS = ("runtime.c", "kernel.c", "array.c", "network.c", "bad_input.c", "whole.cpp")
+EXAMPLES = harness.ROOT / "examples" / "c_api"
+EXPECTED = "2 * 10 + 1 = 21"
+HEADERS = sorted((harness.HEADERS / "amdgpu").glob("*.h"))
+PROTOTYPE = re.compile(r"^(?:const char \*|uint32_t |agpu_status )\*?(agpu_\w+)\(", re.MULTILINE)
+# What the library asks of its Python, with the instructions that Valgrind knows: no AVX-512.
+HASWELL = """
+import sys
+sys.path[:0] = sys.argv[3:]
+from amdgpu import codegen
+from amdgpu.codegen import remote
+codegen.host_target = lambda: ("x86_64-unknown-linux-gnu", "haswell", "+avx2,+fma,-avx512f")
+remote.main()
+"""
+
+
+def functions() -> list[str]:
+    return [name for header in HEADERS for name in PROTOTYPE.findall(header.read_text())]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name: str, tmp_path: Path) -> None:
+    assert harness.run(harness.build(name, tmp_path)).strip() == "ok"
+
+
+def test_every_function_is_called_from_c_and_from_cpp() -> None:
+    in_c = "".join((harness.SOURCES / name).read_text() for name in PROGRAMS if name.endswith(".c"))
+    layer = (harness.HEADERS / "amdgpu" / "amdgpu.hpp").read_text()
+    in_cpp = layer + (harness.SOURCES / "whole.cpp").read_text()
+    in_c += (harness.SOURCES / "check.h").read_text()
+    assert len(functions()) > 40
+    for name in functions():
+        assert f"{name}(" in in_c, f"{name} has no test in C"
+        assert f"{name}(" in in_cpp, f"{name} has no test in C++"
+
+
+def test_the_library_exports_what_the_headers_declare_and_nothing_else() -> None:
+    nm = shutil.which("nm")
+    if nm is None:
+        pytest.skip("binutils are not installed")
+    listed = subprocess.run(
+        [nm, "-D", "--defined-only", str(harness.LIBRARY)], capture_output=True, text=True, check=True
+    )
+    exported = {line.split()[-1] for line in listed.stdout.splitlines() if line.split()[-2] == "T"}
+    # The module's initialiser, and what the file calls that Python imports.
+    assert exported - {"PyInit__native", "agpu_python_bind"} == set(functions())
+
+
+def test_headers_can_be_used_beside_the_internal_one(tmp_path: Path) -> None:
+    source = tmp_path / "both.c"
+    includes = ["agpu.h", *(f"amdgpu/{header.name}" for header in HEADERS)]
+    source.write_text("".join(f"#include <{name}>\n" for name in includes) + "int main(void) { return 0; }\n")
+    internal = harness.ROOT / "crates" / "amdgpu-abi" / "include"
+    folders = [f"-I{harness.HEADERS}", f"-I{internal}"]
+    command = [*harness.compiler(source), "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", *folders]
+    done = subprocess.run([*command, "-fsyntax-only", str(source)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_llvm_the_message_says_what_to_do(tmp_path: Path) -> None:
+    program = harness.build("without_llvm.c", tmp_path)
+    missing = {"AMDGPU_PYTHON": "/nowhere/python", "AMDGPU_CACHE_DIR": str(tmp_path / "cache")}
+    printed = harness.run(program, more=missing)
+    assert "code-generator-missing" in printed
+    assert "/nowhere/python" in printed
+    assert "set AMDGPU_PYTHON to a Python that has the package amdgpu-framework" in printed
+    # An interpreter that starts, without the package.
+    script = tmp_path / "python"
+    script.write_text("#!/bin/sh\necho 'ModuleNotFoundError: No module named amdgpu' >&2\nexit 1\n")
+    script.chmod(0o755)
+    printed = harness.run(program, more={**missing, "AMDGPU_PYTHON": str(script)})
+    assert "No module named amdgpu" in printed
+
+
+def _run_example(command: Sequence[str], tmp_path: Path) -> str:
+    more = {"AMDGPU_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run(
+        list(command), capture_output=True, text=True, check=False, cwd=tmp_path, env=harness.environment(more)
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", ["saxpy.c", "saxpy.cpp"])
+def test_example_built_with_pkg_config(name: str, tmp_path: Path) -> None:
+    if shutil.which("pkg-config") is None:
+        pytest.skip("pkg-config is not installed")
+    search = {**os.environ, "PKG_CONFIG_PATH": str(harness.LIBRARIES / "pkgconfig")}
+    flags = subprocess.run(
+        ["pkg-config", "--cflags", "--libs", "amdgpu"], env=search, capture_output=True, text=True, check=True
+    )
+    source = EXAMPLES / name
+    standard = "-std=c++20" if source.suffix == ".cpp" else "-std=c11"
+    program = tmp_path / "saxpy"
+    command = [*harness.compiler(source), standard, str(source), *flags.stdout.split(), "-o", str(program)]
+    subprocess.run(command, check=True)
+    assert _run_example([str(program)], tmp_path) == EXPECTED
+
+
+def test_example_built_with_cmake(tmp_path: Path) -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("CMake is not installed")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(example CXX)\nset(CMAKE_CXX_STANDARD 20)\n"
+        "find_package(amdgpu 0.1 REQUIRED CONFIG)\n"
+        f"add_executable(saxpy {EXAMPLES / 'saxpy.cpp'})\ntarget_link_libraries(saxpy amdgpu::amdgpu)\n"
+    )
+    build = tmp_path / "build"
+    package = harness.LIBRARIES / "cmake"
+    for command in (
+        ["cmake", "-S", str(tmp_path), "-B", str(build), f"-Damdgpu_DIR={package}"],
+        ["cmake", "--build", str(build)],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert _run_example([str(build / "saxpy")], tmp_path) == EXPECTED
+
+
+def test_example_in_rust(tmp_path: Path) -> None:
+    rustc = shutil.which("rustc") or shutil.which("rustc", path=str(Path.home() / ".cargo" / "bin"))
+    if rustc is None:
+        pytest.skip("Rust is not installed")
+    folder = str(harness.LIBRARIES)
+    command = [rustc, "--edition", "2024", str(EXAMPLES / "saxpy.rs"), "-L", folder]
+    subprocess.run([*command, "-C", f"link-arg=-Wl,-rpath,{folder}", "-o", str(tmp_path / "saxpy")], check=True)
+    assert _run_example([str(tmp_path / "saxpy")], tmp_path) == EXPECTED
+
+
+def test_example_in_nim(tmp_path: Path) -> None:
+    if shutil.which("nim") is None:
+        pytest.skip("Nim is not installed")
+    folder = harness.LIBRARIES
+    link = f"--passL:-L{folder} -lamdgpu -Wl,-rpath,{folder}"
+    command = ["nim", "c", "--hints:off", f"--nimcache:{tmp_path / 'cache'}", link, f"-o:{tmp_path / 'saxpy'}"]
+    subprocess.run([*command, str(EXAMPLES / "saxpy.nim")], check=True)
+    assert _run_example([str(tmp_path / "saxpy")], tmp_path) == EXPECTED
+
+
+def test_example_in_julia(tmp_path: Path) -> None:
+    julia = os.environ.get("AMDGPU_JULIA") or shutil.which("julia")
+    if julia in (None, "off"):
+        pytest.skip("Julia is not installed")
+    command = [str(julia), "--startup-file=no", str(EXAMPLES / "saxpy.jl"), str(harness.LIBRARIES)]
+    assert _run_example(command, tmp_path) == EXPECTED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_under_address_and_undefined_behaviour_sanitizers(name: str, tmp_path: Path) -> None:
+    flags = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+    program = harness.build(name, tmp_path, *flags)
+    assert harness.run(program, more={"ASAN_OPTIONS": "detect_leaks=1"}).strip() == "ok"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_under_valgrind(name: str, tmp_path: Path) -> None:
+    if shutil.which("valgrind") is None:
+        pytest.skip("valgrind is not installed")
+    program = harness.build(name, tmp_path)
+    interpreter = tmp_path / "python"
+    interpreter.write_text(f"#!{sys.executable}\n{HASWELL}")
+    interpreter.chmod(0o755)
+    more = {"AMDGPU_PYTHON": str(interpreter), "AMDGPU_CACHE_DIR": str(tmp_path / "cache")}
+    known = harness.SOURCES / "valgrind.supp"
+    prefix = ["valgrind", "--error-exitcode=9", "--quiet", "--trace-children=no", f"--suppressions={known}"]
+    assert harness.run(program, prefix=prefix, more=more).strip() == "ok"
