@@ -123,9 +123,9 @@ mod tests {
     #[test]
     fn probabilities_that_vanish_beside_one_have_distances_that_no_row_reaches() {
         for probability in [1e-17, 1e-40, f64::MIN_POSITIVE] {
-            let skip = GeometricSkip::new(probability);
+            let gaps = GeometricSkip::new(probability);
             for word in [0, 1, 1 << 31] {
-                assert!(skip.of(word) > u64::from(u32::MAX), "{probability} {word}");
+                assert!(gaps.of(word) > u64::from(u32::MAX), "{probability} {word}");
             }
         }
     }
