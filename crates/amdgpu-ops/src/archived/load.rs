@@ -45,7 +45,7 @@ impl Facts {
 pub struct Archived {
     facts: Facts,
     /// Set when it is found: until then it is looked for again, since `./x kernels` may be running.
-    loaded: OnceLock<Loaded>,
+    loaded: OnceLock<Option<Loaded>>,
     choices: RwLock<FxHashMap<(Problem, bool), Option<Choice>>>,
     /// The state of the tuning databases that the choices were made in.
     changes: AtomicU64,
@@ -86,13 +86,14 @@ impl Archived {
         &self.facts
     }
 
+    /// What was found when it was first asked for: an archive that is made later is for the next process.
     fn loaded(&self) -> Result<Option<&Loaded>> {
         if let Some(found) = self.loaded.get() {
-            return Ok(Some(found));
+            return Ok(found.as_ref());
         }
-        let found = Archive::find(&self.facts.architecture)?;
+        let found = Archive::find(&self.facts.architecture)?.map(Loaded::of);
         // Of threads that come together one wins.
-        Ok(found.map(|archive| self.loaded.get_or_init(|| Loaded::of(archive))))
+        Ok(self.loaded.get_or_init(|| found).as_ref())
     }
 
     /// The archive for the device, read on first use; `None` where there is none.
