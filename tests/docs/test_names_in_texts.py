@@ -33,8 +33,8 @@ CLASSES = {
         amdgpu.Stream,
     )
 }
-# Names with our prefix that are no Python: files, the group of entry points.
-OTHER = {"amdgpu.h", "amdgpu.hpp", "amdgpu.cores"}
+# Names with our prefix that are no Python: files, the group of entry points, the schema of network plans.
+OTHER = {"amdgpu.h", "amdgpu.hpp", "amdgpu.cores", "amdgpu.network_plan"}
 # A name of ours. Schemas and formats (`amdgpu.compile/1`, "amdgpu.network_plan") are none, nor what other words end with.
 NAME = re.compile(r"(?<![\w/.@-])amdgpu(?:\.[A-Za-z_]\w*)+(?![\w.]*/[\dN])")
 QUOTED_NAME = re.compile(r'"amdgpu\.\w+"')
