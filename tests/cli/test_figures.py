@@ -46,6 +46,8 @@ def found(seconds=1.0, details=None, **changed):
     return [finding.rule for finding in rules.findings({**QUIET, **changed}, seconds, details)]
 
 
+# A process that ran very many kernels has one row for those it met last.
+@pytest.mark.alone
 def test_the_difference_of_two_snapshots_is_what_happened_between_them(device):
     counted = device.compile_kernel(KERNEL)
     x = np.zeros(32, "float32")
