@@ -56,8 +56,6 @@ class SpikingNetwork(Network, SpikePlotsMixin, kind="spiking"):
         self._threads = threads
         self._built: _native.SpikingNetwork | None = None
         self._last_result: RunResult | None = None
-        self._weights = SpikingWeights(lambda: self._engine)
-        self._states = SpikingStates(lambda: self._engine, lambda: self.sizes)
 
     @property
     def _engine(self) -> _native.SpikingNetwork:
@@ -79,7 +77,8 @@ class SpikingNetwork(Network, SpikePlotsMixin, kind="spiking"):
     @property
     def weights(self) -> SpikingWeights:
         """Weights by the name of the connection, one for each synapse in the order of `synapses`."""
-        return self._weights
+        # Made at each access: a network that kept it would be in a circle and outlive its last user.
+        return SpikingWeights(lambda: self._engine)
 
     @property
     def warnings(self) -> list[str]:
@@ -208,7 +207,7 @@ class SpikingNetwork(Network, SpikePlotsMixin, kind="spiking"):
 
         A number stands for all neurons of the population. Values are SI units, as float32.
         """
-        return self._states
+        return SpikingStates(lambda: self._engine, lambda: self.sizes)
 
     def reward(self, value: float) -> None:
         """Reward the network: learning synapses get the value in the next step, beside what `reward` statements of the text give."""

@@ -4,12 +4,12 @@ import { readFileSync } from "node:fs";
 
 import { decodeFrame, parseFrameSchema } from "@amdgpu-framework/sdk";
 
-import { coreSums } from "../js/dashboard/src/data/core_sums";
-import { readCrossings } from "../js/dashboard/src/data/facts";
-import { FrameStore } from "../js/dashboard/src/data/frame_store";
-import { busIdentity, readKernels } from "../js/dashboard/src/data/kernel_facts";
-import { kernelKey, kernelTitles, readKernelSums } from "../js/dashboard/src/data/kernel_sums";
-import { CORES } from "../js/dashboard/src/data/launches";
+import { coreSums } from "../../js/dashboard/src/data/core_sums";
+import { readCrossings } from "../../js/dashboard/src/data/facts";
+import { FrameStore } from "../../js/dashboard/src/data/frame_store";
+import { busIdentity, readKernels } from "../../js/dashboard/src/data/kernel_facts";
+import { kernelKey, kernelTitles, readKernelSums } from "../../js/dashboard/src/data/kernel_sums";
+import { CORES } from "../../js/dashboard/src/data/launches";
 
 const told = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8"));
 const schema = parseFrameSchema(told.schema);
