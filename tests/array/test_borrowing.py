@@ -36,6 +36,7 @@ BORROWERS = {
 
 @pytest.mark.parametrize("borrow", BORROWERS.values(), ids=BORROWERS.keys())
 def test_freed_memory_stays_with_its_borrower(device, borrow):
+    gc.collect()
     before = device.memory_stats()[ALLOCATED]
     array = amdgpu.array(np.full(COUNT, 3, "float32"), device=device)
     borrowed = borrow(array)
