@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use amdgpu_hal::cpu::stop_everything;
-use amdgpu_hal::{Error, Stream, attention};
+use amdgpu_hal::{DevicePointer, Error, LaunchConfig, Stream, attention};
 
 use scene::endless::{PATIENCE, Scene, hold, is_cancelled};
 
@@ -59,8 +59,9 @@ fn keep_busy(stream: &dyn Stream) {
 }
 
 fn main() {
-    // SAFETY: the handler only counts.
+    // SAFETY: there is no other thread yet. The handler only counts.
     unsafe {
+        std::env::set_var("AMDGPU_CPU_THREADS", "2");
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = count_signal as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO;
@@ -70,14 +71,24 @@ fn main() {
     attention::set_hook(hook);
     attention::set_hook(|| panic!("only the first hook counts"));
     assert!(attention::is_needed());
-    let elsewhere = || (attention::is_needed(), attention::is_wait_over(), attention::is_first_thread());
-    assert_eq!(thread::spawn(elsewhere).join().unwrap(), (false, false, false));
+    let elsewhere = || {
+        (
+            attention::is_needed(),
+            attention::is_wait_over(),
+            attention::is_first_thread(),
+        )
+    };
+    assert_eq!(
+        thread::spawn(elsewhere).join().unwrap(),
+        (false, false, false)
+    );
     let scene = Scene::new();
     the_hook_runs_while_the_first_thread_waits(&scene);
     a_deferral_keeps_the_hook_away(&scene);
     an_interrupted_wait_cancels_what_it_was_for(&scene);
     the_hook_runs_in_the_middle_of_a_kernel(&scene);
     a_kernel_on_the_first_thread_is_left(&scene);
+    a_wait_for_threads_of_the_pool_is_interrupted(&scene);
     signals_of_others_reach_their_handler();
     println!("ok");
 }
@@ -192,6 +203,30 @@ fn a_kernel_on_the_first_thread_is_left(scene: &Scene) {
     scene.check_usable(stream.as_ref());
     assert_eq!(scene.stop.load(Ordering::Relaxed), 0, "nobody let them go");
     assert!(stop_everything(Duration::ZERO), "nothing is left");
+}
+
+/// The first thread has done its own share, and sleeps until the others have done theirs.
+fn a_wait_for_threads_of_the_pool_is_interrupted(scene: &Scene) {
+    let stream = scene.device.default_stream();
+    let before = looks();
+    scene.count.store(0, Ordering::Relaxed);
+    let mut arguments = scene.arguments();
+    let stack = 0_u8;
+    arguments.extend(
+        DevicePointer::from_host(&raw const stack as *mut u8)
+            .address()
+            .to_le_bytes(),
+    );
+    interrupt();
+    // SAFETY: the kernel uses the two words of the scene, which outlives it.
+    unsafe {
+        let config = LaunchConfig::linear(3, 1);
+        stream.launch(scene.elsewhere.as_ref(), &config, &arguments)
+    }
+    .unwrap();
+    assert!(is_cancelled(&stream.synchronize()));
+    assert!(looks() > before && scene.count.load(Ordering::Relaxed) > 0);
+    scene.check_usable(stream.as_ref());
 }
 
 fn signals_of_others_reach_their_handler() {

@@ -96,7 +96,11 @@ fn what_does_not_end_is_left(scene: &Scene) {
     // One that is not kept returns in far less.
     thread::sleep(Duration::from_millis(50));
     assert!(!has_returned.load(Ordering::Acquire));
-    assert_eq!(word.load(Ordering::Relaxed), 5, "what was behind is left out");
+    assert_eq!(
+        word.load(Ordering::Relaxed),
+        5,
+        "what was behind is left out"
+    );
     // Dropping a stream waits for nothing any more: the command of this one is still held.
     drop(other);
     release_other.send(()).unwrap();

@@ -618,6 +618,7 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     driver::a_launch_without_arguments_hands_no_list_over(&device);
     driver::streams_of_other_libraries_wait_for_what_is_held_here(&device);
     driver::errors_of_another_opening_stay_there(&device, api);
+    driver::a_forked_child_gets_errors(&device);
     driver::a_device_that_cannot_be_recovered_says_so(api);
     // A stream dropped by its own command drains by itself.
     let stream = device.create_stream().unwrap();

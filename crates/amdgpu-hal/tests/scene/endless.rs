@@ -13,7 +13,8 @@ use amdgpu_hal::{
     LaunchConfig, Stream, registry,
 };
 
-/// `endless` counts its blocks, and stays in each until a word is set; `add` adds one, and ends.
+/// `endless` counts its blocks, and stays in each until a word is set; `add` adds one, and ends. `elsewhere` lets the thread that launches it go
+/// once another one has a block, which stays in it.
 const SOURCE: &str = r"
 typedef unsigned long long u64;
 struct arguments { volatile u64 *stop; u64 *count; };
@@ -25,6 +26,22 @@ void endless(const struct arguments *arguments, const void *launch, u64 begin, u
 }
 void add(const struct arguments *arguments, const void *launch, u64 begin, u64 end) {
     __atomic_fetch_add(arguments->count, end - begin, __ATOMIC_RELAXED);
+}
+struct near { volatile u64 *stop; volatile u64 *count; u64 stack; };
+void elsewhere(const struct near *arguments, const void *launch, u64 begin, u64 end) {
+    u64 here = (u64)__builtin_frame_address(0), there = arguments->stack;
+    u64 distance = here > there ? here - there : there - here;
+    for (u64 block = begin; block < end; block++) {
+        if (block == 0) {
+            // Long enough for the others to be shared out.
+            for (volatile u64 turn = 0; turn < 1000000; turn++) {}
+        } else if (distance < 65536) {
+            while (*arguments->count == 0) {}
+        } else {
+            __atomic_fetch_add(arguments->count, 1, __ATOMIC_RELAXED);
+            while (*arguments->stop == 0) {}
+        }
+    }
 }
 ";
 
@@ -62,6 +79,7 @@ pub struct Scene {
     pub device: Arc<dyn Device>,
     pub endless: Arc<dyn Function>,
     pub add: Arc<dyn Function>,
+    pub elsewhere: Arc<dyn Function>,
     pub stop: Box<AtomicU64>,
     pub count: Box<AtomicU64>,
 }
@@ -73,6 +91,7 @@ impl Scene {
         Self {
             endless: module.function("endless").unwrap(),
             add: module.function("add").unwrap(),
+            elsewhere: module.function("elsewhere").unwrap(),
             device,
             stop: Box::default(),
             count: Box::default(),

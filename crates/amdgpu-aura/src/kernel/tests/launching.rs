@@ -35,7 +35,9 @@ fn launches_run_with_their_arguments_and_are_counted() {
         assert_eq!(scene.take(), 15);
         assert_eq!(calls(&kernel), (1.0, 1.0));
         assert!(kernel.typical_ns() > 0 || times.duration_ns < 8);
-        kernel.run(&blocks(2), &scene.add_arguments(7), None).unwrap();
+        kernel
+            .run(&blocks(2), &scene.add_arguments(7), None)
+            .unwrap();
         assert_eq!(scene.take(), 14);
         let times = kernel
             .launch(&blocks(1), &scene.add_arguments(1), Some(&stream))
@@ -61,7 +63,9 @@ fn a_device_opened_without_telemetry_takes_no_times() {
         let kernel = scene.kernel_of("add", core);
         // SAFETY: the kernel adds to the word of the scene, which outlives the launches.
         unsafe {
-            kernel.run(&blocks(1), &scene.add_arguments(1), None).unwrap();
+            kernel
+                .run(&blocks(1), &scene.add_arguments(1), None)
+                .unwrap();
             let in_stream = kernel.launch(&blocks(1), &scene.add_arguments(1), Some(&stream));
             assert_eq!(in_stream.unwrap().duration_ns, 0);
             // Whoever asks for the times of a launch gets them all the same.
@@ -206,8 +210,12 @@ fn shared_memory_is_held_to_what_the_kernel_leaves_of_it() {
         block: [1; 3],
         shared_bytes,
     };
-    let refused = |kernel: &Kernel, bytes| kernel.check_shape(&shape(bytes)).unwrap_err().to_string();
-    assert_eq!(add.check_shape(&shape(limit)).unwrap().shared_bytes, limit as u32);
+    let refused =
+        |kernel: &Kernel, bytes| kernel.check_shape(&shape(bytes)).unwrap_err().to_string();
+    assert_eq!(
+        add.check_shape(&shape(limit)).unwrap().shared_bytes,
+        limit as u32
+    );
     for bytes in [-1, limit + 1, i64::MAX] {
         assert_eq!(
             refused(&add, bytes),
@@ -238,7 +246,8 @@ fn other_streams_wait_for_what_was_queued_on_the_default_stream() {
     let no_addresses = std::iter::empty::<(usize, u64)>;
     // SAFETY: the kernels add to words that outlive the launches; so for all below.
     let queue = || unsafe { kernel.queue(&blocks(1), &scene.add_arguments(100)) };
-    let queue_packed = || unsafe { kernel.queue_packed(&blocks(1), &packed, no_addresses(), false) };
+    let queue_packed =
+        || unsafe { kernel.queue_packed(&blocks(1), &packed, no_addresses(), false) };
     let queued: [&dyn Fn() -> Result<()>; 2] = [&queue, &queue_packed];
     for queue in queued {
         let stream = scene.context.create_stream().unwrap();
@@ -269,7 +278,9 @@ fn packed_arguments_are_launched_again_with_other_memory() {
     ] {
         let packed = kernel.pack_arguments(&[scene.pointer(), argument]).unwrap();
         assert_eq!(packed.bytes()[..8], address(&scene.word).to_le_bytes());
-        let moved = kernel.replace_argument(&packed, 0, &pointer(&other)).unwrap();
+        let moved = kernel
+            .replace_argument(&packed, 0, &pointer(&other))
+            .unwrap();
         assert_eq!(moved.bytes()[8..], packed.bytes()[8..]);
         // SAFETY: the kernels add to words that outlive the launches.
         unsafe {
@@ -281,7 +292,10 @@ fn packed_arguments_are_launched_again_with_other_memory() {
                 .unwrap();
         }
         assert_eq!(scene.take(), value);
-        assert_eq!(other.swap(0, std::sync::atomic::Ordering::Relaxed), 6 * value);
+        assert_eq!(
+            other.swap(0, std::sync::atomic::Ordering::Relaxed),
+            6 * value
+        );
         assert_eq!(kernel.sums().unwrap().calls, 3.0);
     }
     let kernel = scene.kernel("add");
@@ -311,7 +325,9 @@ fn a_closed_opening_launches_nothing_and_others_go_on() {
     // SAFETY: nothing is launched.
     let outcomes: [Result<()>; 8] = unsafe {
         [
-            kernel.launch(&blocks(1), &scene.add_arguments(1), None).map(drop),
+            kernel
+                .launch(&blocks(1), &scene.add_arguments(1), None)
+                .map(drop),
             kernel.run(&blocks(1), &scene.add_arguments(1), Some(&kept)),
             kernel.queue(&blocks(1), &scene.add_arguments(1)),
             kernel.launch_packed(&blocks(1), &packed, None),
@@ -380,5 +396,8 @@ fn kernels_called_block_by_block_are_counted_in_bulk() {
     assert!(both > three);
     assert!(DirectKernel::new(&kernel, &blocks(1), &[]).is_err());
     let same = Arc::clone(&kernel);
-    assert!(Arc::ptr_eq(&scene.context.kernel(same.handle()).unwrap(), &kernel));
+    assert!(Arc::ptr_eq(
+        &scene.context.kernel(same.handle()).unwrap(),
+        &kernel
+    ));
 }

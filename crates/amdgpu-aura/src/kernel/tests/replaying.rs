@@ -22,9 +22,15 @@ fn replays_launch_what_was_recorded_and_are_counted() {
     let numbers = Argument::Bytes((0..40_u64).flat_map(u64::to_le_bytes).collect());
     let sum_arguments = sum.pack_arguments(&[scene.pointer(), numbers]).unwrap();
     let lane = Lane::Waited;
-    recorder.launch(&add, blocks(3), &add_arguments, lane).unwrap();
-    recorder.launch(&sum, blocks(1), &sum_arguments, lane).unwrap();
-    recorder.launch(&add, blocks(1), &add_arguments, lane).unwrap();
+    recorder
+        .launch(&add, blocks(3), &add_arguments, lane)
+        .unwrap();
+    recorder
+        .launch(&sum, blocks(1), &sum_arguments, lane)
+        .unwrap();
+    recorder
+        .launch(&add, blocks(1), &add_arguments, lane)
+        .unwrap();
     assert_eq!(recorder.device_name(), Some("cpu:0"));
     let graph = recorder.finish().unwrap();
     let nodes = graph.nodes().iter().map(|node| {
@@ -85,7 +91,9 @@ fn the_time_of_a_replay_goes_where_it_usually_goes() {
     let mut recorder = GraphRecorder::default();
     for kernel in [&short, &long] {
         let arguments = kernel.pack_arguments(&scene.add_arguments(1)).unwrap();
-        recorder.launch(kernel, config, &arguments, Lane::Waited).unwrap();
+        recorder
+            .launch(kernel, config, &arguments, Lane::Waited)
+            .unwrap();
     }
     let graph = recorder.finish().unwrap();
     // SAFETY: the kernels add to the word of the scene, which outlives the replay.
@@ -93,7 +101,10 @@ fn the_time_of_a_replay_goes_where_it_usually_goes() {
     let after = [&short, &long].map(|kernel| kernel.sums().unwrap());
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(after.calls, before.calls + 1.0);
-        assert_eq!(after.timed_calls, before.timed_calls, "an estimate is no measurement");
+        assert_eq!(
+            after.timed_calls, before.timed_calls,
+            "an estimate is no measurement"
+        );
     }
 }
 
@@ -118,12 +129,19 @@ fn copies_go_into_graphs_where_the_driver_reaches_their_memory() {
     );
     let graph = recorder.finish().unwrap();
     assert_eq!(graph.nodes().len(), 1);
-    assert_eq!((graph.nodes()[0].kind, graph.nodes()[0].bytes), ("copy", Some(8)));
+    assert_eq!(
+        (graph.nodes()[0].kind, graph.nodes()[0].bytes),
+        ("copy", Some(8))
+    );
     // SAFETY: both words outlive the replay.
     unsafe { graph.replay(None) }.unwrap();
     assert_eq!(to.load(Ordering::Relaxed), 77);
     let mut recorder = GraphRecorder::default();
-    assert!(recorder.copy(&null, at(&to), at(&from), 8, direction).is_ok());
+    assert!(
+        recorder
+            .copy(&null, at(&to), at(&from), 8, direction)
+            .is_ok()
+    );
     let takes_host_memory = null.info().capabilities.graph_host_copies;
     for direction in [CopyDirection::HostToDevice, CopyDirection::DeviceToHost] {
         let outcome = recorder.copy(&null, at(&to), at(&from), 8, direction);
@@ -138,9 +156,13 @@ fn copies_go_into_graphs_where_the_driver_reaches_their_memory() {
 fn a_graph_ends_with_the_opening_of_its_kernels() {
     let scene = Scene::new(LaunchRecords::None);
     let kernel = scene.kernel("add");
-    let arguments = kernel.pack_arguments(&[pointer(&scene.word), Argument::Int(1)]).unwrap();
+    let arguments = kernel
+        .pack_arguments(&[pointer(&scene.word), Argument::Int(1)])
+        .unwrap();
     let mut recorder = GraphRecorder::default();
-    recorder.launch(&kernel, blocks(1), &arguments, Lane::Waited).unwrap();
+    recorder
+        .launch(&kernel, blocks(1), &arguments, Lane::Waited)
+        .unwrap();
     let graph = recorder.finish().unwrap();
     let stream = Arc::clone(&scene.default_stream());
     scene.context.close().unwrap();

@@ -37,7 +37,10 @@ fn kernels_are_listed_by_the_time_that_they_took() {
         row["signature"],
         "add(unsigned long long* out, unsigned long long value)"
     );
-    assert_eq!((&row["device"], &row["core"]), (&json!("cpu:0"), &json!("aura")));
+    assert_eq!(
+        (&row["device"], &row["core"]),
+        (&json!("cpu:0"), &json!("aura"))
+    );
     assert_eq!(row["target"], "host");
     assert_eq!((&row["calls"], &row["timed_calls"]), (&json!(2), &json!(2)));
     assert_eq!(row["calls_are_sampled"], false);
@@ -45,9 +48,15 @@ fn kernels_are_listed_by_the_time_that_they_took() {
     assert!(seconds > 0.0);
     assert!((row["mean_seconds"].as_f64().unwrap() - seconds / 2.0).abs() <= 1e-9 * seconds);
     assert_eq!(row["is_checked"], false);
-    assert_eq!((&row["occupancy"], &row["counted"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&row["occupancy"], &row["counted"]),
+        (&Value::Null, &Value::Null)
+    );
     let idle_row = &rows[last];
-    assert_eq!((&idle_row["calls"], &idle_row["mean_seconds"]), (&json!(0), &Value::Null));
+    assert_eq!(
+        (&idle_row["calls"], &idle_row["mean_seconds"]),
+        (&json!(0), &Value::Null)
+    );
     assert!(busy.handle().ends_with(row["id"].as_str().unwrap()));
 }
 
@@ -62,7 +71,10 @@ fn one_kernel_is_told_of_with_its_text_and_options() {
     assert_eq!(answer["shared_bytes"], 8000);
     assert_eq!(answer["is_foreign"], true);
     // Without telemetry there are no sums.
-    assert_eq!((&answer["calls"], &answer["seconds"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&answer["calls"], &answer["seconds"]),
+        (&Value::Null, &Value::Null)
+    );
     assert_eq!(answer["calls_are_sampled"], false);
     assert_eq!(answer["passes"], json!([]));
     let error = one_kernel(&question("nobody")).unwrap_err();
@@ -95,7 +107,12 @@ fn kernels_are_found_by_their_handle_until_their_opening_is_closed() {
     scene.context.close().unwrap();
     let sizes = scene.context.kernel_cache_sizes();
     assert_eq!(
-        (sizes.known_kernels, sizes.kept_kernels, sizes.kept_bytes, sizes.known_units),
+        (
+            sizes.known_kernels,
+            sizes.kept_kernels,
+            sizes.kept_bytes,
+            sizes.known_units
+        ),
         (0, 0, 0, 0)
     );
     assert!(scene.context.kernel(&name).is_none() && scene.context.kernel(&handle).is_none());

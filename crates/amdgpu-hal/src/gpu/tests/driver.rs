@@ -13,7 +13,9 @@ use crate::gpu::fake::{
     live_objects,
 };
 use crate::gpu::{list, open_in};
-use crate::{Device, DevicePointer, Error, Graph, LaunchConfig, MemoryKind, Stream};
+use crate::{
+    CopyDirection, Device, DevicePointer, Error, Graph, GraphPlan, LaunchConfig, MemoryKind,
+};
 
 /// More than the pool of events keeps.
 const MANY_EVENTS: usize = 300;
@@ -38,7 +40,10 @@ pub(super) fn devices_are_found_by_their_number(api: &'static Api) {
         let expected: Vec<String> = (0..count).map(|number| format!("cuda:{number}")).collect();
         assert_eq!(names(), expected);
         for selector in [count.to_string().as_str(), "-1", "x", ""] {
-            assert_eq!(refused(selector), format!("no device `cuda:{selector}`: {found}"));
+            assert_eq!(
+                refused(selector),
+                format!("no device `cuda:{selector}`: {found}")
+            );
         }
         for number in 0..count {
             let device = open_in(api, &number.to_string()).unwrap();
@@ -132,7 +137,10 @@ pub(super) fn spare_events_are_kept_up_to_a_number(device: &GpuDevice) {
     let destroyed = calls.iter().filter(|call| **call == "destroy").count();
     assert_eq!(live_objects(), most - destroyed);
     // Some were spare before; what is kept afterwards is the limit.
-    assert!((MANY_EVENTS - 256..MANY_EVENTS).contains(&destroyed), "{destroyed}");
+    assert!(
+        (MANY_EVENTS - 256..MANY_EVENTS).contains(&destroyed),
+        "{destroyed}"
+    );
     assert!(live_objects() > before);
     let reused = calls_of(|| stream.record(&device.create_event().unwrap()).unwrap());
     assert!(!reused.contains(&"destroy"), "{reused:?}");
@@ -177,7 +185,10 @@ pub(super) fn memory_of_other_processes_is_in_use_too(device: &GpuDevice) {
 pub(super) fn variables_are_where_the_driver_has_them(device: &GpuDevice) {
     let module = device.load_module(PTX).unwrap();
     let counter = module.global("counter").unwrap();
-    assert_eq!((counter.ptr, counter.size_bytes), (DevicePointer(0x7000), 12));
+    assert_eq!(
+        (counter.ptr, counter.size_bytes),
+        (DevicePointer(0x7000), 12)
+    );
     for name in ["missing", "with\0zero"] {
         let error = module.global(name).unwrap_err();
         assert_eq!(error.code(), ErrorCode::GlobalNotFound);
@@ -209,7 +220,12 @@ pub(super) fn streams_of_other_libraries_wait_for_what_is_held_here(device: &Gpu
         // SAFETY: the fake driver takes any number for a stream.
         calls_of(|| unsafe { device.order_before(handle) }.unwrap())
     };
-    let waits = |calls: &[&str]| calls.iter().filter(|call| **call == "cuStreamWaitEvent").count();
+    let waits = |calls: &[&str]| {
+        calls
+            .iter()
+            .filter(|call| **call == "cuStreamWaitEvent")
+            .count()
+    };
     // A stream is in order with itself.
     assert_eq!(waits(&order(own)) + 1, waits(&order(usize::MAX as u64)));
     let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -250,6 +266,74 @@ pub(super) fn errors_of_another_opening_stay_there(device: &GpuDevice, api: &'st
     assert!(stream.is_idle().unwrap(), "it was waited for all the same");
     assert_eq!(other.synchronize(), Err(failure()));
     other.synchronize().unwrap();
+}
+
+/// In a child after `fork()` nothing reaches the driver, and everything says why.
+pub(super) fn a_forked_child_gets_errors(device: &GpuDevice) {
+    let stream = device.create_stream().unwrap();
+    let event = device.create_event().unwrap();
+    stream.record(&event).unwrap();
+    let function = device.load_module(PTX).unwrap().function("store").unwrap();
+    let graph = graph_of_lanes(device, DevicePointer(0), &[]);
+    let config = LaunchConfig::linear(1, 1);
+    let nowhere = DevicePointer(0);
+    let is_forked = |outcome: crate::Result<()>| matches!(outcome, Err(Error::Forked { .. }));
+    // SAFETY: the child only looks at what is refused, and leaves by _exit.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        let mut failed = 0;
+        let calls = calls_of(|| {
+            // SAFETY: everything is refused before memory is touched.
+            let checks = unsafe {
+                [
+                    is_forked(stream.copy(nowhere, nowhere, 0, CopyDirection::DeviceToDevice)),
+                    is_forked(stream.fill(nowhere, 1, 0)),
+                    is_forked(stream.fill(nowhere, 1, 8)),
+                    is_forked(stream.launch(&*function, &config, &[])),
+                    is_forked(stream.replay(&*graph)),
+                    is_forked(stream.record(&event)),
+                    is_forked(stream.wait(&event)),
+                    is_forked(stream.call(Box::new(|| Ok(())))),
+                    is_forked(stream.notify(&event, Box::new(|| {}))),
+                    is_forked(stream.synchronize()),
+                    is_forked(stream.is_idle().map(drop)),
+                    is_forked(stream.lend(&Arc::from("x"), &mut |_| Ok(())).map(drop)),
+                    stream.depth() == 0,
+                    is_forked(event.synchronize()),
+                    !event.is_complete() && event.timestamp_ns().is_none(),
+                    is_forked(function.residence(1, 0).map(drop)),
+                    is_forked(device.allocate(8, MemoryKind::Device).map(drop)),
+                    is_forked(device.free(nowhere, 8, MemoryKind::Device)),
+                    is_forked(device.memory_info().map(drop)),
+                    is_forked(device.create_stream().map(drop)),
+                    is_forked(device.create_event().map(drop)),
+                    is_forked(device.load_module(PTX).map(drop)),
+                    is_forked(device.create_graph(GraphPlan::default()).map(drop)),
+                    is_forked(device.order_before(1)),
+                    is_forked(device.wait_for_native(1)),
+                    is_forked(device.with_current(&mut || {})),
+                    is_forked(device.wait_idle()),
+                    is_forked(device.synchronize()),
+                    device.ordinal_of_address(DevicePointer(0x1000)).is_none(),
+                ]
+            };
+            failed = checks
+                .iter()
+                .position(|passed| !passed)
+                .map_or(0, |at| at + 1);
+            drop((stream, event, function, graph));
+        });
+        let code = if calls.is_empty() { failed } else { 99 };
+        // SAFETY: ends the child without running what belongs to the parent.
+        unsafe { libc::_exit(code as i32) };
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child made above.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert!(libc::WIFEXITED(status));
+    assert_eq!(libc::WEXITSTATUS(status), 0, "number of the failed check");
+    stream.synchronize().unwrap();
 }
 
 /// A lost device whose driver will not have it reset, and then one that makes no new context.
