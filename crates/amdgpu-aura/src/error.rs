@@ -131,6 +131,7 @@ mod tests {
     use super::*;
 
     /// Each error of this crate with its code in the catalogue and its whole message.
+    #[expect(clippy::too_many_lines, reason = "a table")]
     fn all() -> Vec<(Error, ErrorCode, &'static str)> {
         let text = str::to_owned;
         let assertion = |others| Error::Assertion {

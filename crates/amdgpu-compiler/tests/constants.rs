@@ -16,11 +16,9 @@ fn compile(source: &str) -> Result<(), String> {
 
 /// Each holds, and its negation is refused as an assertion that fails.
 fn hold(expressions: &[&str]) {
-    let together: String = expressions
-        .iter()
-        .map(|text| format!("static_assert({text}, \"{text}\");\n"))
-        .collect();
-    compile(&together).unwrap();
+    let assertion = |text: &&str| format!("static_assert({text}, \"{text}\");");
+    let together: Vec<String> = expressions.iter().map(assertion).collect();
+    compile(&together.join("\n")).unwrap();
     for text in expressions {
         let message = compile(&format!("static_assert(!({text}), \"on purpose\");")).unwrap_err();
         assert!(message.contains("on purpose"), "{text}: {message}");

@@ -190,6 +190,7 @@ mod tests {
     }
 
     /// Each error with its code in the catalogue and its whole message.
+    #[expect(clippy::too_many_lines, reason = "a table")]
     fn all() -> Vec<(Error, ErrorCode, &'static str)> {
         let device = || text("cpu:0");
         vec![

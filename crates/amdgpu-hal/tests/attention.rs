@@ -211,9 +211,9 @@ fn a_wait_for_threads_of_the_pool_is_interrupted(scene: &Scene) {
     let before = looks();
     scene.count.store(0, Ordering::Relaxed);
     let mut arguments = scene.arguments();
-    let stack = 0_u8;
+    let mut stack = 0_u8;
     arguments.extend(
-        DevicePointer::from_host(&raw const stack as *mut u8)
+        DevicePointer::from_host(&raw mut stack)
             .address()
             .to_le_bytes(),
     );

@@ -224,10 +224,10 @@ mod tests {
     };
 
     fn launches(device: &str, records: LaunchRecords) -> Launches {
-        let device = registry::open_device(device).unwrap();
-        let device = OpenDevice::alone(device, 0, AllocatorOptions::default()).unwrap();
         // Names that no other test counts under.
         static NUMBER: AtomicU64 = AtomicU64::new(1 << 40);
+        let device = registry::open_device(device).unwrap();
+        let device = OpenDevice::alone(device, 0, AllocatorOptions::default()).unwrap();
         let identity = KernelIdentity {
             name: "sampled",
             id: NUMBER.fetch_add(1, Ordering::Relaxed),
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(timed(|| all.next_waited_for()), every);
         assert_eq!(timed(|| all.next_in_stream()), every);
         assert!(none.sums().is_none() && none.typical_ns() == 0);
-        assert_eq!(all.sums().unwrap().timed_calls, 2.0 * FIRST_TIMED as f64);
+        assert_eq!(all.sums().unwrap().timed_calls as u64, 2 * FIRST_TIMED);
     }
 
     #[test]
@@ -304,7 +304,6 @@ mod tests {
         launches.count_untimed(4, 1000);
         launches.count_inside(5, 2, 1000);
         let sums = launches.sums().unwrap();
-        assert_eq!(sums.calls, 214.0);
-        assert_eq!(sums.timed_calls, 204.0);
+        assert_eq!((sums.calls as u64, sums.timed_calls as u64), (214, 204));
     }
 }

@@ -192,3 +192,9 @@ pub(crate) fn address(word: &AtomicU64) -> u64 {
 pub(crate) fn blocks(count: u32) -> LaunchConfig {
     LaunchConfig::linear(count, 1)
 }
+
+/// Launches of the kernel, and those of them that were timed.
+pub(crate) fn calls(kernel: &Kernel) -> (u64, u64) {
+    let sums = kernel.sums().unwrap();
+    (sums.calls as u64, sums.timed_calls as u64)
+}
