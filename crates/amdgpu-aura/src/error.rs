@@ -130,23 +130,11 @@ impl Coded for Error {
 mod tests {
     use super::*;
 
-    /// Each error of this crate with its code in the catalogue and its whole message.
-    #[expect(clippy::too_many_lines, reason = "a table")]
-    fn all() -> Vec<(Error, ErrorCode, &'static str)> {
+    /// An error, its code in the catalogue and its whole message.
+    type Case = (Error, ErrorCode, &'static str);
+
+    fn of_openings() -> Vec<Case> {
         let text = str::to_owned;
-        let assertion = |others| Error::Assertion {
-            kernel: text("k"),
-            what: text("assertion `a > 0` failed"),
-            place: text("k.hip:3"),
-            block: [1, 2, 3],
-            thread: [4, 5, 6],
-            others,
-        };
-        let timeout = |is_stopped| Error::Timeout {
-            kernel: text("k"),
-            limit_ms: 20,
-            is_stopped,
-        };
         vec![
             (
                 Error::UnknownCoreType { name: text("x") },
@@ -184,6 +172,12 @@ mod tests {
                 ErrorCode::UnsupportedFeature,
                 "d has the architecture gfx1, which the compiler has no target for",
             ),
+        ]
+    }
+
+    fn of_arguments() -> Vec<Case> {
+        let text = str::to_owned;
+        vec![
             (
                 Error::KernelNotFound { reason: text("no") },
                 ErrorCode::KernelNotFound,
@@ -226,6 +220,24 @@ mod tests {
                 ErrorCode::InvalidLaunch,
                 "launch of k: no",
             ),
+        ]
+    }
+
+    fn of_runs() -> Vec<Case> {
+        let assertion = |others| Error::Assertion {
+            kernel: text("k"),
+            what: text("assertion `a > 0` failed"),
+            place: text("k.hip:3"),
+            block: [1, 2, 3],
+            thread: [4, 5, 6],
+            others,
+        };
+        let timeout = |is_stopped| Error::Timeout {
+            kernel: text("k"),
+            limit_ms: 20,
+            is_stopped,
+        };
+        vec![
             (
                 assertion(0),
                 ErrorCode::AssertionFailed,
@@ -256,7 +268,11 @@ mod tests {
 
     #[test]
     fn every_error_has_its_code_and_says_what_happened() {
-        for (error, code, message) in all() {
+        for (error, code, message) in of_openings()
+            .into_iter()
+            .chain(of_arguments())
+            .chain(of_runs())
+        {
             assert_eq!(error.to_string(), message);
             assert_eq!(
                 (error.code(), error.language()),
