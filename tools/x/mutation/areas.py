@@ -92,8 +92,10 @@ AREAS: dict[str, RustArea | TextArea] = {
             "tests/neuro/test_spiking_weights.py",
             "tests/neuro/test_networks.py",
             "tests/neuro/test_network_amounts.py",
+            "tests/neuro/test_layer_rules.py",
             "tests/neuro/test_network_inputs.py",
             "tests/neuro/test_network_kernels.py",
+            "tests/neuro/test_network_kinds.py",
             "tests/neuro/test_network_names.py",
             "tests/neuro/test_network_noise.py",
             "tests/neuro/test_network_positions.py",
@@ -105,6 +107,7 @@ AREAS: dict[str, RustArea | TextArea] = {
             "tests/neuro/test_interchange.py",
             "tests/telemetry/test_launch_telemetry.py",
             "tests/neuro/test_device_network.py",
+            "tests/neuro/test_awkward_networks.py",
         ),
     ),
     "memory": RustArea(
