@@ -90,6 +90,13 @@ def test_every_inline_function_is_called_from_c_and_from_cpp() -> None:
         assert f"{name}(" in layer, f"{name} is not in amdgpu.hpp"
 
 
+def test_the_page_of_functions_lists_all() -> None:
+    page = (harness.ROOT / "docs" / "c_api_functions.md").read_text()
+    inline = [name for header in HEADERS for name in INLINE.findall(header.read_text())]
+    listed = re.findall(r"^\| `[^`(]*?(agpu_\w+)\(", page, re.MULTILINE)
+    assert sorted(listed) == sorted(functions() + inline)
+
+
 def test_every_program_is_run() -> None:
     """But for those that other tests build."""
     others = {"without_llvm.c", "without_python.c", "python_later.c"}

@@ -40,7 +40,17 @@ def build(source: str, folder: Path, *flags: str, compiler: Sequence[str] | None
     program = folder / path.stem
     standard = "-std=c++20" if path.suffix == ".cpp" else "-std=c11"
     warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
-    command = [*(compiler or compiler_of(path)), standard, *warnings, "-g", f"-I{HEADERS}", *flags, str(path), "-o", str(program)]
+    command = [
+        *(compiler or compiler_of(path)),
+        standard,
+        *warnings,
+        "-g",
+        f"-I{HEADERS}",
+        *flags,
+        str(path),
+        "-o",
+        str(program),
+    ]
     done = subprocess.run(
         [*command, f"-L{LIBRARIES}", "-lamdgpu", f"-Wl,-rpath,{LIBRARIES}", "-ldl", "-lpthread", "-lm"],
         capture_output=True,

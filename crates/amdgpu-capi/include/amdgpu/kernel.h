@@ -51,6 +51,7 @@ typedef struct agpu_kernel_facts {
 } agpu_kernel_facts;
 #define AGPU_KERNEL_FACTS_INIT {sizeof(agpu_kernel_facts), {0}, {0}, 0, 0, 0, 0}
 
+/* Facts of a kernel. */
 agpu_status agpu_kernel_info(agpu_kernel kernel, agpu_kernel_facts *info);
 
 /* An argument. Make one with the functions below. */
@@ -121,6 +122,7 @@ static inline agpu_argument agpu_argument_real(double value) {
     return argument;
 }
 
+/* A truth value, for a parameter of any type that holds 0 and 1. */
 static inline agpu_argument agpu_argument_boolean(bool value) {
     agpu_argument argument = {AGPU_ARGUMENT_BOOLEAN, 0, {0}, 0};
     argument.value.integer = value ? 1 : 0;
