@@ -83,7 +83,7 @@ static void casts(agpu_device device) {
     DO(agpu_release(x));
 }
 
-/* An array without dimensions stands for a number, and operands may have gaps. */
+/* An array without dimensions stands for a number, and operands may have gaps or be of another library. */
 static void operands(agpu_device device) {
     const float values[4] = {1, 2, 3, 4}, ten = 10, sums[4] = {11, 13, 12, 14};
     const int64_t shape[2] = {2, 2}, strides[2] = {1, 2};
@@ -93,8 +93,16 @@ static void operands(agpu_device device) {
     const agpu_array inputs[2] = {view, number};
     DO(agpu_ops_elementwise("add", inputs, 2, NULL, &result));
     CHECK_BYTES(result, "float32", sums);
-    const agpu_handle all[] = {x, view, number};
-    for (int i = 0; i < 3; i++) DO(agpu_release(all[i]));
+    /* Memory of another library. */
+    void *managed = NULL;
+    agpu_array borrowed = NULL;
+    DO(agpu_array_to_dlpack(view, true, &managed));
+    DO(agpu_array_from_dlpack(managed, true, &borrowed));
+    const agpu_array both[2] = {borrowed, number};
+    DO(agpu_ops_elementwise("add", both, 2, NULL, &result));
+    CHECK_BYTES(result, "float32", sums);
+    const agpu_handle all[] = {x, view, number, borrowed};
+    for (int i = 0; i < 4; i++) DO(agpu_release(all[i]));
 }
 
 int main(void) {

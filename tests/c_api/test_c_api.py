@@ -23,6 +23,7 @@ C_PROGRAMS = (
     "ops_lines.c",
     "ops_movement.c",
     "ops_bad_input.c",
+    "ops_threads.c",
     "network.c",
     "bad_input.c",
 )
