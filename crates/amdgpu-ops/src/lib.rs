@@ -11,6 +11,7 @@
 //! - Everything may be called from any thread. While a thread records a graph, launches become part of it.
 
 pub mod archived;
+pub mod batch_norm;
 pub mod convolve;
 mod device;
 pub mod elementwise;
@@ -23,11 +24,13 @@ mod key;
 mod launch;
 pub mod lines;
 pub mod matmul;
+mod norm_gradient;
 pub mod normalize;
 mod operand;
 pub mod pool;
 pub mod reduce;
 pub mod scan;
+mod statistics;
 pub mod tiled;
 pub mod toolchain;
 pub mod top_k;
@@ -35,6 +38,7 @@ pub mod transpose;
 pub mod tuning;
 pub mod vendor;
 
+pub use batch_norm::{batch_norm, batch_norm_gradient, batch_norm_training};
 pub use convolve::convolve;
 pub use device::DeviceOps;
 pub use elementwise::{Elementwise, elementwise};
@@ -42,6 +46,7 @@ pub use embedding::embedding;
 pub use error::{Error, Result};
 pub use key::KernelKey;
 pub use launch::{Arg, launch};
+pub use norm_gradient::norm_parameter_gradients;
 pub use normalize::{normalize, normalize_gradient};
 pub use operand::{Operand, Scalar, Target, broadcast, check_device};
 pub use pool::pool;
