@@ -5,7 +5,7 @@ use std::path::Path;
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_hal::DeviceKind;
 use amdgpu_ops::matmul::{Activation, Matmul, NAME, Precision, matmul};
-use amdgpu_ops::{DeviceOps, Operand, fallback};
+use amdgpu_ops::{DeviceOps, Operand};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -15,7 +15,8 @@ use crate::array::Array;
 use crate::errors::{IntoPyResult, raise};
 use crate::ops::on_device::{self, Out};
 
-/// What a product asks for beside its operands and its result.
+/// What a call asks for beside its operands and its result.
+#[derive(Clone, Copy)]
 pub struct Options<'a, 'py> {
     pub precision: Option<&'a str>,
     pub transposes: [bool; 2],
@@ -68,7 +69,9 @@ pub fn matmul_on_device<'py>(
     )
 }
 
-fn given<'a, 'py>(object: Option<&'a Bound<'py, PyAny>>) -> Option<&'a Bound<'py, PyAny>> {
+pub(super) fn given<'a, 'py>(
+    object: Option<&'a Bound<'py, PyAny>>,
+) -> Option<&'a Bound<'py, PyAny>> {
     object.filter(|object| !object.is_none())
 }
 
@@ -109,14 +112,7 @@ pub fn compute<'py>(
         alpha: options.alpha,
         beta: options.beta,
     };
-    let made = py.detach(|| matmul(ops, &call));
-    let made = match made {
-        Err(error) if error.permits_fallback() => {
-            fallback::record(NAME, ops, &error);
-            return on_host(py, [a, b], out, options);
-        }
-        made => made.into_py_result(py)?,
-    };
+    let made = py.detach(|| matmul(ops, &call)).into_py_result(py)?;
     let operands = [Some(a), Some(b), options.bias, options.residual];
     let is_there = operands.into_iter().flatten().any(|x| is_on(x, ops));
     if out.is_none() && !is_there {
@@ -125,7 +121,7 @@ pub fn compute<'py>(
     target.deliver(py, NAME, made)
 }
 
-fn named<T>(
+pub(super) fn named<T>(
     py: Python<'_>,
     what: &str,
     name: Option<&str>,
@@ -239,43 +235,6 @@ fn is_on(object: &Bound<'_, PyAny>, ops: &DeviceOps) -> bool {
     match object.cast::<Array>() {
         Ok(array) => array.get().device_name() == ops.name(),
         Err(_) => object.hasattr("__cuda_array_interface__").unwrap_or(false),
-    }
-}
-
-/// The CPU computes from copies; the result is the caller's `out`, or a NumPy array.
-fn on_host<'py>(
-    py: Python<'py>,
-    [a, b]: [&Bound<'py, PyAny>; 2],
-    out: Option<&Bound<'py, PyAny>>,
-    options: &Options<'_, 'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let near = |object: &Bound<'py, PyAny>| match object.cast::<Array>() {
-        Ok(array) if !array.get().is_plain_host() => object.call_method0("numpy"),
-        _ => Ok(object.clone()),
-    };
-    let of = |object: Option<&Bound<'py, PyAny>>| object.map(near).transpose();
-    let held = of(out)?;
-    let made = super::matmul(
-        py,
-        &near(a)?,
-        &near(b)?,
-        held.as_ref(),
-        options.precision,
-        options.alpha,
-        options.beta,
-        None,
-        options.transposes[0],
-        options.transposes[1],
-        of(options.bias)?.as_ref(),
-        of(options.residual)?.as_ref(),
-        options.activation,
-    )?;
-    match (out, held) {
-        (Some(out), Some(held)) if !out.is(&held) => {
-            out.call_method1("copy_from", (made,))?;
-            Ok(out.clone())
-        }
-        _ => Ok(made),
     }
 }
 
