@@ -6,7 +6,7 @@ use amdgpu_array::{Array, Dims, Side, byte_range, copy, element_count, row_major
 use amdgpu_hal::DevicePointer;
 use amdgpu_matrix::TensorView;
 
-use crate::cpu::{HOST, HostMemory};
+use crate::host_memory::{HOST, HostMemory};
 use crate::operand::Operand;
 use crate::{DeviceOps, Error, Result};
 

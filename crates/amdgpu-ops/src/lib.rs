@@ -21,6 +21,7 @@ mod error;
 pub mod fallback;
 pub mod fold;
 pub mod generated;
+mod host_memory;
 mod key;
 mod launch;
 pub mod lines;

@@ -5,13 +5,13 @@ mod axes;
 mod checked;
 mod generated;
 mod host;
+mod precision;
 
 use amdgpu_abi::Dtype;
 use amdgpu_abi::layout::{
     ACTIVATION_ELU, ACTIVATION_GELU, ACTIVATION_IDENTITY, ACTIVATION_LEAKY_RELU, ACTIVATION_RELU,
     ACTIVATION_SIGMOID, ACTIVATION_SILU, ACTIVATION_SOFTPLUS, ACTIVATION_TANH,
 };
-use amdgpu_abi::promotion::is_float;
 use amdgpu_array::Array;
 use amdgpu_telemetry::fallback;
 use smallvec::SmallVec;
@@ -21,62 +21,12 @@ use crate::{DeviceOps, Error, Operand, Result};
 
 pub use checked::Checked;
 pub use host::{HostMatmul, on_host};
+pub use precision::Precision;
 
 /// As the operation is called in messages and in telemetry.
 pub const NAME: &str = "matrix_multiply";
 /// Below so many multiplications the launch is what takes time, and the generated kernel needs one only.
 const SMALL: i64 = 64 * 64 * 64;
-
-/// What a matrix multiplication computes in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Precision {
-    Fp64,
-    Fp32,
-    /// Operands may lose digits to the matrix units of NVIDIA; sums are float32.
-    Tf32,
-    Fp16,
-    Bf16,
-    Int8,
-}
-
-impl Precision {
-    pub const ALL: [Self; 6] = [
-        Self::Fp64,
-        Self::Fp32,
-        Self::Tf32,
-        Self::Fp16,
-        Self::Bf16,
-        Self::Int8,
-    ];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fp64 => "fp64",
-            Self::Fp32 => "fp32",
-            Self::Tf32 => "tf32",
-            Self::Fp16 => "fp16",
-            Self::Bf16 => "bf16",
-            Self::Int8 => "int8",
-        }
-    }
-
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
-    }
-
-    /// What is computed in where the caller does not say it: float64 for values with digits that float32 has not.
-    #[must_use]
-    pub fn of_dtypes(a: Dtype, b: Dtype) -> Self {
-        let is_wide = |dtype: Dtype| dtype == Dtype::F64 || (!is_float(dtype) && dtype.bits >= 32);
-        if is_wide(a) || is_wide(b) {
-            Self::Fp64
-        } else {
-            Self::Fp32
-        }
-    }
-}
 
 /// What follows the sums, after the bias and the residual.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -11,7 +11,7 @@ use amdgpu_compiler::{bfloat16_from_f64, half_from_f64};
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::TensorView;
 
-use crate::cpu::HOST;
+use crate::host_memory::HOST;
 use crate::{Error, Result};
 
 /// A number that a launch carries.

@@ -87,14 +87,7 @@ macro_rules! half_conversions {
 
 half_conversions!(f16, bf16);
 
-/// A number that everything becomes.
-trait Number: Copy {}
-
-impl Number for f32 {}
-impl Number for f64 {}
-impl Number for i32 {}
-
-fn fill<D: Number>(view: &TensorView<'_>, out: &mut [D]) -> Result<()>
+fn fill<D>(view: &TensorView<'_>, out: &mut [D]) -> Result<()>
 where
     u8: To<D>,
     i8: To<D>,
@@ -172,7 +165,7 @@ fn walk<S: To<D> + Copy, D>(view: &TensorView<'_>, out: &mut [D]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::HOST;
+    use crate::host_memory::HOST;
 
     fn view<'a, T>(data: &'a [T], dtype: Dtype, shape: &'a [i64]) -> TensorView<'a> {
         // SAFETY: the tests give as many elements as the shape has, of that dtype.

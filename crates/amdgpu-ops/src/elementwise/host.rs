@@ -7,12 +7,13 @@ use amdgpu_abi::Dtype;
 use amdgpu_abi::promotion::{TENSOR_DTYPES, as_float, promote};
 use amdgpu_array::byte_range;
 use amdgpu_matrix::{
-    Broadcast, Elementwise, ElementwiseOptions, Flat, MAX_INPUTS, Matrix, TensorView,
+    Broadcast, Described, Elementwise, ElementwiseOptions, Flat, MAX_INPUTS, Matrix, Reduce,
+    ReduceOptions, TensorView,
 };
 
-use crate::cpu::{Host, HostMemory};
+use crate::cpu::{self, Host};
 use crate::fallback::HostTensor;
-use crate::reduce::{self, Reduce, ReduceOptions};
+use crate::host_memory::HostMemory;
 use crate::{Error, Result};
 
 /// Axes that are walked without memory of the heap.
@@ -77,7 +78,11 @@ pub(super) fn standardize<H: Host>(
         result: Some(dtype),
         thread_limit: options.thread_limit,
     };
-    reduce::on_host(Reduce::Sum, &wide.view()?, &rounding, host)
+    let wide = wide.view()?;
+    let narrow = Described { dtype, ..described };
+    host.write(&narrow, cpu::len(&wide), |out| {
+        Ok(Matrix::global()?.reduce(Reduce::Sum, &wide, out, &rounding)?)
+    })
 }
 
 /// Every case, and every refusal.
@@ -411,7 +416,9 @@ mod tests {
         let image = [0x3c00_u16, 0x4000, 0x4200, 0x4400];
         let view = |data: *const c_void, dtype, shape| {
             // SAFETY: the arrays below hold as many elements.
-            unsafe { TensorView::from_parts(data, dtype, crate::cpu::HOST, shape, None).unwrap() }
+            unsafe {
+                TensorView::from_parts(data, dtype, crate::host_memory::HOST, shape, None).unwrap()
+            }
         };
         let [mean, scale, shift] = [[1.0_f32], [2.0], [0.5]];
         let wide = |one: &[f32; 1]| view(one.as_ptr().cast(), Dtype::F32, &[1]);
@@ -433,7 +440,7 @@ mod tests {
         // SAFETY: the tensor holds eight numbers.
         let view = |first: usize, shape| unsafe {
             let data = data.add(first).cast_const().cast();
-            TensorView::from_parts(data, Dtype::F32, crate::cpu::HOST, shape, None).unwrap()
+            TensorView::from_parts(data, Dtype::F32, crate::host_memory::HOST, shape, None).unwrap()
         };
         // SAFETY: as above.
         let memory = unsafe { HostMemory::dense(data.add(2).cast(), Dtype::F32, &[4]) };

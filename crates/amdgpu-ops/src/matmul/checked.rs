@@ -6,7 +6,8 @@ use amdgpu_array::{Array, Dims};
 use smallvec::SmallVec;
 
 use super::axes::Axes;
-use super::{Activation, Matmul, NAME, Precision};
+use super::precision::{Kinds, Precision};
+use super::{Activation, Matmul, NAME};
 use crate::operand::{Operand, Target, broadcast};
 use crate::{DeviceOps, Error, Result, elementwise};
 
@@ -124,43 +125,6 @@ impl Checked {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.bias.is_none() && self.residual.is_none() && self.activation == Activation::Identity
-    }
-}
-
-/// Dtypes of the result and of the sums, and what operands are rounded to.
-pub(super) struct Kinds {
-    pub result: Dtype,
-    pub sums: Dtype,
-    pub rounding: Option<Dtype>,
-}
-
-impl Kinds {
-    pub fn of(precision: Precision, a: Dtype, b: Dtype) -> Self {
-        let alike = |dtype| Self {
-            result: dtype,
-            sums: dtype,
-            rounding: None,
-        };
-        let narrow = |dtype| {
-            if a == dtype && b == dtype {
-                Self {
-                    result: dtype,
-                    ..alike(Dtype::F32)
-                }
-            } else {
-                Self {
-                    rounding: Some(dtype),
-                    ..alike(Dtype::F32)
-                }
-            }
-        };
-        match precision {
-            Precision::Int8 => alike(Dtype::I32),
-            Precision::Fp64 => alike(Dtype::F64),
-            Precision::Fp32 | Precision::Tf32 => alike(Dtype::F32),
-            Precision::Fp16 => narrow(Dtype::F16),
-            Precision::Bf16 => narrow(Dtype::BF16),
-        }
     }
 }
 

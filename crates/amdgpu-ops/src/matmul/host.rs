@@ -8,12 +8,12 @@ use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Dims, row_major};
 use amdgpu_matrix::{self as matrix, Epilogue, MatmulOptions, Matrix, TensorView};
 
-use super::Precision;
 use super::axes::Axes;
-use super::checked::Kinds;
+use super::precision::{Kinds, Precision};
+use crate::cpu::Host;
 use crate::cpu::convert::converted;
-use crate::cpu::{HOST, Host, HostMemory};
 use crate::fallback::HostTensor;
+use crate::host_memory::{HOST, HostMemory};
 use crate::{Error, Result};
 
 /// Multiply-adds of a product that take as long as one addition of other operations.

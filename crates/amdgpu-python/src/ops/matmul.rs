@@ -2,7 +2,6 @@
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_ops::matmul::{HostMatmul, NAME, Precision, on_host};
-use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
 use crate::errors::raise;
@@ -13,16 +12,15 @@ use crate::ops::host::{self, Argument};
 mod archived;
 mod fast_call;
 mod on_device;
+mod options;
 
 pub use archived::{
     MatmulCall, ProblemFields, fields_of, matmul_choice, matmul_choices, matmul_decision,
     matmul_is_verified, matmul_libraries, matmul_ways, problem_of,
 };
 pub use fast_call::matmul_fast_call;
-use on_device::{Options, given, named};
 pub use on_device::{matmul_on_device, register_vendor_folders};
-
-static MATMUL: Boundary = Boundary::new(Language::Python, Language::Rust, "matmul");
+use options::{MATMUL, Options, given, named};
 
 /// `activation(alpha * (a @ b) + beta * out + bias + residual)` computed in `precision` (None: as the dtypes of the operands ask for), into `out` or
 /// a new array; axes as `numpy.matmul` takes them.

@@ -6,8 +6,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 
-use super::on_device::{self, Options, given};
-use super::{MATMUL, compute_on_host};
+use super::options::{MATMUL, Options, given, text as text_of};
+use super::{compute_on_host, on_device};
 use crate::fast_call::{self, Arguments, Choice, DeviceChoice, FastPath, is_on_host};
 
 /// Parameters that are given by position: a, b, the device and the precision.
@@ -115,7 +115,7 @@ impl<'a, 'py> Call<'a, 'py> {
         ] = arguments.bind(names, arguments.positional)?;
         let text = |object: Option<&'a Bound<'py, PyAny>>| match given(object) {
             None => Some(None),
-            Some(object) => on_device::text(object).map(Some),
+            Some(object) => text_of(object).map(Some),
         };
         let truth = |object: Option<&Bound<'py, PyAny>>| match object {
             None => Some(false),

@@ -8,24 +8,12 @@ use amdgpu_ops::matmul::{Activation, Matmul, NAME, Precision, matmul};
 use amdgpu_ops::{DeviceOps, Operand};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyDict;
 
-use super::MATMUL;
+use super::options::{MATMUL, Options, given, named};
 use crate::array::Array;
 use crate::errors::{IntoPyResult, raise};
 use crate::ops::on_device::{self, Out};
-
-/// What a call asks for beside its operands and its result.
-#[derive(Clone, Copy)]
-pub struct Options<'a, 'py> {
-    pub precision: Option<&'a str>,
-    pub transposes: [bool; 2],
-    pub bias: Option<&'a Bound<'py, PyAny>>,
-    pub activation: Option<&'a str>,
-    pub residual: Option<&'a Bound<'py, PyAny>>,
-    pub alpha: f64,
-    pub beta: f64,
-}
 
 /// `activation(alpha * (a @ b) + beta * out + bias + residual)` by a kernel of the device. The result is an array of the device where an
 /// operand is one, a NumPy array otherwise; `out` where it was given.
@@ -67,12 +55,6 @@ pub fn matmul_on_device<'py>(
         given(out),
         &options,
     )
-}
-
-pub(super) fn given<'a, 'py>(
-    object: Option<&'a Bound<'py, PyAny>>,
-) -> Option<&'a Bound<'py, PyAny>> {
-    object.filter(|object| !object.is_none())
 }
 
 /// The product of operands that lie anywhere.
@@ -119,30 +101,6 @@ pub fn compute<'py>(
         return Bound::new(py, Array::from(made))?.call_method0("numpy");
     }
     target.deliver(py, NAME, made)
-}
-
-pub(super) fn named<T>(
-    py: Python<'_>,
-    what: &str,
-    name: Option<&str>,
-    find: impl Fn(&str) -> Option<T>,
-) -> PyResult<Option<T>> {
-    let Some(name) = name else { return Ok(None) };
-    if let Some(found) = find(name) {
-        return Ok(Some(found));
-    }
-    let known: Vec<&str> = if what == "precision" {
-        Precision::ALL.map(Precision::name).to_vec()
-    } else {
-        Activation::ALL.map(Activation::name).to_vec()
-    };
-    let message = format!("{what} is '{name}'; known are {}", known.join(", "));
-    Err(raise(
-        py,
-        ErrorCode::InvalidArgument,
-        Language::Rust,
-        &message,
-    ))
 }
 
 /// An argument as values on the device. Of host memory, what the precision rounds to is rounded before it is copied: fewer bytes move, and
@@ -263,9 +221,4 @@ pub fn register_vendor_folders() {
             .flat_map(below)
             .collect()
     }));
-}
-
-/// The text of a name, for the fast path.
-pub fn text<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a str> {
-    object.cast::<PyString>().ok()?.to_str().ok()
 }
