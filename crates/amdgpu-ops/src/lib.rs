@@ -5,6 +5,7 @@
 //!   and launches it. What is chosen follows from the descriptor, the facts of the device and the tuning database alone.
 //! - Generated kernels ([`generated`]) are HIP-C written for the dtypes and ranks at hand and compiled by `amdgpu-compiler`; they run on
 //!   every kind of device with the same bits. Archived kernels are Zig's, vendor kernels those of the GPU's maker.
+//! - On a CPU device the Zig library computes where the arrays lie ([`cpu`]); functions called `on_host` do the same for memory that is no array.
 //! - [`Error::NoKernel`] says that a device has no kernel for a call; [`fallback`] then lets the CPU compute it, counted and told once.
 //! - Results are new arrays of the operands' device, or `out`. On a GPU nothing waits as long as no host code knows the memory.
 //! - A process registers one [`toolchain`] before the first generated kernel is compiled.
@@ -13,6 +14,7 @@
 pub mod archived;
 pub mod batch_norm;
 pub mod convolve;
+pub mod cpu;
 mod device;
 pub mod elementwise;
 pub mod embedding;
@@ -20,6 +22,7 @@ mod error;
 pub mod fallback;
 pub mod fold;
 pub mod generated;
+mod host_memory;
 mod key;
 mod launch;
 pub mod lines;
