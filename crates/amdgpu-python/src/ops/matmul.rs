@@ -23,7 +23,7 @@ mod short;
 
 pub use archived::{
     MatmulCall, ProblemFields, fields_of, matmul_choice, matmul_choices, matmul_decision,
-    matmul_is_verified, matmul_libraries, matmul_ways, problem_of,
+    matmul_is_verified, matmul_libraries, matmul_problem, matmul_ways, problem_of,
 };
 pub use on_device::{matmul_on_device, register_vendor_folders};
 pub use short::matmul_way;
