@@ -23,7 +23,7 @@ MAP: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("crates/amdgpu-aura/", ("rust",), ("aura",)),
     ("crates/amdgpu-memory/", ("rust",), ("array", "memory")),
     ("crates/amdgpu-array/", ("rust",), ("array",)),
-    ("crates/amdgpu-ops/", ("rust",), ("ops",)),
+    ("crates/amdgpu-ops/", ("rust",), ("ops", "neuro")),
     ("crates/amdgpu-matrix/", ("rust",), ("ops",)),
     ("crates/amdgpu-neuro/", ("rust",), ("neuro",)),
     ("crates/amdgpu-math/", ("rust",), ("math",)),

@@ -20,5 +20,5 @@ pub(crate) use forward::{copy_columns, mean_of_steps};
 pub(crate) use keepers::Placed;
 pub(crate) use layers::{activate, apply_slope, compute, copy, dense, empty, neuron_of, number};
 pub(crate) use placed::{placed, replace};
-pub(crate) use tensor::{all_finite, bytes_of, numbers, part, read, reshaped, upload};
+pub(crate) use tensor::{are_finite, bytes_of, numbers, part, read, reshaped, upload};
 pub(crate) use update::{add_share, squares, update};

@@ -440,9 +440,8 @@ impl<O: Operations> Trainer<O> {
         learning_rate: f64,
     ) -> Result<()> {
         let totals = self.differentiate(network, data, batch)?;
-        for gradient in self.workspace.gradients.iter() {
-            check_finite(&self.operations, "the gradient", gradient)?;
-        }
+        let gradients = &self.workspace.gradients;
+        check_finite(&self.operations, "the gradient", gradients)?;
         let (operations, next) = (&self.operations, &mut self.next);
         operations.with_parameters(network, |parameters| {
             check_same_tensors(operations, parameters, next.as_ref())?;
@@ -459,8 +458,8 @@ impl<O: Operations> Trainer<O> {
         for ((weights, gradients), slots) in tensors {
             let operations = &self.operations;
             operations.update(optimizer, size, gradients, slots, weights)?;
-            check_finite(operations, "a weight", weights)?;
         }
+        check_finite(&self.operations, "a weight", &self.next)?;
         self.operations.commit(network, &mut self.next)?;
         self.position.step += 1;
         self.position.samples += totals.samples;
@@ -492,15 +491,25 @@ impl<O: Operations> std::fmt::Debug for Trainer<O> {
     }
 }
 
-fn check_finite<O: Operations>(operations: &O, what: &str, values: &O::Buffer) -> Result<()> {
-    let Some((place, value)) = operations.first_not_finite(values, operations.len(values))? else {
+fn check_finite<O: Operations>(
+    operations: &O,
+    what: &str,
+    tensors: &Tensors<O::Buffer>,
+) -> Result<()> {
+    let all: Vec<_> = tensors.iter().collect();
+    if operations.are_finite(&all)? {
         return Ok(());
-    };
-    Err(Error::NotFinite {
-        what: format!("{what} in training (a smaller learning rate may help)"),
-        value,
-        place: format!("[{place}]"),
-    })
+    }
+    for values in all {
+        if let Some((place, value)) = operations.first_not_finite(values, operations.len(values))? {
+            return Err(Error::NotFinite {
+                what: format!("{what} in training (a smaller learning rate may help)"),
+                value,
+                place: format!("[{place}]"),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Buffers of zeros of the same lengths.

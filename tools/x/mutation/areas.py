@@ -105,6 +105,7 @@ AREAS: dict[str, RustArea | TextArea] = {
             "tests/neuro/test_interchange.py",
             "tests/telemetry/test_launch_telemetry.py",
             "tests/neuro/test_device_network.py",
+            "tests/neuro/test_device_training.py",
         ),
     ),
     "memory": RustArea(

@@ -9,7 +9,7 @@ use amdgpu_telemetry::now_ns;
 use super::keepers::Placed;
 use super::layers::{activate, copy, dense, empty, neuron_of};
 use super::placed::placed;
-use super::tensor::{all_finite, dims, read, reshaped, upload};
+use super::tensor::{are_finite, dims, read, reshaped, upload};
 use crate::backend::DenseBackendKind;
 use crate::error::{Error, Result};
 use crate::forward::IDENTITY;
@@ -46,7 +46,7 @@ impl DeviceInput<'_> {
             }
             Self::Device(array) => {
                 let x = reshaped(array, shape);
-                if !all_finite(ops, &x)? {
+                if !are_finite(ops, &[&x])? {
                     network.check_input(&read(&x)?)?;
                 }
                 Ok(x)

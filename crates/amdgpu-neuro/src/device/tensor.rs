@@ -2,6 +2,7 @@
 
 use amdgpu_abi::Dtype;
 use amdgpu_array::{Array, Dims, row_major};
+use amdgpu_hal::MemoryKind;
 use amdgpu_ops::reduce::{Reduce, ReduceOptions};
 use amdgpu_ops::{DeviceOps, Elementwise, Operand, elementwise, reduce};
 
@@ -58,13 +59,8 @@ pub(crate) fn reshaped<const RANK: usize>(array: &Array, shape: [usize; RANK]) -
     part(array, 0, shape)
 }
 
-/// Whether no value is NaN or infinite.
-pub(crate) fn all_finite(ops: &DeviceOps, array: &Array) -> Result<bool> {
-    if array.is_empty() {
-        return Ok(true);
-    }
-    let operand = [Operand::of_array(array.clone())];
-    let are_finite = elementwise(ops, Elementwise::Isfinite, &operand, None, 0.0)?;
+/// Whether no value of these arrays is NaN or infinite: one look of the host for all of them.
+pub(crate) fn are_finite(ops: &DeviceOps, arrays: &[&Array]) -> Result<bool> {
     let options = ReduceOptions {
         axes: None,
         keeps_axes: false,
@@ -72,7 +68,18 @@ pub(crate) fn all_finite(ops: &DeviceOps, array: &Array) -> Result<bool> {
         result: None,
         thread_limit: None,
     };
-    let are_finite = Operand::of_array(are_finite);
-    let all = reduce(ops, Reduce::All, &are_finite, None, &options)?;
-    Ok(all.read()?.first().is_some_and(|truth| *truth != 0))
+    let arrays: Vec<_> = arrays.iter().filter(|array| !array.is_empty()).collect();
+    if arrays.is_empty() {
+        return Ok(true);
+    }
+    let truths = dims([arrays.len()]);
+    let truths = Array::empty(ops.device(), truths, Dtype::BOOL, MemoryKind::Device)?;
+    for (place, array) in arrays.iter().enumerate() {
+        let own = part(&truths, place, []);
+        let operand = [Operand::of_array((**array).clone())];
+        let are_finite = elementwise(ops, Elementwise::Isfinite, &operand, None, 0.0)?;
+        let are_finite = Operand::of_array(are_finite);
+        reduce(ops, Reduce::All, &are_finite, Some(&own), &options)?;
+    }
+    Ok(truths.read()?.iter().all(|truth| *truth != 0))
 }

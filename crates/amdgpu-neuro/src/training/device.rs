@@ -327,12 +327,16 @@ impl Operations for DeviceOperations {
 
     fn first_not_finite(&self, values: &Array, len: usize) -> Result<Option<(usize, f32)>> {
         let values = reshaped(values, [len]);
-        if device::all_finite(&self.ops, &values)? {
+        if device::are_finite(&self.ops, &[&values])? {
             return Ok(None);
         }
         let values = device::read(&values)?;
         let place = finite::first_not_finite(&values);
         Ok(place.map(|place| (place, values[place])))
+    }
+
+    fn are_finite(&self, buffers: &[&Array]) -> Result<bool> {
+        device::are_finite(&self.ops, buffers)
     }
 
     fn column_sums(

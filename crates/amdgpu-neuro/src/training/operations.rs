@@ -265,6 +265,20 @@ pub trait Operations: Send {
     /// The device fails.
     fn first_not_finite(&self, values: &Self::Buffer, len: usize) -> Result<Option<(usize, f32)>>;
 
+    /// Whether no value of these buffers is NaN or infinite.
+    ///
+    /// # Errors
+    ///
+    /// The device fails.
+    fn are_finite(&self, buffers: &[&Self::Buffer]) -> Result<bool> {
+        for buffer in buffers {
+            if self.first_not_finite(buffer, self.len(buffer))?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// `sums[size]` of the columns of `values[rows, size]`.
     ///
     /// # Errors
