@@ -23,14 +23,14 @@ __all__ = ["Array", "array", "empty", "from_dlpack", "zeros"]
 
 
 def empty(
-    shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: AMDGPUDevice | int | str = 0
+    shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: AMDGPUDevice | int | str | None = None
 ) -> Array:
     """An array in device memory whose contents are undefined.
 
     Args:
         shape: Extent of each axis; an integer means one axis.
         dtype: A NumPy dtype or its name.
-        device: An open device, an index in `list_devices()`, or a name such as `cpu:0`.
+        device: An open device, an index in `list_devices()`, or a name such as `cpu:0`; None means the current device.
 
     Returns:
         A row-major array on the device.
@@ -50,7 +50,7 @@ def empty(
 
 
 def zeros(
-    shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: AMDGPUDevice | int | str = 0
+    shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: AMDGPUDevice | int | str | None = None
 ) -> Array:
     """An array of zeros in device memory; arguments and errors as for `empty`.
 
@@ -64,13 +64,13 @@ def zeros(
     return result
 
 
-def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: AMDGPUDevice | int | str = 0) -> Array:
+def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: AMDGPUDevice | int | str | None = None) -> Array:
     """Copy anything array-like into device memory.
 
     Args:
         source: A NumPy array, nested sequences, or an object with `__dlpack__` or `__cuda_array_interface__`, on any device.
         dtype: Converts on the way; None keeps the dtype of the source. Memory of a GPU is not converted.
-        device: An open device, an index in `list_devices()`, or a name.
+        device: An open device, an index in `list_devices()`, or a name; None means the current device.
 
     Returns:
         A row-major copy on the device.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 from collections.abc import Mapping
 from reprlib import repr as shortened
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
 CORE = "neuromorphic"
 
 
+# The classes of the two kinds. Their modules build on this one, so they are loaded when the first network is made.
+_CLASSES = {"layered": "LayeredNetwork", "spiking": "SpikingNetwork"}
+
+
+def _class_of(kind: str) -> type[Network]:
+    found: type[Network] = getattr(importlib.import_module(f"amdgpu.{kind}_network"), _CLASSES[kind])
+    return found
+
+
 class WrongNetworkKindError(NetworkError, AttributeError):  # type: ignore[misc]  # `name` is that of NetworkError
     """What was asked for belongs to the other kind of network."""
 
@@ -34,7 +44,7 @@ class Network(NetworkPlotsMixin):
 
     Args:
         text: Network text (`neuralNetwork NAME: ...`), or a configuration dict as `neural_network_forward` takes it.
-        device: Index in `list_devices()` or a name.
+        device: Index in `list_devices()` or a name; None means the current device.
         base_directory: Where relative paths in `include "..."` and `file("...")` start; None means the working directory.
         arrays: What `array("name")` in the text stands for: numbers of any real dtype, copied when the network is built.
         threads: Threads that step a spiking network on the CPU; None means those of the device. The spikes do not depend on it.
@@ -60,8 +70,6 @@ class Network(NetworkPlotsMixin):
         (3, 2)
     """
 
-    # The classes of the two kinds, by the name of the kind; each enters itself.
-    _kinds: ClassVar[dict[str, type[Network]]] = {}
     kind: ClassVar[str]
     # What to say when a member of the other kind is asked for.
     _wrong_kind: ClassVar[str]
@@ -75,13 +83,12 @@ class Network(NetworkPlotsMixin):
         super().__init_subclass__(**options)
         if kind is not None:
             cls.kind = kind
-            Network._kinds[kind] = cls
 
     def __new__(  # noqa: PYI034, D102  (a factory, documented by the class)
         cls,
         text: str | Mapping[str, Any],
         *,
-        device: int | str = 0,
+        device: int | str | None = None,
         base_directory: str | Path | None = None,
         arrays: Mapping[str, npt.ArrayLike] | None = None,
         threads: int | None = None,
@@ -105,11 +112,13 @@ class Network(NetworkPlotsMixin):
             built, plan, text = _native.LayeredNetwork.from_config(_config_json(text))
         else:
             raise InvalidTypeError(f"Network: text is {shortened(text)}; a network's text or a dict is expected")
-        kind = Network._kinds["spiking" if plan.is_spiking else "layered"]
+        kind = _class_of("spiking" if plan.is_spiking else "layered")
         if not (issubclass(cls, kind) or issubclass(kind, cls)):
             raise NetworkError(f"the text describes a {kind.kind} network, which {cls.__name__} is not; call Network")
         network = object.__new__(cls if issubclass(cls, kind) else kind)
-        network._device, network._plan, network._text = device, plan, text
+        # Whichever device is current now stays the network's.
+        network._device = _native.current_device() if device is None else device
+        network._plan, network._text = plan, text
         network._external = ExternalInputs(base_directory, arrays_of(arrays))
         network._begin(built, threads)
         return network
@@ -119,7 +128,7 @@ class Network(NetworkPlotsMixin):
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
-        others = (other for kind, other in Network._kinds.items() if kind != self.kind)
+        others = (_class_of(kind) for kind in _CLASSES if kind != self.kind)
         if not name.startswith("_") and any(hasattr(other, name) for other in others):
             raise WrongNetworkKindError(self._wrong_kind)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -129,7 +138,7 @@ class Network(NetworkPlotsMixin):
         cls,
         path: str | Path,
         *,
-        device: int | str = 0,
+        device: int | str | None = None,
         arrays: Mapping[str, npt.ArrayLike] | None = None,
         seed: int | None = None,
     ) -> Network:
@@ -185,7 +194,7 @@ class Network(NetworkPlotsMixin):
 def neural_network_forward(
     network_config: Mapping[str, Any] | str | Network,
     input_data: npt.ArrayLike,
-    device_id: int | str = 0,
+    device_id: int | str | None = None,
     *,
     backend: str | None = None,
 ) -> npt.NDArray[np.float32]:
@@ -195,7 +204,7 @@ def neural_network_forward(
         network_config: A dict such as `{"architecture": [784, 256, 10], "activation": "relu", "output_activation": "softmax"}` or
             `{"layers": [{"size": 784}, {"size": 10, "activation": "softmax"}], "seed": 1}`; or network text; or a `Network`.
         input_data: Shape (batch, inputs) or (inputs,).
-        device_id: Index in `list_devices()` or a name.
+        device_id: Index in `list_devices()` or a name; None means the current device.
         backend: matrix, julia or nim, as in `LayeredNetwork.forward`; None takes the best that is available.
 
     Returns:

@@ -36,17 +36,19 @@ def test_each_thread_chooses_for_itself() -> None:
 
 
 def test_calls_that_name_no_device_use_the_current_one() -> None:
-    def use() -> tuple[str, str, str, str]:
+    def use() -> tuple[str, ...]:
         amdgpu.set_device("null:gfx90a")
         amdgpu.synchronize()
         return (
             amdgpu.device_info().device,
             amdgpu.allocate_memory(size=512).device,
+            amdgpu.zeros(3).device,
+            amdgpu.array([1, 2]).device,
             str(amdgpu.get_telemetry()["device"]),
             amdgpu.device_info("cpu:0").device,
         )
 
-    assert in_a_thread(use) == ("null:gfx90a", "null:gfx90a", "null:gfx90a", "cpu:0")
+    assert in_a_thread(use) == (*["null:gfx90a"] * 5, "cpu:0")
 
 
 def test_what_is_no_device_changes_nothing() -> None:

@@ -14,9 +14,7 @@ import importlib.util
 import json
 import os
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -71,6 +69,10 @@ def _folder_of_llvmlite() -> str:
 
 class _Process:
     def __init__(self, interpreter: str) -> None:
+        # Loaded with the first kernel rather than with the package.
+        import subprocess
+        import tempfile
+
         # A file, since nobody reads while the process runs.
         self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 closed by `forget`
         self._process = subprocess.Popen(
@@ -118,6 +120,8 @@ class _Process:
 
     def last_status(self) -> int:
         """The exit status of a process that closed its pipes."""
+        import subprocess
+
         try:
             return self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:

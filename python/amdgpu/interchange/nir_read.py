@@ -51,7 +51,7 @@ def from_nir(
     *,
     dt: float = 1e-4,
     inputs: Mapping[str, Spikes] | None = None,
-    device: int | str = 0,
+    device: int | str | None = None,
     integrator: str = "auto",
     directory: str | Path | None = None,
 ) -> Network:

@@ -30,7 +30,7 @@ class _Layer:
     activation: str | None = None
 
 
-def from_onnx(model: Any, *, device: int | str = 0) -> Network:
+def from_onnx(model: Any, *, device: int | str | None = None) -> Network:
     """A layered network of an ONNX model whose nodes form one chain of dense layers.
 
     Gemm, MatMul and Add with constant weights, Relu, LeakyRelu, Elu, Sigmoid, Tanh, Gelu (exact form), Softplus, Softmax (over the

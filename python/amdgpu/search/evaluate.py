@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import arguments
+from amdgpu import _native, arguments
 from amdgpu.errors import NetworkError, OutOfMemoryError, WeightsNotFiniteError
 from amdgpu.network import Network
 from amdgpu.search.marks import substitute
@@ -54,7 +54,7 @@ class Evaluator:
     def __init__(
         self,
         evaluate: Evaluate,
-        device: int | str,
+        device: int | str | None,
         workers: int,
         is_stopped: threading.Event,
         *,
@@ -62,7 +62,8 @@ class Evaluator:
     ) -> None:
         """`keeps_networks`: a text that is asked for again, with more epochs, comes to `evaluate` with the network of the time before."""
         self._evaluate = evaluate
-        self._device = device
+        # The threads that evaluate have current devices of their own.
+        self._device = _native.current_device() if device is None else device
         self._workers = workers
         self._is_stopped = is_stopped
         self._keeps_networks = keeps_networks

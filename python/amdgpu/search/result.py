@@ -36,7 +36,7 @@ class Candidate:
     error: str | None
     seconds: float
 
-    def network(self, *, device: int | str = 0) -> Network:
+    def network(self, *, device: int | str | None = None) -> Network:
         """The network, freshly initialised."""
         from amdgpu.network import Network
 

@@ -58,7 +58,7 @@ def architecture(
     train_options: Mapping[str, Any] | None = None,
     evaluate: Callable[[Network, int], float] | None = None,
     seed: int = 0,
-    device: int | str = 0,
+    device: int | str | None = None,
     workers: int | None = None,
     journal: str | Path | None = None,
     progress: Progress = False,
@@ -82,7 +82,7 @@ def architecture(
         train_options: More arguments of `LayeredNetwork.train`.
         evaluate: Instead of x and y: takes a network and the epochs, gives a score to be made large. It runs in several threads.
         seed: Of the choices.
-        device: Index in `list_devices()` or a name.
+        device: Index in `list_devices()` or a name; None means the current device.
         workers: Candidates trained at a time; None takes one for each core.
         journal: File that remembers what was tried: the same call goes on where it ended. A new one is begun if it does not exist.
         progress: True draws a bar on standard error; a function gets a `SearchProgress` after every candidate.
