@@ -93,9 +93,16 @@ _table: list[Implementation] = [
     Implementation("dense_forward", "neuromorphic", "cpu", "zig", "matrix", "amdgpu.layered_network:forward_matrix", 2),
     *(
         Implementation(
-            "dense_forward", "neuromorphic", kind, "rust", "matrix", "amdgpu.device_network:forward", takes_device=True
+            "dense_forward",
+            "neuromorphic",
+            kind,
+            "rust",
+            name,
+            "amdgpu.layered_network:forward_on_device",
+            priority,
+            takes_device=True,
         )
-        for kind in ("cuda", "hip")
+        for kind, name, priority in (("cuda", "matrix", 0), ("hip", "matrix", 0), ("cpu", "generated", -1))
     ),
     Implementation("dense_forward", "neuromorphic", "cpu", "julia", "julia", "amdgpu.layered_network:forward_julia", 1),
     Implementation("dense_forward", "neuromorphic", "cpu", "nim", "nim", "amdgpu.layered_network:forward_nim"),

@@ -102,6 +102,16 @@ impl Array {
         }
     }
 
+    /// A view whose index 0 is `first` elements behind this array's; shape and strides stay within the memory.
+    #[must_use]
+    pub fn view_from(&self, first: i64, shape: Dims, strides: Dims) -> Self {
+        let bytes = first * self.dtype.size_bytes() as i64;
+        Self {
+            address: DevicePointer(self.address.address().wrapping_add_signed(bytes)),
+            ..self.view(shape, strides)
+        }
+    }
+
     /// The same elements under another shape.
     ///
     /// # Errors

@@ -48,6 +48,18 @@ impl Error {
     }
 }
 
+impl From<amdgpu_ops::Error> for Error {
+    fn from(error: amdgpu_ops::Error) -> Self {
+        Self::from_core(&error)
+    }
+}
+
+impl From<amdgpu_array::Error> for Error {
+    fn from(error: amdgpu_array::Error) -> Self {
+        Self::from_core(&error)
+    }
+}
+
 impl Coded for Error {
     fn code(&self) -> ErrorCode {
         match self {

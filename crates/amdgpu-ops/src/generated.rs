@@ -7,6 +7,8 @@ pub mod elementwise;
 pub mod embedding;
 pub mod fold;
 pub mod formulas;
+pub mod leaky;
+pub mod loss;
 pub mod matmul;
 pub mod normalize;
 pub mod pool;

@@ -13,6 +13,7 @@
 // Arguments of Python functions arrive by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod archived;
 mod arguments;
 mod array;
 mod codegen;
@@ -51,6 +52,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::archived::{
+        ArchivedKernel, archived_architectures, archived_convolve, archived_elementwise,
+        archived_formats, archived_kernels, archived_reduce, archived_transpose,
+    };
+    #[pymodule_export]
     use super::array::Array;
     #[pymodule_export]
     use super::compile::{check_target, compile_job, compile_source, link_code_object};
@@ -86,7 +92,8 @@ mod _native {
     #[pymodule_export]
     use super::ops::matmul::{
         MatmulCall, matmul, matmul_choice, matmul_choices, matmul_decision, matmul_fast_call,
-        matmul_is_verified, matmul_libraries, matmul_on_device, matmul_ways,
+        matmul_is_verified, matmul_libraries, matmul_on_device, matmul_problem,
+        matmul_ways,
     };
     #[pymodule_export]
     use super::ops::normalize::{

@@ -108,6 +108,7 @@ AREAS: dict[str, RustArea | TextArea] = {
             "tests/telemetry/test_launch_telemetry.py",
             "tests/neuro/test_device_network.py",
             "tests/neuro/test_awkward_networks.py",
+            "tests/neuro/test_device_training.py",
         ),
     ),
     "memory": RustArea(

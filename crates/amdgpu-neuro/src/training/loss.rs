@@ -122,7 +122,8 @@ pub struct Score {
     pub correct: u64,
 }
 
-fn check_target(value: f32, sample: usize, column: usize, is_share: bool) -> Result<()> {
+/// Refuses a target that is NaN, infinite or, where targets are shares, negative.
+pub(crate) fn check_target(value: f32, sample: usize, column: usize, is_share: bool) -> Result<()> {
     if !value.is_finite() {
         return Err(Error::NotFinite {
             what: "the targets".to_owned(),
@@ -138,6 +139,16 @@ fn check_target(value: f32, sample: usize, column: usize, is_share: bool) -> Res
     Ok(())
 }
 
+/// Factor of the gradient of the cross entropy: the loss is the mean over the batch.
+pub(crate) fn cross_entropy_share(samples: usize) -> f32 {
+    1.0 / samples as f32
+}
+
+/// Factor of the gradient of squared errors: the loss is the mean over batch and outputs.
+pub(crate) fn squared_error_share(samples: usize, width: usize) -> f32 {
+    2.0 / (samples as f32 * width as f32)
+}
+
 /// Cross entropy of `sums[batch, size]`: writes their softmax to `values` and the gradient by the sums, divided by the batch, to `delta`.
 pub(crate) fn cross_entropy(
     targets: &Targets<'_>,
@@ -148,7 +159,7 @@ pub(crate) fn cross_entropy(
     delta: &mut [f32],
 ) -> Result<Score> {
     let Columns { first, size, width } = columns;
-    let share = 1.0 / samples.len() as f32;
+    let share = cross_entropy_share(samples.len());
     let mut score = Score::default();
     let rows = sums
         .chunks_exact(size)
@@ -188,7 +199,7 @@ pub(crate) fn squared_error(
     delta: &mut [f32],
 ) -> Result<Score> {
     let Columns { first, size, width } = columns;
-    let share = 2.0 / (samples.len() as f32 * width as f32);
+    let share = squared_error_share(samples.len(), width);
     let mut loss = 0.0;
     let rows = values.chunks_exact(size).zip(delta.chunks_exact_mut(size));
     for ((values, delta), &sample) in rows.zip(samples) {

@@ -16,7 +16,7 @@ mod options;
 
 pub use archived::{
     MatmulCall, ProblemFields, fields_of, matmul_choice, matmul_choices, matmul_decision,
-    matmul_is_verified, matmul_libraries, matmul_ways, problem_of,
+    matmul_is_verified, matmul_libraries, matmul_problem, matmul_ways, problem_of,
 };
 pub use fast_call::matmul_fast_call;
 pub use on_device::{matmul_on_device, register_vendor_folders};
