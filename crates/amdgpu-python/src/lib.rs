@@ -92,8 +92,7 @@ mod _native {
     #[pymodule_export]
     use super::ops::matmul::{
         MatmulCall, matmul, matmul_choice, matmul_choices, matmul_decision, matmul_fast_call,
-        matmul_is_verified, matmul_libraries, matmul_on_device, matmul_problem,
-        matmul_ways,
+        matmul_is_verified, matmul_libraries, matmul_on_device, matmul_problem, matmul_ways,
     };
     #[pymodule_export]
     use super::ops::normalize::{
