@@ -63,7 +63,7 @@ __all__ = [
     "dtype_names",
     "elementwise",
     "elementwise_on_device",
-    "elementwise_way",
+    "elementwise_fast_call",
     "embedding",
     "embedding_on_device",
     "end_cpu_work",
@@ -89,25 +89,25 @@ __all__ = [
     "matmul_choice",
     "matmul_choices",
     "matmul_decision",
+    "matmul_fast_call",
     "matmul_demand",
     "matmul_is_verified",
     "matmul_libraries",
     "matmul_on_device",
     "matmul_problem",
-    "matmul_way",
     "matmul_ways",
     "network_memory",
     "normalize",
     "normalize_gradient",
     "normalize_gradient_on_device",
     "normalize_on_device",
-    "normalize_way",
+    "normalize_fast_call",
     "pool",
     "pool_on_device",
     "record_fallback",
     "reduce",
     "reduce_on_device",
-    "reduce_way",
+    "reduce_fast_call",
     "scan",
     "scan_on_device",
     "sensor_processes",
@@ -324,24 +324,24 @@ def matmul(
     residual: Any | None = None,
     activation: str | None = None,
 ) -> npt.NDArray[Any]: ...
-def elementwise_way(
+def elementwise_fast_call(
     function: _Function,
     operation: str,
     alpha: float,
     host: tuple[_Table, _Function],
     device: tuple[_Table, _Function],
 ) -> _Function: ...
-def reduce_way(
+def reduce_fast_call(
     function: _Function, operation: str, host: tuple[_Table, _Function], device: tuple[_Table, _Function]
 ) -> _Function: ...
-def normalize_way(
+def normalize_fast_call(
     function: _Function,
     operation: str,
     epsilon: float,
     host: tuple[_Table, _Function],
     device: tuple[_Table, _Function],
 ) -> _Function: ...
-def matmul_way(
+def matmul_fast_call(
     function: _Function,
     host: tuple[dict[int | str, tuple[_Function, Decision]], _Function],
     device: tuple[dict[str, tuple[_Function, Decision]], _Function],

@@ -114,9 +114,9 @@ _table: list[Implementation] = [
 _resolved: dict[tuple[str, str, str, str | None], tuple[Callable[..., Any], Implementation, _native.Decision]] = {}
 # What `shared` found for devices of the host, by operation and core type, then by device: the function and the decision.
 _of_hosts: dict[tuple[str, str], dict[int | str, tuple[Callable[..., Any], _native.Decision]]] = {}
-# What `of_host` found, by operation; native ways look there, too.
+# What `of_host` found, by operation; fast paths look there, too.
 _of_matrix: dict[str, tuple[Callable[..., Any], _native.Decision]] = {}
-# What `of_device` found, by operation and kind of device as in "elementwise on cuda"; native ways look there, too.
+# What `of_device` found, by operation and kind of device as in "elementwise on cuda"; fast paths look there, too.
 _of_devices: dict[str, tuple[Callable[..., Any], _native.Decision]] = {}
 _are_entry_points_loaded = False
 

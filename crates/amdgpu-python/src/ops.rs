@@ -3,12 +3,13 @@
 pub mod convolve;
 pub mod elementwise;
 pub mod embedding;
+mod host;
 pub mod matmul;
 pub mod normalize;
+mod number;
 pub mod on_device;
 pub mod pool;
 pub mod reduce;
 pub mod scan;
-mod tensors;
 pub mod top_k;
 pub mod transpose;

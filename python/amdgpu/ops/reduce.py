@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu import arguments
-from amdgpu.ops import placement, short_way
+from amdgpu.ops import placement, fast_call
 
 __all__ = [
     "all",
@@ -41,7 +41,7 @@ def _run(operation: str, x: Any, axis: Any, out: Any, *, keepdims: Any, correcti
     return compute(operation, x, axes, out, keepdims=keepdims, correction=correction)
 
 
-@short_way.reduce
+@fast_call.reduce
 def sum(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The sum; of truth values and integers in int64 (without a sign in uint64), wrapping.
 
@@ -59,7 +59,7 @@ def sum(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("sum", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def prod(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The product; of truth values and integers in int64 (without a sign in uint64), wrapping.
 
@@ -72,7 +72,7 @@ def prod(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = 
     return _run("prod", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def mean(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The arithmetic mean; of integers in float64, NaN of nothing.
 
@@ -85,7 +85,7 @@ def mean(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = 
     return _run("mean", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def max(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The largest value; NaN when there is one.
 
@@ -98,7 +98,7 @@ def max(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("max", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def min(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The smallest value; NaN when there is one.
 
@@ -111,7 +111,7 @@ def min(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("min", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def any(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """Whether any value is other than zero.
 
@@ -124,7 +124,7 @@ def any(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("any", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def all(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """Whether every value is other than zero.
 
@@ -137,7 +137,7 @@ def all(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("all", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def var(
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -158,7 +158,7 @@ def var(
     return _run("var", x, axis, out, keepdims=keepdims, correction=correction)
 
 
-@short_way.reduce
+@fast_call.reduce
 def std(
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -179,7 +179,7 @@ def std(
     return _run("std", x, axis, out, keepdims=keepdims, correction=correction)
 
 
-@short_way.reduce
+@fast_call.reduce
 def argmax(x: Any, axis: int | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The first place of the largest value; the first NaN counts as the largest.
 
@@ -197,7 +197,7 @@ def argmax(x: Any, axis: int | None = None, *, keepdims: bool = False, out: Any 
     return _run("argmax", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def argmin(x: Any, axis: int | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The first place of the smallest value; the first NaN counts as the smallest.
 

@@ -18,21 +18,21 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def elementwise(function: _Function) -> _Function:
-    """For `function(*inputs, *, out=None)` and its like; further keywords have their defaults on the native way."""
+    """For `function(*inputs, *, out=None)` and its like; further keywords have their defaults on the fast path."""
     alpha = (getattr(function, "__kwdefaults__", None) or {}).get("alpha", 0.0)
     name = function.__name__
     host = dispatch.matrix_functions(), _native.elementwise
     device = dispatch.device_functions(), _native.elementwise_on_device
-    short = _native.elementwise_way(function, name, alpha, host, device)
-    return cast(_Function, functools.update_wrapper(short, function))
+    fast = _native.elementwise_fast_call(function, name, alpha, host, device)
+    return cast(_Function, functools.update_wrapper(fast, function))
 
 
 def reduce(function: _Function) -> _Function:
     """For `function(x, axis=None, *, keepdims=False, out=None)`, `correction` besides where the reduction has one."""
     host = dispatch.matrix_functions(), _native.reduce
     device = dispatch.device_functions(), _native.reduce_on_device
-    short = _native.reduce_way(function, function.__name__, host, device)
-    return cast(_Function, functools.update_wrapper(short, function))
+    fast = _native.reduce_fast_call(function, function.__name__, host, device)
+    return cast(_Function, functools.update_wrapper(fast, function))
 
 
 def normalize(function: _Function) -> _Function:
@@ -42,5 +42,5 @@ def normalize(function: _Function) -> _Function:
     name = function.__name__
     host = dispatch.matrix_functions(), _native.normalize
     device = dispatch.device_functions(), _native.normalize_on_device
-    short = _native.normalize_way(function, name, epsilon, host, device)
-    return cast(_Function, functools.update_wrapper(short, function))
+    fast = _native.normalize_fast_call(function, name, epsilon, host, device)
+    return cast(_Function, functools.update_wrapper(fast, function))

@@ -16,7 +16,7 @@ use crate::telemetry::Decision;
 /// An entry of a table of the dispatcher: functions and decisions by key. The table is emptied when a plug-in comes or goes.
 pub struct Choice {
     table: Py<PyDict>,
-    /// The function that a native way stands in for: what a plug-in computes goes the general way.
+    /// The function that a fast path replaces: what a plug-in computes takes the general path.
     native: Py<PyAny>,
 }
 

@@ -1,9 +1,9 @@
-//! A native way in front of a Python function, for calls that ask for nothing unusual.
+//! Fast path: handles common calls natively and forwards all others to the Python function.
 //!
 //! A Python function that hands its arguments on to a native one takes a quarter of a microsecond before anything is computed: NumPy adds a
-//! thousand numbers in twice that. An object of this type stands in for the function, with its name, documentation and signature
-//! (`functools.update_wrapper`). A call asks its [`Way`] first; what the way does not take goes to the function with the very same arguments,
-//! so that errors are said there alone.
+//! thousand numbers in twice that. An object of this type replaces the function, with its name, documentation and signature
+//! (`functools.update_wrapper`). A call asks its [`FastPath`] first; what that does not take goes to the function with the very same
+//! arguments.
 //!
 //! The type is made by hand, because classes of `PyO3` are called with a tuple and a dictionary, which would be made for each call. This one
 //! has the vectorcall protocol (PEP 590), which heap types have through the member `__vectorcalloffset__` since Python 3.9.
@@ -29,7 +29,7 @@ const HAVE_VECTORCALL: u64 = 1 << 11;
 const ARGUMENTS_OFFSET: usize = 1 << (usize::BITS - 1);
 
 /// What a function does where its arguments are usual.
-pub trait Way: Send + Sync {
+pub trait FastPath: Send + Sync {
     /// The result; `None` for everything that the Python function has to look at.
     fn take<'py>(
         &self,
@@ -96,11 +96,14 @@ struct Object {
     dict: *mut ffi::PyObject,
     weak_references: *mut ffi::PyObject,
     general: Py<PyAny>,
-    way: Box<dyn Way>,
+    path: Box<dyn FastPath>,
 }
 
-/// `general` with `way` in front of it.
-pub fn new<'py>(general: &Bound<'py, PyAny>, way: Box<dyn Way>) -> PyResult<Bound<'py, PyAny>> {
+/// `general` with a fast path in front of it.
+pub fn new<'py>(
+    general: &Bound<'py, PyAny>,
+    path: Box<dyn FastPath>,
+) -> PyResult<Bound<'py, PyAny>> {
     static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = general.py();
     let kind = TYPE.get_or_try_init(py, || make_type(py))?.bind(py);
@@ -111,7 +114,7 @@ pub fn new<'py>(general: &Bound<'py, PyAny>, way: Box<dyn Way>) -> PyResult<Boun
         let object = made.as_ptr().cast::<Object>();
         (&raw mut (*object).vectorcall).write(call);
         (&raw mut (*object).general).write(general.clone().unbind());
-        (&raw mut (*object).way).write(way);
+        (&raw mut (*object).path).write(path);
         Ok(made)
     }
 }
@@ -173,7 +176,7 @@ fn make_type(py: Python<'_>) -> PyResult<Py<PyType>> {
     ];
     let flags = ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION | HAVE_VECTORCALL;
     let mut specification = ffi::PyType_Spec {
-        name: c"amdgpu._native.ShortWay".as_ptr(),
+        name: c"amdgpu._native.FastCall".as_ptr(),
         basicsize: size_of::<Object>() as c_int,
         itemsize: 0,
         flags: flags as c_uint,
@@ -215,7 +218,7 @@ unsafe extern "C" fn call(
             keywords,
             names,
         };
-        answer(py, || match object.way.take(py, &arguments)? {
+        answer(py, || match object.path.take(py, &arguments)? {
             Some(result) => Ok(result),
             None => arguments.call(object.general.bind(py)),
         })
@@ -296,7 +299,7 @@ unsafe extern "C" fn deallocate(object: *mut ffi::PyObject) {
         }
         ffi::Py_XDECREF((*fields).dict);
         std::ptr::drop_in_place(&raw mut (*fields).general);
-        std::ptr::drop_in_place(&raw mut (*fields).way);
+        std::ptr::drop_in_place(&raw mut (*fields).path);
         let kind = ffi::Py_TYPE(object);
         let free: ffi::freefunc = std::mem::transmute(ffi::PyType_GetSlot(kind, ffi::Py_tp_free));
         free(object.cast());

@@ -1,4 +1,4 @@
-"""The native ways in front of the functions of `amdgpu.ops`: who calls sees the Python function, and telemetry sees every call."""
+"""The fast paths in front of the functions of `amdgpu.ops`: who calls sees the Python function, and telemetry sees every call."""
 
 import contextlib
 import copy
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from amdgpu import errors, ops
 
-SHORT = [
+FAST = [
     *(
         "add",
         "exp",
@@ -43,7 +43,7 @@ def decisions(operation, since_ns):
     return sum(record["start_ns"] >= since_ns for record in fitting)
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", FAST)
 def test_functions_are_documented_named_and_pickled_as_functions_are(name):
     function = getattr(ops, name)
     assert function.__name__ == name
@@ -135,7 +135,7 @@ def test_norms_give_what_the_python_function_gives(rng):
         assert out.tobytes() == expected.tobytes()
 
 
-def test_defaults_of_activations_hold_on_the_short_way():
+def test_defaults_of_activations_hold_on_the_fast_path():
     x = np.array([-2.0, 3.0], np.float32)
     assert ops.leaky_relu(x).tolist() == ops.leaky_relu(x, alpha=0.01).tolist()
     assert ops.elu(x).tolist() == ops.elu(x, alpha=1.0).tolist()
