@@ -36,6 +36,57 @@ def test_every_optimizer_learns_what_it_learns_on_the_cpu(optimizer: str) -> Non
     cases.check_training(optimizer, *THERE)
 
 
+@pytest.mark.parametrize("activation", ["identity", "relu", "leaky_relu(0.5)", "leaky_relu(-0.5)"])
+@pytest.mark.parametrize("optimizer", list(cases.OPTIMIZERS))
+def test_updates_have_the_bits_of_the_cpu(optimizer: str, activation: str) -> None:
+    """Every sum is exact in any order, so what is left are slopes and the optimizer's own roundings, its state included."""
+    rng = np.random.default_rng(1)
+    weights = [rng.integers(-4, 5, shape).astype(np.float32) / 4 for shape in ((5, 6), (6, 4))]
+    x, y = (rng.integers(-3, 4, (8, width)).astype(np.float32) for width in (5, 4))
+    ends = []
+    for backend in (None, "generated"):
+        net = amdgpu.Network(
+            f"layer a(5)\nlayer b(6, activation: {activation}, bias: 0.5)\nlayer c(4)\nconnect a -> b\nconnect b -> c\n",
+            device="cpu:0",
+        )
+        for epoch in range(3):
+            for name, values in zip(net.weights, weights, strict=True):
+                net.weights[name] = values
+            for name in net.biases:
+                net.biases[name] = np.full_like(net.biases[name], 0.25)
+            options = {
+                "optimizer": optimizer,
+                **cases.OPTIMIZERS[optimizer],
+                "l2": 0.125,
+                "batch_size": 8,
+                "shuffle": False,
+            }
+            net.train(x, y, epochs=epoch + 1, resume=epoch > 0, backend=backend, **options)
+        ends.append(cases.numbers(net))
+    for name, values in ends[0].items():
+        assert np.array_equal(ends[1][name], values), name
+    assert not any(np.array_equal(ends[0][name], values) for name, values in zip(net.weights, weights, strict=True))
+
+
+@pytest.mark.parametrize(("activation", "size"), [("lif(0.9, 25)", 5), ("lif(0.3)", 5), ("leaky(0.7)", 1)])
+def test_layers_with_a_state_have_the_bits_of_the_cpu_forward_and_backward(activation: str, size: int) -> None:
+    """No sum has more than two terms that are not exact, so its order does not matter."""
+    rng = np.random.default_rng(2)
+    net = amdgpu.Network(
+        f"layer a(3)\nlayer b({size}, activation: {activation})\nlayer c(2)\nconnect a -> b\nconnect b -> c\n",
+        device="cpu:0",
+    )
+    for _ in range(20):
+        net.weights["a -> b"] = rng.integers(-6, 7, (3, size)) / 4
+        net.weights["b -> c"] = rng.choice([-1.0, -0.5, 0.25, 1.0], (size, 2))
+        x, y = rng.choice([-1.0, 1.0], (1, 2, 3)), rng.integers(-2, 3, (1, 2))
+        assert np.array_equal(net.forward(x, backend="generated"), net.forward(x))
+        wanted, found = (net.gradients(x, y, backend=backend) for backend in (None, "generated"))
+        assert found[0] == wanted[0]
+        for name, values in wanted[1].items():
+            assert np.array_equal(found[1][name], values), name
+
+
 def test_labels_and_one_hot_rows_are_the_same_targets() -> None:
     net = amdgpu.Network(cases.CLASSIFIER, device="cpu:0")
     x, labels = cases.classes(20)

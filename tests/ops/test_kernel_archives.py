@@ -167,6 +167,42 @@ def test_null_devices_load_and_launch_code_objects(built: Path, monkeypatch: pyt
         assert gpu_kernels.convolve(device, images, filters, stride=2, padding=1).shape == (2, 5, 5, 16)
 
 
+def test_what_no_archived_kernel_computes_is_refused(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AMDGPU_LIBRARY_PATH", str(built.parent))
+    with amdgpu.initialize_device("null:gfx1100") as device:
+        x, y, bias, images, filters = (
+            amdgpu.empty(shape, "bfloat16", device=device.name)
+            for shape in ((64, 64), (64, 32), (64,), (2, 9, 9, 8), (3, 3, 8, 16))
+        )
+        wide = amdgpu.empty((64, 64), "float64", device=device.name)
+        for error, call in (
+            (errors.InvalidArgumentError, lambda: gpu_kernels.elementwise(device, "add", x)),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.elementwise(device, "gelu", x, x)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.elementwise(device, "add", x, y)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.elementwise(device, "add", x, wide)),
+            (errors.NoImplementationError, lambda: gpu_kernels.elementwise(device, "cosh", x)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.transpose(device, bias)),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.reduce(device, "sum", x, 2)),
+            (errors.NoImplementationError, lambda: gpu_kernels.reduce(device, "median", x)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.convolve(device, x, filters)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.convolve(device, images, filters, groups=2)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.convolve(device, images, filters, dilation=5)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.convolve(device, images, filters, bias=bias)),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.convolve(device, images, filters, stride=0)),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.convolve(device, images, filters, activation="relu")),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.convolve(device, images, filters, precision="fp64")),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.matmul(device, x, images)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.matmul(device, y, y)),
+            (errors.UnsupportedDtypeError, lambda: gpu_kernels.matmul(device, x, wide)),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.matmul(device, x, x, precision="tf32")),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.matmul(device, x, x, precision="fp32")),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.matmul(device, x, x, beta=1.0)),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.matmul(device, x, x, activation="relu")),
+        ):
+            with pytest.raises(error):
+                call()
+
+
 def test_a_second_build_compiles_nothing(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     builder = kernels.Builder(ROOT, sys.executable, built.parent / "state", built)
     monkeypatch.setattr(builder, "_run", lambda *arguments: pytest.fail("compiled again"))
