@@ -217,7 +217,7 @@ static void shapes_and_dtypes(struct scene *s) {
     REFUSED(agpu_ops_conv2d(s->image, s->whole, NULL, &s->result), SHAPE, "weight has shape [2]");
     agpu_ops_options options = AGPU_OPS_OPTIONS_INIT;
     options.out = s->vector;
-    REFUSED(agpu_ops_scan("cumsum", s->matrix, 0, &options, &s->result), SHAPE, "out has shape [3]; the result has [2, 3]");
+    REFUSED(agpu_ops_scan("cumsum", s->matrix, 0, &options, &s->result), SHAPE, "cumsum: out has shape [3], the result [2, 3]");
     REFUSED(agpu_ops_contiguous(s->matrix, &options, &s->result), SHAPE, "out has shape [3]");
     options.out = s->matrix;
     REFUSED(agpu_ops_transpose(s->matrix, (int64_t[]){0, 1}, 2, &options, &s->result), INVALID, "out overlaps an input");

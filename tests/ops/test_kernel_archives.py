@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +148,8 @@ def test_every_kernel_of_an_archive_that_was_built_does(architecture: str) -> No
     check(architecture, manifest_of(path))
 
 
-def test_null_devices_load_and_launch_code_objects(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AMDGPU_LIBRARY_PATH", str(built.parent))
+def load_and_launch_code_objects() -> None:
+    """Run in a process of its own, by the test below."""
     with amdgpu.initialize_device("null:gfx1100") as device:
         kernel = next(entry for entry in gpu_kernels.archived_kernels("gfx1100") if entry.unit == "wave")
         operands = [amdgpu.empty((64, 64), "bfloat16", device=device.name) for _ in range(2)]
@@ -167,8 +170,8 @@ def test_null_devices_load_and_launch_code_objects(built: Path, monkeypatch: pyt
         assert gpu_kernels.convolve(device, images, filters, stride=2, padding=1).shape == (2, 5, 5, 16)
 
 
-def test_what_no_archived_kernel_computes_is_refused(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AMDGPU_LIBRARY_PATH", str(built.parent))
+def refuse_what_no_archived_kernel_computes() -> None:
+    """Run in a process of its own, by the test below."""
     with amdgpu.initialize_device("null:gfx1100") as device:
         x, y, bias, images, filters = (
             amdgpu.empty(shape, "bfloat16", device=device.name)
@@ -271,3 +274,13 @@ def test_an_archive_that_is_missing_or_damaged_names_the_command_that_builds_it(
     assert "gfx0" in gpu_kernels.architectures()
     with pytest.raises(errors.LibraryMissingError, match=r"gfx0 cannot be read.*\./x kernels"):
         gpu_kernels.archived_kernels("gfx0")
+
+
+@pytest.mark.parametrize("program", [load_and_launch_code_objects, refuse_what_no_archived_kernel_computes])
+def test_null_devices_have_the_archives_that_were_built(built: Path, program: Callable[[], None]) -> None:
+    # A process looks for an archive once, and other tests open the same device.
+    call = f"import {__name__}; {__name__}.{program.__name__}()"
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    environment = {**os.environ, "AMDGPU_LIBRARY_PATH": str(built.parent), "PYTHONPATH": paths}
+    done = subprocess.run([sys.executable, "-c", call], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
