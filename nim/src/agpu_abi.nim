@@ -14,6 +14,7 @@ const
   errorInvalidLaunch* = 105'i32 ## The grid, block or shared memory of a launch is outside the limits of the device.
   errorArgumentCount* = 106'i32 ## A kernel was launched with another number of arguments than it has parameters.
   errorReadOnly* = 107'i32 ## The operation would write to an array that is read-only.
+  errorIndexOutOfRange* = 108'i32 ## An index or an axis is beyond what an array has.
   errorDeviceNotFound* = 200'i32 ## No device has the index or name that was asked for.
   errorDeviceLost* = 201'i32 ## The device stopped answering.
   errorUnknownCoreType* = 202'i32 ## A core type is not one of aura, matrix, neuromorphic.

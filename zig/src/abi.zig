@@ -25,6 +25,8 @@ pub const errors = struct {
     pub const argument_count: Status = 106;
     /// The operation would write to an array that is read-only.
     pub const read_only: Status = 107;
+    /// An index or an axis is beyond what an array has.
+    pub const index_out_of_range: Status = 108;
     /// No device has the index or name that was asked for.
     pub const device_not_found: Status = 200;
     /// The device stopped answering.
