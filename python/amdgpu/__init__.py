@@ -5,7 +5,8 @@
 
 from typing import TYPE_CHECKING
 
-from amdgpu import dispatch, errors, math, telemetry
+from amdgpu import array_methods as _array_methods
+from amdgpu import dispatch, errors, math, namespace, ops, telemetry
 from amdgpu import shutdown as _shutdown
 from amdgpu._generated.constants import PACKAGE_VERSION as __version__
 from amdgpu._native import Array, Event, Graph, Kernel, Stream
@@ -68,7 +69,9 @@ __all__ = [
     "list_devices",
     "math",
     "matrix_multiply",
+    "namespace",
     "neural_network_forward",
+    "ops",
     "search",
     "set_device",
     "synchronize",
@@ -90,6 +93,10 @@ _LATE = {
 
 
 def __getattr__(name: str) -> object:
+    if name in namespace.NAMES:
+        found = namespace.find(name)
+        globals()[name] = found
+        return found
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
@@ -101,7 +108,16 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *namespace.NAMES})
+
+
+def __array_namespace_info__() -> namespace.NamespaceInfo:  # noqa: N807 (a name of the array API standard)
+    """What this namespace can do: capabilities, devices, dtypes, by the Python array API standard."""
+    return namespace.NamespaceInfo()
+
+
+__array_api_version__ = namespace.ARRAY_API_VERSION
+_array_methods.install()
 
 
 _shutdown.register()

@@ -19,17 +19,20 @@ if TYPE_CHECKING:
 # Names that the native module knows, which need no NumPy to be understood.
 _NAMES = frozenset(_native.dtype_names())
 
+# What numbers become where no dtype is named, as in NumPy.
+DEFAULT_FLOAT = "float64"
+
 __all__ = ["Array", "array", "empty", "from_dlpack", "zeros"]
 
 
 def empty(
-    shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: AMDGPUDevice | int | str | None = None
+    shape: int | Sequence[int], dtype: npt.DTypeLike = DEFAULT_FLOAT, *, device: AMDGPUDevice | int | str | None = None
 ) -> Array:
     """An array in device memory whose contents are undefined.
 
     Args:
         shape: Extent of each axis; an integer means one axis.
-        dtype: A NumPy dtype or its name.
+        dtype: A NumPy dtype or its name; float64 where none is named.
         device: An open device, an index in `list_devices()`, or a name such as `cpu:0`; None means the current device.
 
     Returns:
@@ -46,11 +49,11 @@ def empty(
         >>> amdgpu.empty((2, 3)).shape
         (2, 3)
     """
-    return default_device(device).native.empty(_as_shape(shape), _dtype_name(dtype))
+    return default_device(device).native.empty(_as_shape(shape), _dtype_name(DEFAULT_FLOAT if dtype is None else dtype))
 
 
 def zeros(
-    shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: AMDGPUDevice | int | str | None = None
+    shape: int | Sequence[int], dtype: npt.DTypeLike = DEFAULT_FLOAT, *, device: AMDGPUDevice | int | str | None = None
 ) -> Array:
     """An array of zeros in device memory; arguments and errors as for `empty`.
 

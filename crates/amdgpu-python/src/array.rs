@@ -4,6 +4,7 @@ mod bytes;
 mod element;
 mod indexing;
 mod operators;
+pub mod picking;
 mod views;
 
 use std::ops::Deref;

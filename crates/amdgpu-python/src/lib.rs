@@ -59,6 +59,8 @@ mod _native {
         Device, current_device, device_name, dtype_names, list_devices, set_current_device,
     };
     #[pymodule_export]
+    use super::array::picking::{gather, gathered_shape, numpy_dtype, promoted, scatter};
+    #[pymodule_export]
     use super::event::Event;
     #[pymodule_export]
     use super::graph::{Graph, is_recording_graph};

@@ -13,48 +13,49 @@ use crate::errors::raise;
 
 /// A function of `amdgpu.ops`, looked up once.
 pub struct Operator {
+    module: &'static str,
     name: &'static str,
     function: PyOnceLock<Py<PyAny>>,
 }
 
 macro_rules! operators {
-    ($($constant:ident, $name:literal;)*) => {
-        $(pub static $constant: Operator = Operator { name: $name, function: PyOnceLock::new() };)*
+    ($($constant:ident, $module:literal, $name:literal;)*) => {
+        $(pub static $constant: Operator = Operator { module: $module, name: $name, function: PyOnceLock::new() };)*
     };
 }
 
 operators! {
-    ADD, "add";
-    SUBTRACT, "subtract";
-    MULTIPLY, "multiply";
-    DIVIDE, "divide";
-    FLOOR_DIVIDE, "floor_divide";
-    REMAINDER, "remainder";
-    POWER, "power";
-    AND, "bitwise_and";
-    OR, "bitwise_or";
-    XOR, "bitwise_xor";
-    LEFT_SHIFT, "left_shift";
-    RIGHT_SHIFT, "right_shift";
-    MATMUL, "matmul";
-    NEGATIVE, "negative";
-    POSITIVE, "positive";
-    ABSOLUTE, "absolute";
-    INVERT, "invert";
-    EQUAL, "equal";
-    NOT_EQUAL, "not_equal";
-    LESS, "less";
-    LESS_EQUAL, "less_equal";
-    GREATER, "greater";
-    GREATER_EQUAL, "greater_equal";
+    ADD, "amdgpu.ops", "add";
+    SUBTRACT, "amdgpu.ops", "subtract";
+    MULTIPLY, "amdgpu.ops", "multiply";
+    DIVIDE, "amdgpu.ops", "divide";
+    FLOOR_DIVIDE, "amdgpu.ops", "floor_divide";
+    REMAINDER, "amdgpu.ops", "remainder";
+    POWER, "amdgpu.ops", "power";
+    AND, "amdgpu.ops", "bitwise_and";
+    OR, "amdgpu.ops", "bitwise_or";
+    XOR, "amdgpu.ops", "bitwise_xor";
+    LEFT_SHIFT, "amdgpu.ops", "left_shift";
+    RIGHT_SHIFT, "amdgpu.ops", "right_shift";
+    MATMUL, "amdgpu.ops.linear_algebra", "matmul";
+    NEGATIVE, "amdgpu.ops", "negative";
+    POSITIVE, "amdgpu.ops", "positive";
+    ABSOLUTE, "amdgpu.ops", "absolute";
+    INVERT, "amdgpu.ops", "invert";
+    EQUAL, "amdgpu.ops", "equal";
+    NOT_EQUAL, "amdgpu.ops", "not_equal";
+    LESS, "amdgpu.ops", "less";
+    LESS_EQUAL, "amdgpu.ops", "less_equal";
+    GREATER, "amdgpu.ops", "greater";
+    GREATER_EQUAL, "amdgpu.ops", "greater_equal";
 }
 
 impl Operator {
-    fn function<'py>(&'static self, py: Python<'py>) -> PyResult<&'static Bound<'py, PyAny>> {
+    fn function<'py>(&'static self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = self.function.get_or_try_init(py, || {
-            Ok::<_, PyErr>(py.import("amdgpu.ops")?.getattr(self.name)?.unbind())
+            Ok::<_, PyErr>(py.import(self.module)?.getattr(self.name)?.unbind())
         })?;
-        Ok(found.bind(py))
+        Ok(found.bind(py).clone())
     }
 
     /// The function of one array.
