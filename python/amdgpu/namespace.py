@@ -45,6 +45,8 @@ _OWN = {
     "statistics": "count_nonzero cumulative_prod cumulative_sum diff",
     "linear_algebra": "matmul tensordot vecdot",
     "indexing": "nonzero take take_along_axis",
+    "searching": "searchsorted",
+    "sets": "isin unique_all unique_counts unique_inverse unique_values",
     "sorting": "argsort sort",
 }
 # The standard's name -> ours.
