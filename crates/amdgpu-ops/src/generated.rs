@@ -2,13 +2,17 @@
 //!
 //! Elementary functions are those of the compiler's device library: the same bits on every kind of device.
 
+pub mod blocks;
+pub mod cast;
 pub mod convolve;
 pub mod elementwise;
 pub mod embedding;
 pub mod fold;
 pub mod formulas;
 pub mod matmul;
+pub mod nonzero;
 pub mod normalize;
+pub mod offsets;
 pub mod pool;
 pub mod reduce;
 pub mod scan;

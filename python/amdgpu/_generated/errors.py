@@ -94,7 +94,7 @@ class ReadOnlyError(AmdgpuError, ValueError):
 
 
 class IndexOutOfRangeError(AmdgpuError, IndexError):
-    """An index or an axis is beyond what an array has."""
+    """An index is not one of the axis that it is for."""
 
     code = 108
     name = "index-out-of-range"

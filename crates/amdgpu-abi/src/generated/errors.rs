@@ -19,7 +19,7 @@ pub enum ErrorCode {
     ArgumentCount = 106,
     /// The operation would write to an array that is read-only.
     ReadOnly = 107,
-    /// An index or an axis is beyond what an array has.
+    /// An index is not one of the axis that it is for.
     IndexOutOfRange = 108,
     /// No device has the index or name that was asked for.
     DeviceNotFound = 200,
@@ -300,7 +300,7 @@ impl ErrorCode {
                 "A kernel was launched with another number of arguments than it has parameters."
             }
             Self::ReadOnly => "The operation would write to an array that is read-only.",
-            Self::IndexOutOfRange => "An index or an axis is beyond what an array has.",
+            Self::IndexOutOfRange => "An index is not one of the axis that it is for.",
             Self::DeviceNotFound => "No device has the index or name that was asked for.",
             Self::DeviceLost => "The device stopped answering.",
             Self::UnknownCoreType => "A core type is not one of aura, matrix, neuromorphic.",

@@ -90,7 +90,7 @@ export class ReadOnlyError extends AmdgpuError {
   }
 }
 
-/** An index or an axis is beyond what an array has. */
+/** An index is not one of the axis that it is for. */
 export class IndexOutOfRangeError extends AmdgpuError {
   override readonly name: string = "IndexOutOfRangeError";
   readonly code: number = 108;
