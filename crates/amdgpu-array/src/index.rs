@@ -209,13 +209,22 @@ mod tests {
     #[test]
     fn slices_are_those_of_python() {
         // Every slice of small axes, counted one by one.
-        let bounds = || (-5..=5).map(Some).chain([None, Some(i64::MIN), Some(i64::MAX)]);
+        let bounds = || {
+            (-5..=5)
+                .map(Some)
+                .chain([None, Some(i64::MIN), Some(i64::MAX)])
+        };
         for extent in 0..4_i64 {
-            for (start, stop) in bounds().flat_map(|start| bounds().map(move |stop| (start, stop))) {
+            for (start, stop) in bounds().flat_map(|start| bounds().map(move |stop| (start, stop)))
+            {
                 for step in [-4, -3, -2, -1, 1, 2, 3, 4] {
                     let (first, count) = span(extent, start, stop, step).unwrap();
                     let visited: Vec<i64> = (0..count).map(|turn| first + turn * step).collect();
-                    assert_eq!(visited, by_hand(extent, start, stop, step), "{extent} {start:?} {stop:?} {step}");
+                    assert_eq!(
+                        visited,
+                        by_hand(extent, start, stop, step),
+                        "{extent} {start:?} {stop:?} {step}"
+                    );
                 }
             }
         }
@@ -224,10 +233,15 @@ mod tests {
 
     /// What Python's reference says: x[i] with i = start + n * step, for as long as stop is not reached.
     fn by_hand(extent: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Vec<i64> {
-        let from_start = |place: i64| i128::from(place) + if place < 0 { i128::from(extent) } else { 0 };
+        let from_start =
+            |place: i64| i128::from(place) + if place < 0 { i128::from(extent) } else { 0 };
         let forwards = step > 0;
         let start = start.map_or(if forwards { 0 } else { i128::from(extent) - 1 }, |start| {
-            let (low, high) = if forwards { (0, i128::from(extent)) } else { (-1, i128::from(extent) - 1) };
+            let (low, high) = if forwards {
+                (0, i128::from(extent))
+            } else {
+                (-1, i128::from(extent) - 1)
+            };
             from_start(start).clamp(low, high)
         });
         let stop = stop.map_or(if forwards { i128::from(extent) } else { -1 }, |stop| {

@@ -130,7 +130,10 @@ impl Array {
                 ),
             )
         };
-        let missing = shape.len().checked_sub(self.shape.len()).ok_or_else(refuse)?;
+        let missing = shape
+            .len()
+            .checked_sub(self.shape.len())
+            .ok_or_else(refuse)?;
         let mut strides = Dims::from_elem(0, shape.len());
         for (axis, extent) in self.shape.iter().enumerate() {
             let wanted = shape[missing + axis];
@@ -188,7 +191,8 @@ impl Array {
             let (extent, stride) = if new.contains(&axis) {
                 (1, 0)
             } else {
-                own.next().map_or((1, 0), |(extent, stride)| (*extent, *stride))
+                own.next()
+                    .map_or((1, 0), |(extent, stride)| (*extent, *stride))
             };
             shape.push(extent);
             strides.push(stride);
@@ -254,7 +258,10 @@ mod tests {
             restride(shape, strides, wanted).map(|strides| strides.to_vec())
         };
         let dense = row_major(&[4, 6]);
-        assert_eq!(joined(&[4, 6], &dense, &[2, 2, 3, 2]), Some(vec![12, 6, 2, 1]));
+        assert_eq!(
+            joined(&[4, 6], &dense, &[2, 2, 3, 2]),
+            Some(vec![12, 6, 2, 1])
+        );
         // Every second row: the rows cannot be joined, but each can be split.
         assert_eq!(joined(&[4, 6], &[12, 1], &[4, 2, 3]), Some(vec![12, 3, 1]));
         assert_eq!(joined(&[4, 6], &[12, 1], &[24]), None);

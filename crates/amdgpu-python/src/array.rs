@@ -453,11 +453,17 @@ impl Array {
         operators::comparison(operator).binary(slf, other)
     }
 
-    fn __add__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __add__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::ADD.binary(slf, other)
     }
 
-    fn __radd__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __radd__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::ADD.binary(other, slf)
     }
 
@@ -465,11 +471,17 @@ impl Array {
         operators::ADD.in_place(slf, other)
     }
 
-    fn __sub__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __sub__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::SUBTRACT.binary(slf, other)
     }
 
-    fn __rsub__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __rsub__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::SUBTRACT.binary(other, slf)
     }
 
@@ -477,11 +489,17 @@ impl Array {
         operators::SUBTRACT.in_place(slf, other)
     }
 
-    fn __mul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __mul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::MULTIPLY.binary(slf, other)
     }
 
-    fn __rmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __rmul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::MULTIPLY.binary(other, slf)
     }
 
@@ -489,11 +507,17 @@ impl Array {
         operators::MULTIPLY.in_place(slf, other)
     }
 
-    fn __truediv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __truediv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::DIVIDE.binary(slf, other)
     }
 
-    fn __rtruediv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __rtruediv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::DIVIDE.binary(other, slf)
     }
 
@@ -501,11 +525,17 @@ impl Array {
         operators::DIVIDE.in_place(slf, other)
     }
 
-    fn __floordiv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __floordiv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::FLOOR_DIVIDE.binary(slf, other)
     }
 
-    fn __rfloordiv__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __rfloordiv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::FLOOR_DIVIDE.binary(other, slf)
     }
 
@@ -513,11 +543,17 @@ impl Array {
         operators::FLOOR_DIVIDE.in_place(slf, other)
     }
 
-    fn __mod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __mod__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::REMAINDER.binary(slf, other)
     }
 
-    fn __rmod__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __rmod__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::REMAINDER.binary(other, slf)
     }
 
@@ -525,11 +561,17 @@ impl Array {
         operators::REMAINDER.in_place(slf, other)
     }
 
-    fn __and__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __and__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::AND.binary(slf, other)
     }
 
-    fn __rand__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __rand__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::AND.binary(other, slf)
     }
 
@@ -537,11 +579,17 @@ impl Array {
         operators::AND.in_place(slf, other)
     }
 
-    fn __or__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __or__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::OR.binary(slf, other)
     }
 
-    fn __ror__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __ror__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::OR.binary(other, slf)
     }
 
@@ -549,11 +597,17 @@ impl Array {
         operators::OR.in_place(slf, other)
     }
 
-    fn __xor__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __xor__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::XOR.binary(slf, other)
     }
 
-    fn __rxor__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __rxor__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::XOR.binary(other, slf)
     }
 
@@ -561,11 +615,17 @@ impl Array {
         operators::XOR.in_place(slf, other)
     }
 
-    fn __lshift__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __lshift__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::LEFT_SHIFT.binary(slf, other)
     }
 
-    fn __rlshift__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __rlshift__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::LEFT_SHIFT.binary(other, slf)
     }
 
@@ -573,11 +633,17 @@ impl Array {
         operators::LEFT_SHIFT.in_place(slf, other)
     }
 
-    fn __rshift__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __rshift__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::RIGHT_SHIFT.binary(slf, other)
     }
 
-    fn __rrshift__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __rrshift__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::RIGHT_SHIFT.binary(other, slf)
     }
 
@@ -585,11 +651,17 @@ impl Array {
         operators::RIGHT_SHIFT.in_place(slf, other)
     }
 
-    fn __matmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __matmul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::MATMUL.binary(slf, other)
     }
 
-    fn __rmatmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __rmatmul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         operators::MATMUL.binary(other, slf)
     }
 
@@ -691,7 +763,9 @@ impl Array {
     /// The view with its last two axes swapped.
     #[getter(mT)]
     fn matrix_transpose(&self, py: Python<'_>) -> PyResult<Self> {
-        views::matrix_transpose(self).map(Self::from).into_py_result(py)
+        views::matrix_transpose(self)
+            .map(Self::from)
+            .into_py_result(py)
     }
 
     /// A read-only view of another shape: axes of extent 1 and new axes are repeated.
@@ -699,7 +773,10 @@ impl Array {
     fn broadcast_to(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
         self.check_alive().into_py_result(py)?;
         let shape = numbers::extents(shape)?;
-        self.inner.broadcast_to(&shape).map(Self::from).into_py_result(py)
+        self.inner
+            .broadcast_to(&shape)
+            .map(Self::from)
+            .into_py_result(py)
     }
 
     /// The view without axes of extent 1: those named, or all.
@@ -707,7 +784,9 @@ impl Array {
     fn squeeze(&self, py: Python<'_>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         self.check_alive().into_py_result(py)?;
         let axes = numbers::axes(axis)?;
-        self.squeezed(axes.as_deref()).map(Self::from).into_py_result(py)
+        self.squeezed(axes.as_deref())
+            .map(Self::from)
+            .into_py_result(py)
     }
 
     /// The view with new axes of extent 1 at these places of the result.
@@ -722,14 +801,19 @@ impl Array {
     fn flip(&self, py: Python<'_>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         self.check_alive().into_py_result(py)?;
         let axes = numbers::axes(axis)?;
-        self.flipped(axes.as_deref()).map(Self::from).into_py_result(py)
+        self.flipped(axes.as_deref())
+            .map(Self::from)
+            .into_py_result(py)
     }
 
     /// The read-only view of the elements whose indices along two axes differ by `offset`, as its last axis.
     #[pyo3(signature = (offset=0, axis1=0, axis2=1))]
     fn diagonal(&self, py: Python<'_>, offset: i64, axis1: i64, axis2: i64) -> PyResult<Self> {
         self.check_alive().into_py_result(py)?;
-        let mut view = self.inner.diagonal(offset, (axis1, axis2)).into_py_result(py)?;
+        let mut view = self
+            .inner
+            .diagonal(offset, (axis1, axis2))
+            .into_py_result(py)?;
         view.is_read_only = true;
         Ok(Self::from(view))
     }

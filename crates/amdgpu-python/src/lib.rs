@@ -53,13 +53,13 @@ mod _native {
     #[pymodule_export]
     use super::array::Array;
     #[pymodule_export]
+    use super::array::picking::{gather, gathered_shape, numpy_dtype, promoted, scatter};
+    #[pymodule_export]
     use super::compile::{check_target, compile_job, compile_source, link_code_object};
     #[pymodule_export]
     use super::device::{
         Device, current_device, device_name, dtype_names, list_devices, set_current_device,
     };
-    #[pymodule_export]
-    use super::array::picking::{gather, gathered_shape, numpy_dtype, promoted, scatter};
     #[pymodule_export]
     use super::event::Event;
     #[pymodule_export]

@@ -64,7 +64,10 @@ pub fn axes(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<i64>>> {
     };
     if value.is_instance_of::<PyTuple>() || value.is_instance_of::<PyList>() {
         let items = value.try_iter()?;
-        return items.map(|item| integer("an axis", &item?)).collect::<PyResult<_>>().map(Some);
+        return items
+            .map(|item| integer("an axis", &item?))
+            .collect::<PyResult<_>>()
+            .map(Some);
     }
     Ok(Some(vec![integer("axis", value)?]))
 }

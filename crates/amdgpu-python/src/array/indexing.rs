@@ -89,11 +89,16 @@ fn index(item: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
     let is_integer_scalar = item.hasattr(intern!(py, "__index__"))?
         && !item.is_instance_of::<Array>()
         && item.getattr(intern!(py, "ndim"))?.eq(0)?
-        && item.getattr(intern!(py, "shape"))?.is_instance_of::<PyTuple>()
+        && item
+            .getattr(intern!(py, "shape"))?
+            .is_instance_of::<PyTuple>()
         && item
             .getattr(intern!(py, "dtype"))?
             .getattr(intern!(py, "kind"))
-            .is_ok_and(|kind| kind.extract::<String>().is_ok_and(|kind| "iu".contains(&kind)));
+            .is_ok_and(|kind| {
+                kind.extract::<String>()
+                    .is_ok_and(|kind| "iu".contains(&kind))
+            });
     if is_integer_scalar {
         return place(item).map(Index::At).map(Some);
     }
@@ -105,7 +110,12 @@ fn place(item: &Bound<'_, PyAny>) -> PyResult<i64> {
     let number = item.call_method0(intern!(item.py(), "__index__"))?;
     number.extract::<i64>().map_err(|_| {
         let message = format!("index {number} is out of bounds");
-        raise(item.py(), ErrorCode::IndexOutOfRange, Language::Rust, &message)
+        raise(
+            item.py(),
+            ErrorCode::IndexOutOfRange,
+            Language::Rust,
+            &message,
+        )
     })
 }
 
@@ -127,10 +137,7 @@ fn clamped(bound: &Bound<'_, PyAny>) -> PyResult<i64> {
 }
 
 /// `array[key]`.
-pub fn get<'py>(
-    array: &Bound<'py, Array>,
-    key: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
+pub fn get<'py>(array: &Bound<'py, Array>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     array.get().check_alive().into_py_result(py)?;
     match parse(key)? {

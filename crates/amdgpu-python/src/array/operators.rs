@@ -78,7 +78,11 @@ impl Operator {
 
     /// The function of an array and another operand, written to the array, as NumPy's operators in place: the result may be of another dtype
     /// of the same kind, and views that overlap are read before they are written.
-    pub fn in_place(&'static self, target: &Bound<'_, Array>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+    pub fn in_place(
+        &'static self,
+        target: &Bound<'_, Array>,
+        other: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
         let py = target.py();
         let sign = self.name;
         if !is_operand(other)? {
@@ -97,7 +101,12 @@ impl Operator {
                 new.dtype.name().unwrap_or("?"),
                 own.dtype.name().unwrap_or("?")
             );
-            return Err(raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &message));
+            return Err(raise(
+                py,
+                ErrorCode::UnsupportedDtype,
+                Language::Rust,
+                &message,
+            ));
         }
         if own.shape != new.shape {
             let message = format!(
@@ -105,7 +114,12 @@ impl Operator {
                 new.shape.as_slice(),
                 own.shape.as_slice()
             );
-            return Err(raise(py, ErrorCode::ShapeMismatch, Language::Rust, &message));
+            return Err(raise(
+                py,
+                ErrorCode::ShapeMismatch,
+                Language::Rust,
+                &message,
+            ));
         }
         super::indexing::write(target, made.as_any())
     }

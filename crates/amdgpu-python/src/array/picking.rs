@@ -1,6 +1,7 @@
 //! Elements picked by index arrays, for `amdgpu.ops.array_indexing`.
 
 use amdgpu_abi::promotion::promote;
+use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_array::Dims;
 use amdgpu_ops::{DeviceOps, Operand, Scatter};
 use pyo3::prelude::*;
@@ -9,7 +10,7 @@ use pyo3::types::{PyFloat, PyInt, PyTuple};
 use super::Array;
 use super::element::dtype_of;
 use super::indexing::ops_of;
-use crate::errors::IntoPyResult;
+use crate::errors::{IntoPyResult, raise};
 use crate::operand::to_numpy_dtype;
 use crate::ops::on_device;
 
@@ -83,7 +84,8 @@ pub fn gathered_shape<'py>(
         .map(|operand| ("an index", operand))
         .collect();
     let shape = amdgpu_ops::broadcast("indexing", &named).into_py_result(py)?;
-    PyTuple::new(py, shape.iter().chain(&picked.block.0))
+    let all: Dims = shape.iter().chain(&picked.block.0).copied().collect();
+    PyTuple::new(py, all)
 }
 
 /// Values written to the elements that [`gather`] reads. They broadcast to its shape and are converted to the dtype of `view`.
@@ -101,7 +103,12 @@ pub fn scatter<'py>(
     let ops = ops_of(view)?;
     let picked = Picked::of(view.get(), &axes, &indices, &ops)?;
     let array = (**view.get()).clone();
-    let how = Scatter::from_name(how).into_py_result(py)?;
+    let how = Scatter::from_name(how).ok_or_else(|| {
+        let message = format!(
+            "scatter: how is {how:?}; assign, add, multiply, maximum and minimum are known"
+        );
+        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+    })?;
     let is_number = values.is_instance_of::<PyFloat>() || values.is_instance_of::<PyInt>();
     let mut operand = if is_number {
         on_device::number("assignment", "the value", values, Some(array.dtype))?
@@ -111,8 +118,7 @@ pub fn scatter<'py>(
     py.detach(|| {
         let overlaps = operand.overlaps(&Operand::of_array(array.clone()));
         if overlaps || operand.dtype != array.dtype {
-            operand =
-                Operand::of_array(amdgpu_ops::cast(&ops, &operand, array.dtype, None)?);
+            operand = Operand::of_array(amdgpu_ops::cast(&ops, &operand, array.dtype, None)?);
         }
         let offsets =
             amdgpu_ops::offsets(&ops, &picked.operands, &picked.extents, &picked.strides)?;

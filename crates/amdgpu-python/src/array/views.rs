@@ -25,7 +25,12 @@ pub fn reshape<'py>(
                 own.shape.as_slice(),
                 own.strides.as_slice()
             );
-            Err(raise(py, ErrorCode::InvalidArgument, Language::Rust, &message))
+            Err(raise(
+                py,
+                ErrorCode::InvalidArgument,
+                Language::Rust,
+                &message,
+            ))
         }
         (_, _) => {
             let dense = indexing::cast(array, own.dtype)?;
