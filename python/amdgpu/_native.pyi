@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeAlias, TypeVar, final
 
-from typing_extensions import Self
-
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Self
 
 _Floats: TypeAlias = npt.NDArray[np.float32]
 _Values: TypeAlias = npt.NDArray[np.float64]
@@ -60,17 +59,14 @@ __all__ = [
     "elementwise_way",
     "embedding",
     "embedding_on_device",
-    "scatter",
-    "promoted",
-    "numpy_dtype",
-    "gathered_shape",
-    "gather",
     "end_cpu_work",
     "flight_save",
     "flight_start",
     "flight_status",
     "flight_stop",
     "from_dlpack",
+    "gather",
+    "gathered_shape",
     "is_recording_graph",
     "julia_source_path",
     "libraries",
@@ -100,14 +96,17 @@ __all__ = [
     "normalize_gradient_on_device",
     "normalize_on_device",
     "normalize_way",
+    "numpy_dtype",
     "pool",
     "pool_on_device",
+    "promoted",
     "record_fallback",
     "reduce",
     "reduce_on_device",
     "reduce_way",
     "scan",
     "scan_on_device",
+    "scatter",
     "sensor_processes",
     "sensor_readings",
     "set_current_device",

@@ -180,7 +180,14 @@ _UFUNCS = {
     "mod": "remainder",
     "true_divide": "divide",
 }
-_REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
+_REDUCTIONS = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+}
 
 
 def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
@@ -205,6 +212,8 @@ def __array_function__(self: Any, function: Any, types: Any, args: Any, keywords
     """As `__array_ufunc__`, for NumPy's other functions."""
     from amdgpu import namespace
 
+    if function.__name__ in ("ndim", "shape", "size") and len(args) == 1 and isinstance(args[0], _native.Array):
+        return getattr(args[0], function.__name__)
     name = {"concatenate": "concat", "transpose": "permute_dims", "amax": "max", "amin": "min"}.get(
         function.__name__, function.__name__
     )
@@ -221,7 +230,9 @@ def _on_host(name: str, function: Callable[..., Any], args: Any, keywords: Any, 
     """What NumPy computes of copies of the values; the fallback is counted, and told once for each function."""
     devices = {one.device for one in _leaves((args, keywords)) if isinstance(one, _native.Array)}
     device = sorted(devices)[0] if devices else "cpu:0"
-    _native.record_fallback(name, f"NumPy computes {name} of copies in the memory of the host; the result comes back to {device}")
+    _native.record_fallback(
+        name, f"NumPy computes {name} of copies in the memory of the host; the result comes back to {device}"
+    )
     found = function(*_copied(args), **_copied(keywords))
     if target is not None:
         target[...] = found

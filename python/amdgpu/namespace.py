@@ -59,7 +59,13 @@ _OTHER = {
     "pow": "power",
     "topk": "top_k",
 }
-_CONSTANTS = {"e": 2.718281828459045, "inf": float("inf"), "nan": float("nan"), "newaxis": None, "pi": 3.141592653589793}
+_CONSTANTS = {
+    "e": 2.718281828459045,
+    "inf": float("inf"),
+    "nan": float("nan"),
+    "newaxis": None,
+    "pi": 3.141592653589793,
+}
 _PLACES = {name: (module, name) for module, names in _OWN.items() for name in names.split()}
 _PLACES |= {name: ("", own) for name, own in _OTHER.items()}
 
@@ -115,4 +121,3 @@ class NamespaceInfo:
     def _check(self, device: Any) -> None:
         if device is not None and device not in self.devices():
             raise InvalidArgumentError(f"no device is called {device!r}; there are {', '.join(self.devices())}")
-

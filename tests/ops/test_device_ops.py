@@ -92,7 +92,7 @@ def test_arrays_with_gaps_are_walked(cpu: Any) -> None:
 def test_out_receives_the_result_wherever_it_lies(cpu: Any) -> None:
     x = cases.values((3, 4), "float32")
     ours = amdgpu.array(x, device="cpu:0")
-    for out in (np.empty((3, 4), np.float32), amdgpu.empty((3, 4), device="cpu:0"), ours):
+    for out in (np.empty((3, 4), np.float32), amdgpu.empty((3, 4), "float32", device="cpu:0"), ours):
         assert cases.on_device("elementwise")("negative", (ours,), out, device=cpu) is out
         assert np.asarray(out.numpy() if isinstance(out, amdgpu.Array) else out).tolist() == (-x).tolist()
     strided = np.empty((3, 8), np.float32)
@@ -160,7 +160,7 @@ def test_kernels_compile_for_amd_gpus(architecture: str) -> None:
 
 
 def test_operations_run_where_their_arrays_lie() -> None:
-    x = amdgpu.empty((2, 3), device="null:gfx1100")
+    x = amdgpu.empty((2, 3), "float32", device="null:gfx1100")
     assert amdgpu.ops.add(x, 1).device == "null:gfx1100"
     assert amdgpu.ops.add([1.0, 2.0, 3.0], x).device == "null:gfx1100"
     assert amdgpu.ops.sum(x, 0).shape == (3,)
@@ -175,7 +175,7 @@ def test_operations_run_where_their_arrays_lie() -> None:
 
 def test_what_a_device_does_not_compute_falls_back_aloud(expected_fallbacks: list[str]) -> None:
     expected_fallbacks.append("top_k")
-    x = amdgpu.empty((2000,), device="null:gfx1100")
+    x = amdgpu.empty((2000,), "float32", device="null:gfx1100")
     before = cases.fallbacks()
     with pytest.warns(RuntimeWarning, match="top_k of more than 1024 values"):
         values, places = amdgpu.ops.top_k(x, 1500)

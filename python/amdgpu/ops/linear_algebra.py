@@ -44,7 +44,9 @@ def matmul(a: Any, b: Any, /) -> Array:
     columns = b.reshape((*b.shape, 1)) if b.ndim == 1 else b
     if dtype.kind == "f" or dtype.name == "bfloat16":
         precision = {"float64": "fp64", "float16": "fp16", "bfloat16": "bf16"}.get(dtype.name, "fp32")
-        made: Any = matrix_multiply(rows.astype(dtype, copy=False), columns.astype(dtype, copy=False), precision=precision)
+        made: Any = matrix_multiply(
+            rows.astype(dtype, copy=False), columns.astype(dtype, copy=False), precision=precision
+        )
         made = made.astype(dtype, copy=False)
     else:
         made = _integer_product(rows, columns).astype(dtype, copy=False)
@@ -97,7 +99,9 @@ def tensordot(a: Array, b: Array, /, *, axes: int | tuple[Sequence[int], Sequenc
         summed_b = [axis % b.ndim for axis in arguments.integers("tensordot", "axes", axes[1])]
     extents = [a.shape[axis] for axis in summed_a], [b.shape[axis] for axis in summed_b]
     if extents[0] != extents[1]:
-        raise ShapeMismatchError(f"tensordot: the axes that are summed over have {extents[0]} and {extents[1]} elements")
+        raise ShapeMismatchError(
+            f"tensordot: the axes that are summed over have {extents[0]} and {extents[1]} elements"
+        )
     kept_a = [axis for axis in range(a.ndim) if axis not in summed_a]
     kept_b = [axis for axis in range(b.ndim) if axis not in summed_b]
     depth = math.prod(extents[0])

@@ -118,7 +118,9 @@ def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[
     begin = [_axis("moveaxis", axis, rank) for axis in arguments.integers("moveaxis", "source", source)]
     end = [_axis("moveaxis", axis, rank) for axis in arguments.integers("moveaxis", "destination", destination)]
     if len(begin) != len(end) or len(set(begin)) != len(begin) or len(set(end)) != len(end):
-        raise InvalidArgumentError(f"moveaxis: source {source} and destination {destination} are not as many different axes")
+        raise InvalidArgumentError(
+            f"moveaxis: source {source} and destination {destination} are not as many different axes"
+        )
     order = [axis for axis in range(rank) if axis not in begin]
     for place, axis in sorted(zip(end, begin, strict=True)):
         order.insert(place, axis)
@@ -161,7 +163,9 @@ def _arrays(operation: str, arrays: Any) -> list[Array]:
         raise InvalidArgumentError(f"{operation}: at least one array is needed")
     for one in given:
         if not isinstance(one, _native.Array):
-            raise InvalidTypeError(f"{operation}: {type(one).__name__} among the arrays; make it one with amdgpu.asarray")
+            raise InvalidTypeError(
+                f"{operation}: {type(one).__name__} among the arrays; make it one with amdgpu.asarray"
+            )
     return given
 
 
@@ -225,9 +229,7 @@ def split(x: Array, parts: int | Sequence[int], /, *, axis: int = 0) -> list[Arr
         bounds = list(range(0, extent + 1, extent // parts)) if extent else [0] * (parts + 1)
     else:
         bounds = [0, *arguments.integers("split", "parts", parts), extent]
-    return [
-        x[(*(slice(None),) * place, slice(begin, end))] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)
-    ]
+    return [x[(*(slice(None),) * place, slice(begin, end))] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
 def roll(x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] | None = None) -> Array:
@@ -253,7 +255,7 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] |
 
 
 def tile(x: Array, repetitions: int | Sequence[int], /) -> Array:
-    """x repeated so many times along each axis; missing axes come in front."""
+    """X repeated so many times along each axis; missing axes come in front."""
     counts = arguments.integers("tile", "repetitions", repetitions)
     rank = max(x.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts

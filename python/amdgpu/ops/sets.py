@@ -69,7 +69,10 @@ def unique_all(x: Array, /) -> UniqueAll:
     inverse[order] = ops.subtract(ops.cumsum(begins, 0), 1)
     ends = asarray([flat.size], device=x.device)
     return UniqueAll(
-        take(ordered, places, axis=0), take(order, places, axis=0), inverse.reshape(x.shape), diff(concat([places, ends]))
+        take(ordered, places, axis=0),
+        take(order, places, axis=0),
+        inverse.reshape(x.shape),
+        diff(concat([places, ends])),
     )
 
 

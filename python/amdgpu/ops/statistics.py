@@ -27,9 +27,7 @@ def count_nonzero(x: Array, /, *, axis: int | tuple[int, ...] | None = None, kee
     return result
 
 
-def _cumulative(
-    operation: str, x: Array, axis: int | None, dtype: npt.DTypeLike | None, *, first: int | None
-) -> Array:
+def _cumulative(operation: str, x: Array, axis: int | None, dtype: npt.DTypeLike | None, *, first: int | None) -> Array:
     from amdgpu import ops
     from amdgpu.ops.creation import full
     from amdgpu.ops.manipulation import concat
