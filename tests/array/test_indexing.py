@@ -148,7 +148,7 @@ def test_values_are_converted_to_the_dtype_of_the_array():
         ([1.0], TypeError, "integers or truth values"),
         ([0, 3], IndexError, "out of bounds for axis 0 with size 3"),
         (([0, 1], [0, 1, 2]), ValueError, "do not broadcast"),
-        ([True, False], IndexError, "the mask has shape"),
+        ([True, False], IndexError, "picks from axes of shape"),
         (2**70, IndexError, "out of bounds"),
         ("text", TypeError, "integers or truth values"),
     ],

@@ -91,6 +91,8 @@ def _on_device(x: Array, item: Any) -> Array:
     if isinstance(item, _native.Array):
         return item
     values = np.asarray(item)
+    if values.dtype.kind not in "biuf":
+        raise InvalidTypeError(f"index arrays hold integers or truth values, not {values.dtype}")
     if values.size == 0 and not isinstance(item, np.ndarray):
         values = values.astype("int64")
     return asarray(values, device=x.device)
