@@ -45,6 +45,8 @@ __all__ = [
     "attach_processes",
     "attach_start",
     "attach_stop",
+    "cast",
+    "cast_on_device",
     "check_target",
     "compile_job",
     "compile_source",
@@ -64,6 +66,8 @@ __all__ = [
     "flight_status",
     "flight_stop",
     "from_dlpack",
+    "gather",
+    "gather_on_device",
     "is_recording_graph",
     "julia_source_path",
     "libraries",
@@ -88,11 +92,15 @@ __all__ = [
     "matmul_way",
     "matmul_ways",
     "network_memory",
+    "nonzero",
+    "nonzero_on_device",
     "normalize",
     "normalize_gradient",
     "normalize_gradient_on_device",
     "normalize_on_device",
     "normalize_way",
+    "offsets",
+    "offsets_on_device",
     "pool",
     "pool_on_device",
     "record_fallback",
@@ -101,9 +109,15 @@ __all__ = [
     "reduce_way",
     "scan",
     "scan_on_device",
+    "scatter",
+    "scatter_on_device",
+    "search_sorted",
+    "search_sorted_on_device",
     "sensor_processes",
     "sensor_readings",
     "set_current_device",
+    "sort",
+    "sort_on_device",
     "stop_cpu_work",
     "telemetry_chrome_trace",
     "telemetry_chrome_trace_of",
@@ -173,6 +187,56 @@ def transpose(
 def transpose_on_device(x: Any, axes: Sequence[int] | None = None, out: Any | None = None, *, device: Any) -> Any: ...
 def embedding(table: Any, indices: Any, out: Any | None = None, *, threads: int | None = None) -> Any: ...
 def embedding_on_device(table: Any, indices: Any, out: Any | None = None, *, device: Any) -> Any: ...
+def cast(x: Any, dtype: str, out: Any | None = None, *, threads: int | None = None) -> Any: ...
+def cast_on_device(x: Any, dtype: str, out: Any | None = None, *, device: Any) -> Any: ...
+def offsets(
+    indices: Sequence[Any],
+    extents: Sequence[int],
+    strides: Sequence[int],
+    *,
+    axes: Sequence[int] | None = None,
+    threads: int | None = None,
+) -> Any: ...
+def offsets_on_device(
+    indices: Sequence[Any],
+    extents: Sequence[int],
+    strides: Sequence[int],
+    *,
+    axes: Sequence[int] | None = None,
+    device: Any,
+) -> Array: ...
+def gather(
+    x: Any, offsets: Any, block_shape: Sequence[int], block_strides: Sequence[int], *, threads: int | None = None
+) -> Any: ...
+def gather_on_device(
+    x: Any, offsets: Any, block_shape: Sequence[int], block_strides: Sequence[int], *, device: Any
+) -> Array: ...
+def scatter(
+    target: Any,
+    offsets: Any,
+    block_shape: Sequence[int],
+    block_strides: Sequence[int],
+    values: Any,
+    mode: str = "assign",
+    *,
+    threads: int | None = None,
+) -> None: ...
+def scatter_on_device(
+    target: Any,
+    offsets: Any,
+    block_shape: Sequence[int],
+    block_strides: Sequence[int],
+    values: Any,
+    mode: str = "assign",
+    *,
+    device: Any,
+) -> None: ...
+def nonzero(x: Any, *, threads: int | None = None) -> Any: ...
+def nonzero_on_device(x: Any, *, device: Any) -> Array: ...
+def sort(x: Any, axis: int, *, descending: bool = False, places: bool = False, threads: int | None = None) -> Any: ...
+def sort_on_device(x: Any, axis: int, *, descending: bool = False, places: bool = False, device: Any) -> Array: ...
+def search_sorted(x: Any, values: Any, *, right: bool = False, threads: int | None = None) -> Any: ...
+def search_sorted_on_device(x: Any, values: Any, *, right: bool = False, device: Any) -> Array: ...
 def scan(operation: str, x: Any, axis: int, out: Any | None = None, *, threads: int | None = None) -> Any: ...
 def scan_on_device(operation: str, x: Any, axis: int, out: Any | None = None, *, device: Any) -> Any: ...
 def top_k(x: Any, k: int, axis: int, *, largest: bool = True, threads: int | None = None) -> tuple[Any, Any]: ...
