@@ -46,6 +46,8 @@ __all__ = [
     "attach_processes",
     "attach_start",
     "attach_stop",
+    "cast",
+    "cast_on_device",
     "check_target",
     "compile_job",
     "compile_source",
@@ -66,7 +68,7 @@ __all__ = [
     "flight_stop",
     "from_dlpack",
     "gather",
-    "gathered_shape",
+    "gather_on_device",
     "is_recording_graph",
     "julia_source_path",
     "libraries",
@@ -91,15 +93,22 @@ __all__ = [
     "matmul_way",
     "matmul_ways",
     "network_memory",
+    "nonzero",
+    "nonzero_on_device",
     "normalize",
     "normalize_gradient",
     "normalize_gradient_on_device",
     "normalize_on_device",
     "normalize_way",
     "numpy_dtype",
+    "offsets",
+    "offsets_on_device",
+    "pick_by_arrays",
+    "picked_shape",
     "pool",
     "pool_on_device",
     "promoted",
+    "put_by_arrays",
     "record_fallback",
     "reduce",
     "reduce_on_device",
@@ -107,9 +116,14 @@ __all__ = [
     "scan",
     "scan_on_device",
     "scatter",
+    "scatter_on_device",
+    "search_sorted",
+    "search_sorted_on_device",
     "sensor_processes",
     "sensor_readings",
     "set_current_device",
+    "sort",
+    "sort_on_device",
     "stop_cpu_work",
     "telemetry_chrome_trace",
     "telemetry_chrome_trace_of",
@@ -157,9 +171,9 @@ def compile_source(
 ) -> dict[str, Any]: ...
 def link_code_object(relocatable: bytes) -> tuple[bytes, list[dict[str, Any]]]: ...
 def current_device() -> int | str: ...
-def gather(view: Array, axes: Sequence[int], indices: Sequence[Any]) -> Array: ...
-def gathered_shape(view: Array, axes: Sequence[int], indices: Sequence[Any]) -> tuple[int, ...]: ...
-def scatter(view: Array, axes: Sequence[int], indices: Sequence[Any], values: Any, how: str = "assign") -> None: ...
+def pick_by_arrays(view: Array, axes: Sequence[int], indices: Sequence[Any]) -> Array: ...
+def picked_shape(view: Array, axes: Sequence[int], indices: Sequence[Any]) -> tuple[int, ...]: ...
+def put_by_arrays(view: Array, axes: Sequence[int], indices: Sequence[Any], values: Any, how: str = "assign") -> None: ...
 def numpy_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]: ...
 def promoted(a: npt.DTypeLike, b: npt.DTypeLike) -> np.dtype[Any]: ...
 def device_name(device: int | str) -> str: ...
@@ -184,6 +198,56 @@ def transpose(
 def transpose_on_device(x: Any, axes: Sequence[int] | None = None, out: Any | None = None, *, device: Any) -> Any: ...
 def embedding(table: Any, indices: Any, out: Any | None = None, *, threads: int | None = None) -> Any: ...
 def embedding_on_device(table: Any, indices: Any, out: Any | None = None, *, device: Any) -> Any: ...
+def cast(x: Any, dtype: str, out: Any | None = None, *, threads: int | None = None) -> Any: ...
+def cast_on_device(x: Any, dtype: str, out: Any | None = None, *, device: Any) -> Any: ...
+def offsets(
+    indices: Sequence[Any],
+    extents: Sequence[int],
+    strides: Sequence[int],
+    *,
+    axes: Sequence[int] | None = None,
+    threads: int | None = None,
+) -> Any: ...
+def offsets_on_device(
+    indices: Sequence[Any],
+    extents: Sequence[int],
+    strides: Sequence[int],
+    *,
+    axes: Sequence[int] | None = None,
+    device: Any,
+) -> Array: ...
+def gather(
+    x: Any, offsets: Any, block_shape: Sequence[int], block_strides: Sequence[int], *, threads: int | None = None
+) -> Any: ...
+def gather_on_device(
+    x: Any, offsets: Any, block_shape: Sequence[int], block_strides: Sequence[int], *, device: Any
+) -> Array: ...
+def scatter(
+    target: Any,
+    offsets: Any,
+    block_shape: Sequence[int],
+    block_strides: Sequence[int],
+    values: Any,
+    mode: str = "assign",
+    *,
+    threads: int | None = None,
+) -> None: ...
+def scatter_on_device(
+    target: Any,
+    offsets: Any,
+    block_shape: Sequence[int],
+    block_strides: Sequence[int],
+    values: Any,
+    mode: str = "assign",
+    *,
+    device: Any,
+) -> None: ...
+def nonzero(x: Any, *, threads: int | None = None) -> Any: ...
+def nonzero_on_device(x: Any, *, device: Any) -> Array: ...
+def sort(x: Any, axis: int, *, descending: bool = False, places: bool = False, threads: int | None = None) -> Any: ...
+def sort_on_device(x: Any, axis: int, *, descending: bool = False, places: bool = False, device: Any) -> Array: ...
+def search_sorted(x: Any, values: Any, *, right: bool = False, threads: int | None = None) -> Any: ...
+def search_sorted_on_device(x: Any, values: Any, *, right: bool = False, device: Any) -> Array: ...
 def scan(operation: str, x: Any, axis: int, out: Any | None = None, *, threads: int | None = None) -> Any: ...
 def scan_on_device(operation: str, x: Any, axis: int, out: Any | None = None, *, device: Any) -> Any: ...
 def top_k(x: Any, k: int, axis: int, *, largest: bool = True, threads: int | None = None) -> tuple[Any, Any]: ...

@@ -44,10 +44,9 @@ _OWN = {
     "data_types": "astype can_cast finfo iinfo isdtype result_type",
     "statistics": "count_nonzero cumulative_prod cumulative_sum diff",
     "linear_algebra": "matmul tensordot vecdot",
-    "indexing": "nonzero take take_along_axis",
-    "searching": "searchsorted",
+    "indexing": "argwhere nonzero put_along_axis take take_along_axis",
     "sets": "isin unique_all unique_counts unique_inverse unique_values",
-    "sorting": "argsort sort",
+    "sorting": "argsort searchsorted sort",
 }
 # The standard's name -> ours.
 _OTHER = {

@@ -101,14 +101,14 @@ impl Matrix {
     ) -> Result<(), Error> {
         static SEARCH_SORTED: Boundary = crossing("agpu_matrix_search_sorted");
         const NAME: &str = "searchsorted";
-        let line = Layout::of(NAME, "sorted", sorted)?;
+        let line = Layout::of(NAME, "x", sorted)?;
         let wanted = Layout::of(NAME, "values", values)?;
         let target = Layout::of(NAME, "out", &out.as_view())?;
         if line.rank() != 1 {
             return Err(Error::refused(
                 ErrorCode::ShapeMismatch,
                 format!(
-                    "{NAME}: sorted has shape {:?}; it must have one axis",
+                    "{NAME}: x has shape {:?}; it must have one axis",
                     line.shape()
                 ),
             ));
@@ -117,14 +117,14 @@ impl Matrix {
             return Err(Error::refused(
                 ErrorCode::UnsupportedDtype,
                 format!(
-                    "{NAME}: sorted has dtype {}, the values {}; convert one of them",
+                    "{NAME}: x has dtype {}, the values {}; convert one of them",
                     element::name(line.dtype),
                     element::name(wanted.dtype)
                 ),
             ));
         }
         target.check_out(NAME, Dtype::I64, wanted.shape())?;
-        target.check_apart(NAME, "sorted", &line, false)?;
+        target.check_apart(NAME, "x", &line, false)?;
         target.check_apart(NAME, "values", &wanted, false)?;
         let tensors: [Tensor; 2] = [line.to_abi(), wanted.to_abi()];
         let target_tensor = target.to_abi();

@@ -16,6 +16,7 @@ pub mod offsets;
 pub mod pool;
 pub mod reduce;
 pub mod scan;
+pub mod sort;
 pub mod source;
 pub mod tiled;
 pub mod top_k;

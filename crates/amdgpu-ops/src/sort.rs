@@ -1,15 +1,32 @@
 //! Lines in order, the places that their elements come from, and where values belong in a sorted line.
 
-use amdgpu_abi::Dtype;
-use amdgpu_array::Array;
+use std::sync::Arc;
+
+use amdgpu_abi::layout::DTYPE_UINT;
+use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_array::{Array, Dims};
+use amdgpu_aura::Kernel;
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::SortOptions;
 use amdgpu_matrix::{Matrix, resolve_axes};
 
+use crate::elementwise::DivCeil;
 use crate::fallback::{self, HostTensor};
+use crate::generated::sort::{
+    CHUNK, DIGIT_BITS, DIGITS, count_source, finish_source, is_wide, key_bits, keys_source,
+    place_source, search_source,
+};
+use crate::generated::source;
 use crate::host::{self, Input, Output};
+use crate::launch::{Shape, launch};
+use crate::lines::Lines;
 use crate::operand::Operand;
-use crate::{DeviceOps, Error, Result};
+use crate::scan::{self, Scan};
+use crate::transpose::dense;
+use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+
+const UINT32: Dtype = Dtype::new(DTYPE_UINT, 32);
+const SEARCH: &str = "searchsorted";
 
 /// x in order along an axis. Equal elements stay in order, whether `stable` asks for it or not; -0.0 equals 0.0; NaN comes last, in both
 /// directions.
@@ -58,7 +75,7 @@ fn run(ops: &DeviceOps, x: &Operand, options: &SortOptions) -> Result<Array> {
     }
     check(x, options)?;
     let result = options.result(x.dtype);
-    let made = Array::empty(ops.device(), x.shape.clone(), result, MemoryKind::Device)?;
+    let made = empty(ops, x.shape.clone(), result)?;
     let input = Input::of(x)?;
     Matrix::global()?.sort(&input.view()?, &mut Output::of(&made)?.view_mut()?, options)?;
     Ok(made)
@@ -85,18 +102,157 @@ pub fn by_kernel(ops: &DeviceOps, x: &Operand, options: &SortOptions) -> Result<
     })
 }
 
-/// [`sort`] or [`argsort`] by kernels of the device.
+/// [`sort`] or [`argsort`] by kernels of the device: elements become keys, which are put in order by four bits at a time.
 ///
 /// # Errors
 ///
-/// As [`sort`]; [`Error::NoKernel`]: none is written yet.
-pub fn on_device(_ops: &DeviceOps, x: &Operand, options: &SortOptions) -> Result<Array> {
+/// As [`sort`]; what the device reports.
+pub fn on_device(ops: &DeviceOps, x: &Operand, options: &SortOptions) -> Result<Array> {
     check(x, options)?;
-    Err(Error::no_kernel("sorting has no kernel for GPUs yet"))
+    let axis = resolve_axes(options.name(), &x.shape, &[options.axis])?[0];
+    let made = empty(ops, x.shape.clone(), options.result(x.dtype))?;
+    if made.is_empty() {
+        return Ok(made);
+    }
+    let sorter = Sorter::new(ops, x.dtype, Lines::of(&x.shape, axis, axis))?;
+    let values = dense(ops, x)?;
+    sorter.make_keys(&values, options.is_descending)?;
+    let places = sorter.sort()?;
+    sorter.finish(&values, places, &made, options.gives_places)?;
+    Ok(made)
+}
+
+fn empty(ops: &DeviceOps, shape: impl Into<Dims>, dtype: Dtype) -> Result<Array> {
+    Ok(Array::empty(
+        ops.device(),
+        shape,
+        dtype,
+        MemoryKind::Device,
+    )?)
+}
+
+/// Keys and places of all lines, twice: from one to the other and back, digit by digit.
+struct Sorter<'a> {
+    ops: &'a DeviceOps,
+    dtype: Dtype,
+    lines: Lines,
+    chunks: i64,
+    /// The type of places within a line.
+    place: Dtype,
+    keys: [Array; 2],
+    places: [Array; 2],
+    counts: Array,
+}
+
+impl<'a> Sorter<'a> {
+    fn new(ops: &'a DeviceOps, dtype: Dtype, lines: Lines) -> Result<Self> {
+        let chunks = lines.length.div_ceil_positive(CHUNK);
+        let place = if source::is_narrow(lines.length) {
+            Dtype::I32
+        } else {
+            Dtype::I64
+        };
+        let key = if is_wide(dtype) { Dtype::U64 } else { UINT32 };
+        let array = |dtype| empty(ops, Dims::from_slice(&[lines.count * lines.length]), dtype);
+        Ok(Self {
+            ops,
+            dtype,
+            lines,
+            chunks,
+            place,
+            keys: [array(key)?, array(key)?],
+            places: [array(place)?, array(place)?],
+            counts: empty(
+                ops,
+                Dims::from_slice(&[lines.count, DIGITS * chunks]),
+                Dtype::I64,
+            )?,
+        })
+    }
+
+    fn launch_elements(&self, kernel: &Arc<Kernel>, arrays: [&Array; 3]) -> Result<()> {
+        let count = self.lines.count * self.lines.length;
+        let [a, b, c] = arrays.map(Arg::Array);
+        let [all, length, inner] = [count, self.lines.length, self.lines.stride].map(Arg::from);
+        let blocks = count.div_ceil_positive(source::BLOCK);
+        launch(
+            kernel,
+            Shape::line(blocks, source::BLOCK),
+            &[a, b, c, all, length, inner],
+        )
+    }
+
+    fn make_keys(&self, values: &Array, is_descending: bool) -> Result<()> {
+        let key = KernelKey::new("sort keys")
+            .dtype(self.dtype)
+            .dtype(self.place)
+            .flag(is_descending);
+        let kernel = self.ops.kernel(key, "sort_keys", || {
+            keys_source(self.dtype, is_descending, self.place)
+        })?;
+        self.launch_elements(&kernel, [values, &self.keys[0], &self.places[0]])
+    }
+
+    /// Puts keys and places in order; which of the two places holds the result.
+    fn sort(&self) -> Result<&Array> {
+        let is_wide = is_wide(self.dtype);
+        let key = KernelKey::new("sort count").flag(is_wide);
+        let count = self
+            .ops
+            .kernel(key, "sort_count", || count_source(is_wide))?;
+        let key = KernelKey::new("sort place").flag(is_wide).dtype(self.place);
+        let place = self
+            .ops
+            .kernel(key, "sort_place", || place_source(is_wide, self.place))?;
+        let shape = Shape::line(self.lines.count * self.chunks, source::BLOCK);
+        let [length, chunks] = [self.lines.length, self.chunks].map(Arg::from);
+        let (first, end) = key_bits(self.dtype);
+        let counts = Operand::of_array(self.counts.clone());
+        let mut from = 0;
+        let mut shift = first;
+        while shift < end {
+            let to = 1 - from;
+            let [keys, counted] = [&self.keys[from], &self.counts].map(Arg::Array);
+            let args = [keys, counted, length, chunks, Arg::from(shift)];
+            launch(&count, shape, &args)?;
+            let ends = scan::on_device(self.ops, Scan::Sum, &counts, 1, None)?;
+            let arrays = [
+                &self.keys[from],
+                &self.places[from],
+                &self.keys[to],
+                &self.places[to],
+                &ends,
+            ];
+            let [a, b, c, d, e] = arrays.map(Arg::Array);
+            let args = [a, b, c, d, e, length, chunks, Arg::from(shift)];
+            launch(&place, shape, &args)?;
+            from = to;
+            shift += DIGIT_BITS;
+        }
+        Ok(&self.places[from])
+    }
+
+    fn finish(
+        &self,
+        values: &Array,
+        places: &Array,
+        out: &Array,
+        gives_places: bool,
+    ) -> Result<()> {
+        let item_bytes = self.dtype.size_bytes();
+        let key = KernelKey::new("sort finish")
+            .with(item_bytes as u64)
+            .flag(gives_places)
+            .dtype(self.place);
+        let kernel = self.ops.kernel(key, "sort_finish", || {
+            finish_source(item_bytes, gives_places, self.place)
+        })?;
+        self.launch_elements(&kernel, [values, places, out])
+    }
 }
 
 /// For each of the values, how many elements of `sorted` stand before it, as int64: those that are smaller, and with `right` those that are
-/// equal, too. NaN counts as larger than any number. On GPUs the CPU computes it, which is counted.
+/// equal, too. NaN counts as larger than any number.
 ///
 /// # Errors
 ///
@@ -107,12 +263,9 @@ pub fn searchsorted(
     values: &Operand,
     right: bool,
 ) -> Result<Array> {
-    const NAME: &str = "searchsorted";
-    sorted.check_dtype(NAME, "sorted")?;
-    values.check_dtype(NAME, "values")?;
+    check_search(sorted, values)?;
     if host::is_direct(ops) {
-        let shape = values.shape.clone();
-        let made = Array::empty(ops.device(), shape, Dtype::I64, MemoryKind::Device)?;
+        let made = empty(ops, values.shape.clone(), Dtype::I64)?;
         let inputs = (Input::of(sorted)?, Input::of(values)?);
         Matrix::global()?.search_sorted(
             &inputs.0.view()?,
@@ -123,8 +276,8 @@ pub fn searchsorted(
         )?;
         return Ok(made);
     }
-    let none = Err(Error::no_kernel("searches have no kernel for GPUs yet"));
-    fallback::or_on_host(NAME, ops, none, || {
+    let done = search_on_device(ops, sorted, values, right);
+    fallback::or_on_host(SEARCH, ops, done, || {
         let hosts = HostTensor::of_operands([sorted, values])?;
         let mut result = HostTensor::new(&values.shape, Dtype::I64);
         Matrix::global()?.search_sorted(
@@ -134,6 +287,67 @@ pub fn searchsorted(
             &mut result.view_mut()?,
             None,
         )?;
-        result.deliver(ops, NAME, None)
+        result.deliver(ops, SEARCH, None)
     })
+}
+
+/// [`searchsorted`] by a kernel of the device.
+///
+/// # Errors
+///
+/// As [`searchsorted`]; what the device reports.
+pub fn search_on_device(
+    ops: &DeviceOps,
+    sorted: &Operand,
+    values: &Operand,
+    right: bool,
+) -> Result<Array> {
+    check_search(sorted, values)?;
+    let made = empty(ops, values.shape.clone(), Dtype::I64)?;
+    if made.is_empty() {
+        return Ok(made);
+    }
+    let key = KernelKey::new("search_sorted")
+        .dtype(values.dtype)
+        .flag(right);
+    let kernel = ops.kernel(key, "search_sorted", || search_source(values.dtype, right))?;
+    let (line, wanted) = (dense(ops, sorted)?, dense(ops, values)?);
+    let count = made.len();
+    let [line_arg, wanted_arg, out] = [&line, &wanted, &made].map(Arg::Array);
+    let args = [
+        line_arg,
+        wanted_arg,
+        out,
+        Arg::from(count),
+        Arg::from(line.len()),
+    ];
+    let blocks = count.div_ceil_positive(source::BLOCK);
+    launch(&kernel, Shape::line(blocks, source::BLOCK), &args)?;
+    Ok(made)
+}
+
+/// Refuses lines with another number of axes, and values of another dtype.
+fn check_search(sorted: &Operand, values: &Operand) -> Result<()> {
+    sorted.check_dtype(SEARCH, "x")?;
+    values.check_dtype(SEARCH, "values")?;
+    if sorted.rank() != 1 {
+        return Err(Error::refused(
+            ErrorCode::ShapeMismatch,
+            format!(
+                "{SEARCH}: x has shape {:?}; it must have one axis",
+                sorted.shape.as_slice()
+            ),
+        ));
+    }
+    if sorted.dtype == values.dtype {
+        return Ok(());
+    }
+    Err(Error::refused(
+        ErrorCode::UnsupportedDtype,
+        format!(
+            "{SEARCH}: x has dtype {}, the values {}; convert one of them",
+            sorted.dtype.name().unwrap_or("?"),
+            values.dtype.name().unwrap_or("?")
+        ),
+    ))
 }

@@ -76,6 +76,7 @@ from amdgpu.ops.elementwise import (
     where,
 )
 from amdgpu.ops.embedding import embedding
+from amdgpu.ops.indexing import argwhere, astype, nonzero, put_along_axis, take, take_along_axis
 from amdgpu.ops.matmul import matrix_multiply
 from amdgpu.ops.norm_gradient import (
     batch_norm_gradient,
@@ -88,6 +89,7 @@ from amdgpu.ops.normalize import layer_norm, log_softmax, rms_norm, softmax
 from amdgpu.ops.pool import avg_pool2d, avg_pool2d_gradient, max_pool2d, max_pool2d_gradient
 from amdgpu.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, std, sum, var
 from amdgpu.ops.scan import cumprod, cumsum
+from amdgpu.ops.sorting import argsort, searchsorted, sort
 from amdgpu.ops.top_k import top_k
 from amdgpu.ops.transpose import transpose
 
@@ -98,6 +100,9 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "argsort",
+    "argwhere",
+    "astype",
     "avg_pool2d",
     "avg_pool2d_gradient",
     "batch_norm",
@@ -160,10 +165,12 @@ __all__ = [
     "minimum",
     "multiply",
     "negative",
+    "nonzero",
     "not_equal",
     "positive",
     "power",
     "prod",
+    "put_along_axis",
     "reciprocal",
     "relu",
     "relu_gradient",
@@ -172,6 +179,7 @@ __all__ = [
     "rms_norm",
     "rms_norm_gradient",
     "round",
+    "searchsorted",
     "sigmoid",
     "sigmoid_gradient",
     "sign",
@@ -182,11 +190,14 @@ __all__ = [
     "softmax_gradient",
     "softplus",
     "softplus_gradient",
+    "sort",
     "sqrt",
     "square",
     "std",
     "subtract",
     "sum",
+    "take",
+    "take_along_axis",
     "tanh",
     "tanh_gradient",
     "top_k",

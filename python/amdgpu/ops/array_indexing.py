@@ -102,7 +102,7 @@ def get(x: Array, key: Any) -> Array:
     """`x[key]` for a key with arrays: a new array."""
     _check_mask(x, key)
     pick = _Pick(x, key)
-    found = _native.gather(pick.view, pick.axes, pick.indices)
+    found = _native.pick_by_arrays(pick.view, pick.axes, pick.indices)
     order = pick.order(found.ndim - len(pick.rest))
     if order == sorted(order):
         return found
@@ -120,7 +120,7 @@ def set(x: Array, key: Any, values: Any) -> None:
         x[...] = where(key, values, x)
         return
     pick = _Pick(x, key)
-    shape = _native.gathered_shape(pick.view, pick.axes, pick.indices)
+    shape = _native.picked_shape(pick.view, pick.axes, pick.indices)
     order = pick.order(len(shape) - len(pick.rest))
     if not is_number:
         given = _on_device(x, values)
@@ -132,7 +132,7 @@ def set(x: Array, key: Any, values: Any) -> None:
             given = given.reshape(given.shape[1:])
         values = given.broadcast_to(*result_shape)
         values = values.transpose(*order) if order else values
-    _native.scatter(pick.view, pick.axes, pick.indices, values)
+    _native.put_by_arrays(pick.view, pick.axes, pick.indices, values)
 
 
 def _check_mask(x: Array, key: Any) -> None:

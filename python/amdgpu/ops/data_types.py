@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
+from amdgpu.ops import placement
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError
 
 if TYPE_CHECKING:
@@ -35,15 +36,30 @@ def _kind(dtype: Any) -> str:
     return "f" if dtype.name == "bfloat16" else str(dtype.kind)
 
 
-def astype(x: Array, dtype: npt.DTypeLike, /, *, copy: bool = True, device: Any = None) -> Array:
-    """The values of x in another dtype, converted as a cast of C does.
+def astype(x: Any, dtype: npt.DTypeLike, /, *, copy: bool = True, device: Any = None, out: Any = None) -> Any:
+    """The values of x in another dtype, converted as a cast of C does: floats are cut towards zero, integers keep their low bits.
 
     Args:
-        dtype: What the values become.
-        copy: False returns x itself where it has the dtype already.
+        x: Values of any shape and strides.
+        dtype: bool, an integer or a real dtype of NumPy's, or bfloat16.
+        copy: False returns an array of ours itself where it has the dtype already.
         device: Where the result lies; None leaves it where x is.
+        out: Receives the values, of this dtype and of a shape that x broadcasts to; may be x, and have any strides.
+
+    Raises:
+        UnsupportedDtypeError: A dtype that is not known, or `out` has another one.
+        ShapeMismatchError: x does not broadcast to `out`.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.astype([1.9, -1.9, 0.0], "int8").tolist()
+        [1, -1, 0]
     """
-    made = x.astype(dtype, copy=copy)
+    wanted = _native.numpy_dtype(dtype)
+    if not copy and out is None and isinstance(x, _native.Array) and x.dtype == wanted:
+        made: Any = x
+    else:
+        made = placement.run(("cast", "astype"), (x, out), x, wanted.name, out)
     return made if device is None else made.to_device(device)
 
 

@@ -110,7 +110,7 @@ def isin(x: Any, test: Any, /, *, invert: bool = False) -> Array:
     from amdgpu.ops.creation import asarray
     from amdgpu.ops.data_types import result_type
     from amdgpu.ops.indexing import take
-    from amdgpu.ops.searching import searchsorted
+    from amdgpu.ops.sorting import searchsorted
 
     given = asarray(x) if not hasattr(x, "device") else x
     values = asarray(test, device=given.device) if not hasattr(test, "device") else test

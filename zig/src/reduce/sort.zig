@@ -128,6 +128,35 @@ pub fn Line(comptime Kind: type) type {
             } else for (words, first..) |word, rank| line.result(rank).* = line.kind.result(word);
         }
 
+        /// Sorts elements of one byte, which are all that equal keys differ in.
+        pub fn repeatCounted(line: *const @This()) void {
+            // Equal neighbours add to different counts, of which the processor keeps more than one under way.
+            var counts: [4][256]usize = @splat(@splat(0));
+            var tile: [1024]Kind.Word = undefined;
+            var done: usize = 0;
+            while (done < line.len) {
+                const words = tile[0..@min(tile.len, line.len - done)];
+                line.read(done, words);
+                var i: usize = 0;
+                while (i + 4 <= words.len) : (i += 4) inline for (0..4) |k| {
+                    counts[k][words[i + k]] += 1;
+                };
+                for (words[i..]) |word| counts[0][word] += 1;
+                done += words.len;
+            }
+            var rank: usize = 0;
+            for (0..256) |word| {
+                const value = line.kind.result(@intCast(word));
+                const end = rank + counts[0][word] + counts[1][word] + counts[2][word] + counts[3][word];
+                if (line.target_step == 1) {
+                    @memset(@as([*]Kind.Result, @ptrFromInt(line.target))[rank..end], value);
+                } else for (rank..end) |place| {
+                    line.result(place).* = value;
+                }
+                rank = end;
+            }
+        }
+
         /// Zeros of both signs are equal: they take the order in which x has them.
         pub fn orderZeros(line: *const @This()) void {
             const Order = Kind.Order;
@@ -174,22 +203,25 @@ fn Sorter(comptime Kind: type) type {
         words: []Word,
 
         const Self = @This();
+        /// Whether there are so few keys that each is counted and repeated.
+        const is_counted = @bitSizeOf(Word) == 8;
 
         fn run(kind: Kind, x: *const View, out: *const View, executor: ?*const abi.Executor) Error!void {
             const axis = x.rank - 1;
             const lines: strided.Space(2) = .of(.{ &x.axes(0, axis), &out.axes(0, axis) });
             const len = x.shape[axis];
             var job: Self = .{ .kind = kind, .x = x, .out = out, .lines = &lines, .pieces = 0, .words = &.{} };
-            if (len >= long_len) {
+            if (len >= long_len and !is_counted) {
                 for (0..lines.len()) |index| try long_line.sort(Kind, &job.line(index), executor);
                 return;
             }
             const threads = parallel.threadCount(executor);
             job.pieces = @max(1, @min(4 * threads, lines.len() * len / piece_len, lines.len()));
             if (threads == 1) job.pieces = 1;
-            const buffer = try workspace.acquire(2 * job.pieces * len * @sizeOf(Word));
+            const words_len = if (is_counted) 0 else 2 * job.pieces * len;
+            const buffer = try workspace.acquire(words_len * @sizeOf(Word));
             defer workspace.release(buffer);
-            job.words = buffer.slice(Word, 0, 2 * job.pieces * len);
+            job.words = buffer.slice(Word, 0, words_len);
             try parallel.run(executor, job.pieces, Job, &.{ .sorter = &job });
         }
 
@@ -216,10 +248,14 @@ fn Sorter(comptime Kind: type) type {
         fn runPiece(self: *const Self, piece: usize) void {
             const count = self.lines.len();
             const len = self.x.shape[self.x.rank - 1];
-            const words = self.words[2 * piece * len ..][0..len];
-            const buffer = self.words[(2 * piece + 1) * len ..][0..len];
+            const words = if (is_counted) {} else self.words[2 * piece * len ..][0..len];
+            const buffer = if (is_counted) {} else self.words[(2 * piece + 1) * len ..][0..len];
             for (piece * count / self.pieces..(piece + 1) * count / self.pieces) |index| {
                 const own = self.line(index);
+                if (is_counted) {
+                    own.repeatCounted();
+                    continue;
+                }
                 own.read(0, words);
                 own.write(0, radix.sort(Word, Kind.low, words, buffer, @bitSizeOf(Kind.Order.Key)));
                 own.orderZeros();

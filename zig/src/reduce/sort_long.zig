@@ -8,7 +8,7 @@ const workspace = @import("../memory/workspace.zig");
 const radix = @import("radix.zig");
 const sort_lines = @import("sort.zig");
 
-/// Bits of a bucket's number: of 10 million random elements a bucket has 5 thousand, which fit the first caches.
+/// Bits of a bucket's number at most: of 10 million random elements a bucket has 5 thousand, which fit the first caches.
 const bucket_bits = 11;
 const buckets = 1 << bucket_bits;
 /// Chunks for each thread, so that one that is late holds up little.

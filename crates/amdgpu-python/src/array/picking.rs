@@ -49,7 +49,7 @@ impl Picked {
 
 /// The elements of `view` at index arrays for some of its axes: axes of the indices first, then the others.
 #[pyfunction]
-pub fn gather<'py>(
+pub fn pick_by_arrays<'py>(
     view: &Bound<'py, Array>,
     axes: Vec<usize>,
     indices: Vec<Bound<'py, PyAny>>,
@@ -68,9 +68,9 @@ pub fn gather<'py>(
     .into_py_result(py)
 }
 
-/// The shape of what [`gather`] gives.
+/// The shape of what [`pick_by_arrays`] gives.
 #[pyfunction]
-pub fn gathered_shape<'py>(
+pub fn picked_shape<'py>(
     view: &Bound<'py, Array>,
     axes: Vec<usize>,
     indices: Vec<Bound<'py, PyAny>>,
@@ -88,10 +88,10 @@ pub fn gathered_shape<'py>(
     PyTuple::new(py, all)
 }
 
-/// Values written to the elements that [`gather`] reads. They broadcast to its shape and are converted to the dtype of `view`.
+/// Values written to the elements that [`pick_by_arrays`] reads. They broadcast to its shape and are converted to the dtype of `view`.
 #[pyfunction]
 #[pyo3(signature = (view, axes, indices, values, how="assign"))]
-pub fn scatter<'py>(
+pub fn put_by_arrays<'py>(
     view: &Bound<'py, Array>,
     axes: Vec<usize>,
     indices: Vec<Bound<'py, PyAny>>,
@@ -105,7 +105,7 @@ pub fn scatter<'py>(
     let array = (**view.get()).clone();
     let how = Scatter::from_name(how).ok_or_else(|| {
         let message = format!(
-            "scatter: how is {how:?}; assign, add, multiply, maximum and minimum are known"
+            "put_by_arrays: how is {how:?}; assign, add, multiply, maximum and minimum are known"
         );
         raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
     })?;

@@ -207,10 +207,10 @@ pub fn result<'py>(
     like: &[Bound<'py, PyAny>],
 ) -> PyResult<(Bound<'py, PyAny>, Lent<'py>)> {
     if let Some(out) = out {
-        return Ok((out.clone(), writable(operation, out)?));
+        return Ok((out.clone(), writable(operation, "out", out)?));
     }
     let made = made(operation, described, like)?;
-    let lent = writable(operation, &made)?;
+    let lent = writable(operation, "out", &made)?;
     Ok((made, lent))
 }
 
@@ -228,14 +228,15 @@ pub fn made<'py>(
         })
 }
 
-fn writable<'py>(operation: &str, out: &Bound<'py, PyAny>) -> PyResult<Lent<'py>> {
+/// An array argument that is written where it is.
+pub fn writable<'py>(operation: &str, name: &str, out: &Bound<'py, PyAny>) -> PyResult<Lent<'py>> {
     let py = out.py();
     let operand = Operand::borrow_host(out)?.ok_or_else(|| {
-        let message = format!("{operation}: out must be an array to write to");
+        let message = format!("{operation}: {name} must be an array to write to");
         raise(py, ErrorCode::InvalidType, Language::Rust, &message)
     })?;
     if !operand.is_writable {
-        let message = format!("{operation}: out is read-only");
+        let message = format!("{operation}: {name} is read-only");
         return Err(raise(py, ErrorCode::ReadOnly, Language::Rust, &message));
     }
     Ok(Lent(operand))
