@@ -31,13 +31,12 @@ DTYPES = (
     "float32",
     "float64",
 )
-_FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 # Module in `amdgpu.ops` -> names that it gives under their own name.
 _OWN = {
-    "": "add all any argmax argmin ceil cos divide equal exp expm1 floor floor_divide greater greater_equal isfinite isinf isnan less"
-    " less_equal log log10 log1p log2 logical_and logical_not logical_or logical_xor max maximum mean min minimum multiply negative not_equal"
-    " cumprod cumsum prod reciprocal remainder round sign sin sqrt square std subtract sum tanh trunc var where clip",
+    "": "add all any argmax argmin ceil cos divide equal exp expm1 floor floor_divide greater greater_equal isfinite isinf isnan"
+    " less less_equal log log10 log1p log2 logical_and logical_not logical_or logical_xor max maximum mean min minimum multiply negative"
+    " not_equal cumprod cumsum positive prod reciprocal remainder round sign sin sqrt square std subtract sum tanh trunc var where clip",
     "creation": "arange asarray empty_like eye full full_like linspace meshgrid ones ones_like tril triu zeros_like",
     "manipulation": "broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip matrix_transpose moveaxis permute_dims ravel"
     " repeat reshape roll split squeeze stack swapaxes tile unstack",

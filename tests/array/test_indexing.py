@@ -176,7 +176,14 @@ def test_views_share_memory_and_copies_do_not():
         ours[1, 0, 0] = 99
         assert (view == 99).any()
         ours[1, 0, 0] = 12
-    for copied in (ours.copy(), ours.flatten(), ours[[0, 1]], ours[ours >= 0], ours.T.reshape(-1), ours.astype("int64")):
+    for copied in (
+        ours.copy(),
+        ours.flatten(),
+        ours[[0, 1]],
+        ours[ours >= 0],
+        ours.T.reshape(-1),
+        ours.astype("int64"),
+    ):
         copied[...] = 0
     assert ours.tolist() == np.arange(24).reshape(2, 3, 4).tolist()
     with pytest.raises(ValueError, match="copy=False"):

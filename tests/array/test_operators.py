@@ -35,7 +35,9 @@ def values(dtype, shape=(3, 4), seed=0):
 def same(ours, theirs):
     assert isinstance(ours, amdgpu.Array)
     assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
-    np.testing.assert_allclose(ours.numpy().astype("f8"), theirs.astype("f8"), rtol=2e-3 if theirs.dtype == "f2" else 1e-6)
+    np.testing.assert_allclose(
+        ours.numpy().astype("f8"), theirs.astype("f8"), rtol=2e-3 if theirs.dtype == "f2" else 1e-6
+    )
 
 
 @pytest.mark.parametrize("operation", BINARY, ids=lambda one: one.__name__)

@@ -24,6 +24,7 @@ from amdgpu.ops.arithmetic import (
 )
 from amdgpu.ops.batch_norm import batch_norm, batch_norm_training
 from amdgpu.ops.convolve import conv2d, conv2d_input_gradient, conv2d_weight_gradient
+from amdgpu.ops.data_types import astype
 from amdgpu.ops.elementwise import (
     absolute,
     add,
@@ -76,7 +77,7 @@ from amdgpu.ops.elementwise import (
     where,
 )
 from amdgpu.ops.embedding import embedding
-from amdgpu.ops.indexing import argwhere, astype, nonzero, put_along_axis, take, take_along_axis
+from amdgpu.ops.indexing import argwhere, nonzero, put_along_axis, take, take_along_axis
 from amdgpu.ops.matmul import matrix_multiply
 from amdgpu.ops.norm_gradient import (
     batch_norm_gradient,

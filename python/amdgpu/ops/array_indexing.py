@@ -16,7 +16,7 @@ from amdgpu.errors import IndexOutOfRangeError, InvalidArgumentError, InvalidTyp
 if TYPE_CHECKING:
     from amdgpu._native import Array
 
-__all__ = ["get", "set"]
+__all__ = ["assign", "get"]
 
 
 class _Pick:
@@ -110,7 +110,7 @@ def get(x: Array, key: Any) -> Array:
     return found.transpose(*inverse)
 
 
-def set(x: Array, key: Any, values: Any) -> None:
+def assign(x: Array, key: Any, values: Any) -> None:
     """`x[key] = values` for a key with arrays; of indices that occur twice the last value counts on the CPU, any of them on a GPU."""
     from amdgpu.ops import where
 

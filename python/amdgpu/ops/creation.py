@@ -101,7 +101,9 @@ def full(
 
     Args:
         shape: Extent of each axis; an integer means one axis.
-        fill_value: The value; an integer gives int64 where no dtype is named, a truth value bool.
+        fill_value: The value.
+        dtype: None takes int64 for an integer and bool for a truth value.
+        device: Where the result lies.
 
     Example:
         >>> import amdgpu
@@ -174,6 +176,8 @@ def arange(
         start: First value, or the end where it stands alone.
         stop: End, which is not part of the values.
         step: Distance of two values, not zero.
+        dtype: None takes int64 where all numbers are integers.
+        device: Where the result lies.
 
     Example:
         >>> import amdgpu
@@ -246,6 +250,7 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
 
     Args:
         arrays: One-dimensional arrays of one dtype and device.
+        indexing: "xy" for coordinates of a plane, "ij" for indices of a matrix.
 
     Raises:
         InvalidArgumentError: Another indexing, or an array with several axes.

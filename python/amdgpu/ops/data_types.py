@@ -1,7 +1,7 @@
 """Data types: what values become together, what a type holds, what goes into what.
 
-Types are NumPy's dtypes, `bfloat16` that of ml_dtypes. Functions and arguments are those of the Python array API standard 2025.12, "Data type
-functions"; promotion is NumPy's, by the table of docs/reference.
+Types are NumPy's dtypes, `bfloat16` that of ml_dtypes. Functions and arguments are those of the Python array API standard 2025.12, "Data
+type functions"; promotion is NumPy's.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
-from amdgpu.ops import placement
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError
+from amdgpu.ops import placement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,8 +64,12 @@ def astype(x: Any, dtype: npt.DTypeLike, /, *, copy: bool = True, device: Any = 
 
 
 def isdtype(dtype: npt.DTypeLike, kind: str | npt.DTypeLike | tuple[Any, ...]) -> bool:
-    """Whether a dtype is another, or of a kind: "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex
-    floating" or "numeric", or of any of a tuple of those.
+    """Whether a dtype is another one, or of a kind.
+
+    Args:
+        dtype: A dtype or its name.
+        kind: A dtype, "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating" or "numeric", or a
+            tuple of those, of which one is enough.
 
     Raises:
         InvalidArgumentError: A kind that does not exist.
@@ -87,8 +91,9 @@ def isdtype(dtype: npt.DTypeLike, kind: str | npt.DTypeLike | tuple[Any, ...]) -
 
 
 def result_type(*arrays_and_dtypes: Array | npt.DTypeLike | complex) -> np.dtype[Any]:
-    """The dtype that arrays, dtypes and numbers of Python's have together; a number takes the dtype of the others unless it is of a
-    higher kind.
+    """The dtype that arrays, dtypes and numbers of Python's have together.
+
+    A number takes the dtype of the others unless it is of a higher kind: 1.5 beside int32 gives float64.
 
     Raises:
         InvalidTypeError: Nothing but numbers of Python's.
@@ -157,19 +162,19 @@ class _FloatInfo:
         return f"finfo({self.dtype.name}: bits={self.bits}, eps={self.eps}, max={self.max})"
 
 
-def finfo(type: Array | npt.DTypeLike, /) -> _FloatInfo:
+def finfo(dtype: Array | npt.DTypeLike, /) -> _FloatInfo:
     """Limits of a type of floating-point numbers: `bits eps max min smallest_normal dtype`.
 
     Raises:
         InvalidArgumentError: Another type.
     """
-    dtype = _native.numpy_dtype(type.dtype if isinstance(type, _native.Array) else type)
-    if _kind(dtype) not in "fc":
-        raise InvalidArgumentError(f"finfo: {dtype} is no type of floating-point numbers; iinfo knows integers")
-    return _FloatInfo(dtype)
+    known = _native.numpy_dtype(dtype.dtype if isinstance(dtype, _native.Array) else dtype)
+    if _kind(known) not in "fc":
+        raise InvalidArgumentError(f"finfo: {known} is no type of floating-point numbers; iinfo knows integers")
+    return _FloatInfo(known)
 
 
-def iinfo(type: Array | npt.DTypeLike, /) -> Any:
+def iinfo(dtype: Array | npt.DTypeLike, /) -> Any:
     """Limits of a type of integers: `bits max min dtype`.
 
     Raises:
@@ -177,7 +182,7 @@ def iinfo(type: Array | npt.DTypeLike, /) -> Any:
     """
     import numpy as np
 
-    dtype = _native.numpy_dtype(type.dtype if isinstance(type, _native.Array) else type)
-    if _kind(dtype) not in "iu":
-        raise InvalidArgumentError(f"iinfo: {dtype} is no type of integers; finfo knows floating-point numbers")
-    return np.iinfo(dtype)
+    known = _native.numpy_dtype(dtype.dtype if isinstance(dtype, _native.Array) else dtype)
+    if _kind(known) not in "iu":
+        raise InvalidArgumentError(f"iinfo: {known} is no type of integers; finfo knows floating-point numbers")
+    return np.iinfo(known)

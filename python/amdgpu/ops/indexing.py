@@ -1,4 +1,4 @@
-"""Elements by index, and values in another dtype."""
+"""Elements by index."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 from amdgpu import _native, arguments
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError, ShapeMismatchError
 from amdgpu.ops import placement
+from amdgpu.ops.data_types import astype
 
-__all__ = ["argwhere", "astype", "nonzero", "put_along_axis", "take", "take_along_axis"]
+__all__ = ["argwhere", "nonzero", "put_along_axis", "take", "take_along_axis"]
 
 
 def take(x: Any, indices: Any, axis: int | None = None) -> Any:

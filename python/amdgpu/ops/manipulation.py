@@ -5,8 +5,8 @@ What holds for all of them
 - Functions that only rename places (`reshape`, `permute_dims`, `flip`, `squeeze`, `expand_dims`, `broadcast_to` …) give views of the same
   memory where strides can say the result; `concat`, `stack`, `roll`, `tile` and `repeat` give new arrays.
 - Axes may be negative, counted from the end.
-- Errors: IndexOutOfRangeError (no such axis), InvalidArgumentError (an axis named twice), ShapeMismatchError, WrongDeviceError (arrays of two
-  devices).
+- Errors: IndexOutOfRangeError (no such axis), InvalidArgumentError (an axis named twice), ShapeMismatchError, WrongDeviceError (arrays of
+  two devices).
 - Functions and arguments are those of the Python array API standard 2025.12, "Manipulation functions", with NumPy's besides.
 """
 
@@ -91,6 +91,7 @@ def reshape(x: Array, /, shape: int | Sequence[int], *, copy: bool | None = None
     """The elements of x in row-major order under another shape, one extent of which may be -1.
 
     Args:
+        x: An array.
         shape: Extents; as many elements as x has.
         copy: True always copies, False never does and raises where it would have to.
     """
@@ -174,6 +175,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
 
     Args:
         arrays: Arrays of one device whose shapes differ along `axis` alone; dtypes are promoted.
+        axis: Where they are joined.
 
     Example:
         >>> import amdgpu
@@ -273,7 +275,9 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     """Each element of x so many times in a row along an axis; without one x is flattened.
 
     Args:
+        x: An array.
         repeats: A number, or an array of one for each place along the axis, which is read by the host.
+        axis: Along which elements are repeated.
     """
     if axis is None:
         x, axis = x.reshape(-1), 0

@@ -1,7 +1,7 @@
 """Counting, differences and running sums in the words of the array API standard.
 
-Functions and arguments are those of the Python array API standard 2025.12, "Statistical", "Utility" and "Sorting" functions. Errors are those
-of `amdgpu.ops.reduce` and `amdgpu.ops.scan`.
+Functions and arguments are those of the Python array API standard 2025.12, "Statistical" and "Utility functions". Errors are those of
+`amdgpu.ops.reduce` and `amdgpu.ops.scan`.
 """
 
 from __future__ import annotations
@@ -59,8 +59,10 @@ def cumulative_sum(
     """Running sums along an axis; with `include_initial` a zero comes first.
 
     Args:
+        x: Numbers.
         axis: May be None for one axis.
         dtype: What is summed in and comes out; None sums integers in 64 bits.
+        include_initial: Whether the sum of nothing comes first.
     """
     return _cumulative("cumulative_sum", x, axis, dtype, first=0 if include_initial else None)
 

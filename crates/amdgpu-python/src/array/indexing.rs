@@ -163,7 +163,7 @@ pub fn set<'py>(
             write(&Bound::new(py, Array::from(view))?, values)
         }
         Key::Arrays(key) => general(py)?
-            .call_method1(intern!(py, "set"), (array, key, values))
+            .call_method1(intern!(py, "assign"), (array, key, values))
             .map(drop),
     }
 }
