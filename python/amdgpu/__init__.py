@@ -31,7 +31,7 @@ from amdgpu.telemetry import report as _report
 from amdgpu.types import DeviceInfo, KernelResult
 
 if TYPE_CHECKING:
-    from amdgpu import anneal, interchange, search
+    from amdgpu import anneal, fft, interchange, linalg, search
     from amdgpu.layered_network import LayeredNetwork
     from amdgpu.network import Network, neural_network_forward
     from amdgpu.spiking_network import SpikingNetwork
@@ -61,11 +61,13 @@ __all__ = [
     "doctor",
     "empty",
     "errors",
+    "fft",
     "from_dlpack",
     "get_device",
     "get_telemetry",
     "initialize_device",
     "interchange",
+    "linalg",
     "list_devices",
     "math",
     "matrix_multiply",
@@ -86,7 +88,9 @@ _LATE = {
     "Network": "network",
     "SpikingNetwork": "spiking_network",
     "anneal": "",
+    "fft": "",
     "interchange": "",
+    "linalg": "",
     "neural_network_forward": "network",
     "search": "",
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from amdgpu import _native, arguments
 from amdgpu._native import Array
 from amdgpu.device import default_device
-from amdgpu.errors import InvalidTypeError, UnsupportedDtypeError
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError, UnsupportedDtypeError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -108,11 +108,13 @@ def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: AMDGPUDevi
     return result
 
 
-def from_dlpack(source: Any) -> Array:
+def from_dlpack(source: Any, /, *, device: AMDGPUDevice | int | str | None = None, copy: bool | None = None) -> Array:
     """Take over the memory of any object with `__dlpack__` or `__cuda_array_interface__`, without a copy.
 
     Args:
         source: An array of NumPy, PyTorch, JAX, CuPy or another library, in memory that an open device can reach.
+        device: Where the array is wanted; on another device than the memory's that takes a copy.
+        copy: True copies, False raises where a copy would be needed, None copies where it is.
 
     Returns:
         An array that shares the memory and keeps its owner alive.
@@ -127,7 +129,13 @@ def from_dlpack(source: Any) -> Array:
         >>> amdgpu.from_dlpack(a).ptr == a.ctypes.data
         True
     """
-    return _native.from_dlpack(source)
+    lent = _native.from_dlpack(source)
+    place = None if device is None else default_device(device).name
+    if place is not None and place != lent.device:
+        if copy is False:
+            raise InvalidArgumentError(f"from_dlpack: the memory is on {lent.device}; on {place} it would be a copy")
+        return lent.to_device(place)
+    return lent.copy() if copy else lent
 
 
 def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:

@@ -32,6 +32,9 @@ DTYPES = (
     "float64",
 )
 
+# Arrays hold complex numbers and lend them; operations do not compute with them yet.
+_HELD = ("complex64", "complex128")
+
 # Module in `amdgpu.ops` -> names that it gives under their own name.
 _OWN = {
     "": "add all any argmax argmin ceil cos divide equal exp expm1 floor floor_divide greater greater_equal isfinite isinf isnan"
@@ -40,6 +43,7 @@ _OWN = {
     "creation": "arange asarray empty_like eye full full_like linspace meshgrid ones ones_like tril triu zeros_like",
     "manipulation": "broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip matrix_transpose moveaxis permute_dims ravel"
     " repeat reshape roll split squeeze stack swapaxes tile unstack",
+    "complex_parts": "conj imag real",
     "data_types": "astype can_cast finfo iinfo isdtype result_type",
     "statistics": "count_nonzero cumulative_prod cumulative_sum diff",
     "linear_algebra": "matmul tensordot vecdot",
@@ -67,7 +71,7 @@ _CONSTANTS = {
 _PLACES = {name: (module, name) for module, names in _OWN.items() for name in names.split()}
 _PLACES |= {name: ("", own) for name, own in _OTHER.items()}
 
-NAMES = frozenset({*_PLACES, *_CONSTANTS, *DTYPES})
+NAMES = frozenset({*_PLACES, *_CONSTANTS, *DTYPES, *_HELD})
 
 
 def find(name: str) -> Any:
@@ -78,7 +82,7 @@ def find(name: str) -> Any:
     """
     if name in _CONSTANTS:
         return _CONSTANTS[name]
-    if name in DTYPES:
+    if name in DTYPES or name in _HELD:
         return _native.numpy_dtype(name)
     module, own = _PLACES[name]
     return getattr(importlib.import_module(f"amdgpu.ops.{module}" if module else "amdgpu.ops"), own)

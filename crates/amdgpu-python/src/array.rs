@@ -253,11 +253,17 @@ impl Array {
     ) -> PyResult<Bound<'py, PyAny>> {
         self.check_alive().into_py_result(py)?;
         let own = self.dlpack_device();
-        if copy == Some(true)
-            || dl_device.is_some_and(|wanted| wanted != (own.device_type, own.device_id))
+        if copy == Some(true) {
+            let view = Bound::new(py, Self::from(self.inner.clone()))?;
+            let copied = indexing::cast(&view, self.inner.dtype)?;
+            return copied
+                .get()
+                .__dlpack__(py, stream, max_version, dl_device, None);
+        }
+        if dl_device.is_some_and(|wanted| wanted != (own.device_type, own.device_id))
         {
             return Err(PyBufferError::new_err(
-                "the array is lent only where it is and without a copy; use .numpy()",
+                "the array is lent where it is; use .to_device() or .numpy() for a copy elsewhere",
             ));
         }
         if own.device_type == DEVICE_CPU && stream.is_some_and(|stream| stream != -1) {

@@ -24,14 +24,16 @@ class _Pick:
 
     def __init__(self, x: Array, key: Any) -> None:
         items = _expanded(x, key if isinstance(key, tuple) else (key,))
-        picked = [isinstance(item, _native.Array) or (isinstance(item, int) and item is not None) for item in items]
+        picked = [isinstance(item, _native.Array | int | _OfNewAxis) for item in items]
         places = [place for place, is_picked in enumerate(picked) if is_picked]
         # Neighbours keep their place among the axes; a slice, a new axis or an ellipsis between them moves all to the front.
         self.is_adjacent = places[-1] - places[0] == len(places) - 1
-        self.view = x[tuple(slice(None) if is_picked else item for item, is_picked in zip(items, picked, strict=True))]
+        self.view = x[tuple(_of_view(item, is_picked) for item, is_picked in zip(items, picked, strict=True))]
         # Every item is one axis of the view.
         self.axes = places
-        self.indices = [items[place] for place in places]
+        self.indices = [
+            item.indices if isinstance(item, _OfNewAxis) else item for item in (items[place] for place in places)
+        ]
         self.rest = [axis for axis in range(self.view.ndim) if axis not in places]
 
     def order(self, picked_rank: int) -> list[int]:
@@ -42,12 +44,27 @@ class _Pick:
         return picked + [axis for axis in range(rank) if axis not in picked]
 
 
+class _OfNewAxis:
+    """A truth value without axes: a new axis that is picked from once, or not at all."""
+
+    def __init__(self, x: Array, is_true: bool) -> None:
+        from amdgpu.array import zeros
+
+        self.indices = zeros(int(is_true), "int64", device=x.device)
+
+
+def _of_view(item: Any, is_picked: bool) -> Any:
+    if isinstance(item, _OfNewAxis):
+        return None
+    return slice(None) if is_picked else item
+
+
 def _expanded(x: Array, key: tuple[Any, ...]) -> list[Any]:
     """One item for each axis of x and each new one: slices, None, integers and arrays of integers."""
     items: list[Any] = []
     for item in key:
         items += _as_indices(x, item)
-    used = sum(item is not None and item is not Ellipsis for item in items)
+    used = sum(item is not None and item is not Ellipsis and not isinstance(item, _OfNewAxis) for item in items)
     if used > x.ndim:
         raise IndexOutOfRangeError(f"too many indices: the array has {x.ndim} axes, and {used} were indexed")
     if sum(item is Ellipsis for item in items) > 1:
@@ -70,8 +87,7 @@ def _as_indices(x: Array, item: Any) -> list[Any]:
             raise InvalidTypeError(f"index arrays hold integers or truth values, not {array.dtype}")
         return [array]
     if array.ndim == 0:
-        # A truth value alone adds an axis that is there or empty; NumPy's users write it for masks that were reduced.
-        raise InvalidTypeError("a truth value without axes is no index; write x[None] or x[:0]")
+        return [_OfNewAxis(x, bool(array))]
     return list(_native_nonzero(array))
 
 
