@@ -69,6 +69,10 @@ def test_searches_and_moves_agree_with_the_library(cpu: Any) -> None:
     compare(cpu, cases.searches_and_moves())
 
 
+def test_indexing_and_sorting_agree_with_the_library(cpu: Any) -> None:
+    compare(cpu, cases.indexing_and_sorting())
+
+
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_images_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.images((dtype,)))
@@ -148,6 +152,8 @@ def test_kernels_compile_for_amd_gpus(architecture: str) -> None:
             *list(cases.normalizations((np.dtype(np.float16),)))[::4],
             *(case for case in list(cases.searches_and_moves())[::5] if case.operation != "embedding"),
             *list(cases.images((np.dtype(np.float64),)))[::5],
+            # How many elements are not zero is not known where nothing runs.
+            *(case for case in list(cases.indexing_and_sorting())[::7] if case.operation != "nonzero"),
         ]
         for case in wanted:
             moved = case.moved(lambda x: amdgpu.empty(x.shape, str(x.dtype), device=device.name))

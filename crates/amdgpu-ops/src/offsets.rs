@@ -106,12 +106,13 @@ pub fn on_device(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> 
         .collect();
     let all: Vec<&[i64]> = wide.iter().map(|one| one.strides.as_slice()).collect();
     let (extents, strides) = coalesce(&made.shape, &all);
-    let first_bad = Array::from_host(
+    let first_bad = Array::empty(
         ops.device(),
-        &u64::MAX.to_ne_bytes(),
         Dims::from_slice(&[1]),
         Dtype::U64,
+        MemoryKind::Device,
     )?;
+    first_bad.fill(&0_u64.to_ne_bytes())?;
     let mut key = KernelKey::new(NAME)
         .with(extents.len() as u64)
         .flag(source::is_narrow(count));
@@ -149,7 +150,7 @@ fn check(ops: &DeviceOps, first_bad: &Array, wide: &[Operand], axes: &[IndexedAx
         return Ok(());
     }
     let bytes = first_bad.read()?;
-    let noted = bytes.first_chunk().copied().map_or(0, u64::from_ne_bytes);
+    let noted = !bytes.first_chunk().copied().map_or(0, u64::from_ne_bytes);
     if noted == u64::MAX {
         return Ok(());
     }

@@ -76,8 +76,7 @@ pub fn scatter_source(kernel: &BlockKernel<'_>, values: &Operand, how: Scatter) 
     let dtype = kernel.memory.dtype;
     let (parameter, setup) = source::operand_parameter(kernel.memory, "void", "memory", true);
     let (given, read, read_setup) = if values.is_number() {
-        let is_float = amdgpu_abi::promotion::is_float(dtype);
-        let wide = if is_float { "double" } else { "long long" };
+        let wide = source::number_type(dtype);
         let text = if how == Scatter::Assign {
             format!("moved(({})number)", source::c_type(dtype))
         } else {

@@ -31,11 +31,7 @@ pub fn cast_source(
     count: i64,
 ) -> String {
     let computed = compute_type(x.dtype);
-    let wide = if is_float(computed) {
-        "double"
-    } else {
-        "long long"
-    };
+    let wide = source::number_type(x.dtype);
     let (parameter, setup) = if x.is_number() {
         (format!("{wide} number"), String::new())
     } else {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use amdgpu_abi::promotion::{compute_type, is_float};
+use amdgpu_abi::promotion::compute_type;
 
 use super::source;
 use crate::Operand;
@@ -18,11 +18,7 @@ pub fn nonzero_source(x: &Operand, counts_only: bool) -> String {
     let rank = x.rank();
     let computed = compute_type(x.dtype);
     let (parameter, setup, read) = if x.is_number() {
-        let wide = if is_float(computed) {
-            "double"
-        } else {
-            "long long"
-        };
+        let wide = source::number_type(x.dtype);
         (
             format!("{wide} number"),
             String::new(),

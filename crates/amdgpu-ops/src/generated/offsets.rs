@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::source;
 use crate::Operand;
 
-/// The array stands above the place, so that the smallest number is the first bad place of the first array that has one.
+/// The array stands above the place, so that the smallest number is the first bad place of the first array that has one. Kernels note its
+/// complement: zero means that there is none.
 pub const PLACE_BITS: u32 = 56;
 
 /// The kernel for arrays of indices, walked along so many axes: an offset for each work-item.
@@ -17,7 +18,7 @@ pub fn offsets_source(indices: &[Operand], rank: usize, count: i64) -> String {
     for (k, one) in indices.iter().enumerate() {
         let _ = writeln!(types, "typedef {} I{k};", source::c_type(one.dtype));
         let read = if one.is_number() {
-            let _ = write!(parameters, ", long long x{k}");
+            let _ = write!(parameters, ", {} x{k}", source::number_type(one.dtype));
             format!("(I{k})x{k}")
         } else {
             let (parameter, statement) =
@@ -34,7 +35,7 @@ pub fn offsets_source(indices: &[Operand], rank: usize, count: i64) -> String {
         const long long index = (long long)given;
         const long long place = index < 0 ? index + extent{k} : index;
         const bool is_good = place >= 0 && place < extent{k} && (index < 0) == (given < 0);
-        if (!is_good) atomicMin(first_bad, {k}ull << {PLACE_BITS} | i);
+        if (!is_good) atomicMax(first_bad, ~({k}ull << {PLACE_BITS} | i));
         offset += is_good ? place * step{k} : 0;
     }}"
         );
