@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import maturin
-from x import core_library, gpus, native, rust, web
+from x import core_library, gpus, native, rust, web, wheel_contents
 from x.failure import Failure
 from x.kernel_catalog import ARCHITECTURES
 from x.kernels import Builder
@@ -130,7 +130,11 @@ def build_wheel(
     """Builds the wheel, native libraries and archives of GPU kernels inside."""
     _prepare()
     _build_kernels(config_settings)
-    return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
+    name = str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
+    sentences = wheel_contents.problems_of(Path(wheel_directory) / name, ROOT)
+    if sentences:
+        raise SystemExit(f"{name} is not complete:\n  " + "\n  ".join(sentences))
+    return name
 
 
 def build_editable(

@@ -15,6 +15,7 @@ _Kept = TypeVar("_Kept")
 _History: TypeAlias = tuple[npt.NDArray[np.uint64], _Values, _Values, _Values]
 
 __all__ = [
+    "ArchivedKernel",
     "Array",
     "AttachClient",
     "Decision",
@@ -40,6 +41,13 @@ __all__ = [
     "TuningDatabase",
     "VendorSession",
     "Watcher",
+    "archived_architectures",
+    "archived_convolve",
+    "archived_elementwise",
+    "archived_formats",
+    "archived_kernels",
+    "archived_reduce",
+    "archived_transpose",
     "attach_answer",
     "attach_folder",
     "attach_is_listening",
@@ -57,8 +65,8 @@ __all__ = [
     "device_name",
     "dtype_names",
     "elementwise",
+    "elementwise_fast_call",
     "elementwise_on_device",
-    "elementwise_way",
     "embedding",
     "embedding_on_device",
     "end_cpu_work",
@@ -87,19 +95,20 @@ __all__ = [
     "matmul_choices",
     "matmul_decision",
     "matmul_demand",
+    "matmul_fast_call",
     "matmul_is_verified",
     "matmul_libraries",
     "matmul_on_device",
-    "matmul_way",
+    "matmul_problem",
     "matmul_ways",
     "network_memory",
     "nonzero",
     "nonzero_on_device",
     "normalize",
+    "normalize_fast_call",
     "normalize_gradient",
     "normalize_gradient_on_device",
     "normalize_on_device",
-    "normalize_way",
     "numpy_dtype",
     "offsets",
     "offsets_on_device",
@@ -111,8 +120,8 @@ __all__ = [
     "put_by_arrays",
     "record_fallback",
     "reduce",
+    "reduce_fast_call",
     "reduce_on_device",
-    "reduce_way",
     "scan",
     "scan_on_device",
     "scatter",
@@ -392,24 +401,24 @@ def matmul(
     residual: Any | None = None,
     activation: str | None = None,
 ) -> npt.NDArray[Any]: ...
-def elementwise_way(
+def elementwise_fast_call(
     function: _Function,
     operation: str,
     alpha: float,
     host: tuple[_Table, _Function],
     device: tuple[_Table, _Function],
 ) -> _Function: ...
-def reduce_way(
+def reduce_fast_call(
     function: _Function, operation: str, host: tuple[_Table, _Function], device: tuple[_Table, _Function]
 ) -> _Function: ...
-def normalize_way(
+def normalize_fast_call(
     function: _Function,
     operation: str,
     epsilon: float,
     host: tuple[_Table, _Function],
     device: tuple[_Table, _Function],
 ) -> _Function: ...
-def matmul_way(
+def matmul_fast_call(
     function: _Function,
     host: tuple[dict[int | str, tuple[_Function, Decision]], _Function],
     device: tuple[dict[str, tuple[_Function, Decision]], _Function],
@@ -432,8 +441,79 @@ def matmul_on_device(
 
 _ProblemFields: TypeAlias = tuple[Any, ...]
 _EntryFields: TypeAlias = tuple[Any, ...]
-_Way: TypeAlias = tuple[str, str | None, int]
+_Way: TypeAlias = tuple[str, ArchivedKernel | None, int]
 
+@final
+class ArchivedKernel:
+    """What the manifest of an archive says about a kernel."""
+
+    @property
+    def architecture(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def operand(self) -> str: ...
+    @property
+    def output(self) -> str: ...
+    @property
+    def layout(self) -> str: ...
+    @property
+    def is_aligned(self) -> bool: ...
+    @property
+    def epilogue(self) -> str: ...
+    @property
+    def tile(self) -> tuple[int, int, int]: ...
+    @property
+    def cluster(self) -> int: ...
+    @property
+    def dynamic_shared_bytes(self) -> int: ...
+    @property
+    def operation(self) -> str: ...
+    @property
+    def number(self) -> str: ...
+    @property
+    def axis(self) -> str: ...
+    @property
+    def item_bytes(self) -> int: ...
+    @property
+    def resources(self) -> dict[str, int | None]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+def archived_architectures() -> list[str]: ...
+def archived_kernels(architecture: str) -> list[ArchivedKernel]: ...
+def archived_formats() -> list[tuple[str, str, int, str, float]]: ...
+def archived_transpose(device: Any, x: Array) -> Array: ...
+def archived_elementwise(device: Any, operation: str, x: Array, y: Array | None = None) -> Array: ...
+def archived_reduce(device: Any, operation: str, x: Array, axis: int) -> Array: ...
+def archived_convolve(
+    device: Any,
+    images: Array,
+    filters: Array,
+    bias: Array | None,
+    steps: tuple[int, int, int],
+    groups: int,
+    *,
+    clips: bool = False,
+    is_tf32: bool = False,
+) -> Array: ...
+def matmul_problem(
+    a: Array,
+    b: Array,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    is_tf32: bool = False,
+    epilogue: str = "",
+    is_wide: bool = False,
+) -> _ProblemFields: ...
 def matmul_ways(device: Any, problem: _ProblemFields) -> list[_Way]: ...
 def matmul_choice(device: Any, problem: _ProblemFields, *, is_ours: bool = False) -> _Way | None: ...
 def matmul_choices(device: Any) -> list[_Way | None]: ...
@@ -472,7 +552,7 @@ class MatmulCall:
         alpha: float = 1.0,
         beta: float = 0.0,
         way: str | None = None,
-        kernel: str | None = None,
+        kernel: ArchivedKernel | None = None,
     ) -> MatmulCall: ...
     def __call__(self, *args: Any) -> None: ...
 
@@ -933,6 +1013,7 @@ class Trainer:
         is_shuffled: bool,
         uses_math_core: bool,
         steps: int = 1,
+        device: Any = None,
     ) -> Trainer: ...
     @property
     def loss(self) -> str: ...
@@ -1007,14 +1088,9 @@ class LayeredNetwork:
     def thresholds(self, connection: str) -> npt.NDArray[np.float32] | None: ...
     def set_thresholds(self, connection: str, values: Any | None) -> None: ...
     @property
-    def version(self) -> int: ...
-    def layer_numbers(self) -> tuple[int, list[tuple[_Floats | None, _Floats | None]]]: ...
-    def input_samples(self, shape: Sequence[int]) -> tuple[int, int, list[int]]: ...
-    def checked_input(self, x: Any) -> npt.NDArray[np.float32]: ...
-    def count_step(self, device: str, samples: int, duration_ns: int) -> None: ...
-    @property
     def parameter_count(self) -> int: ...
     def forward(self, x: Any, backend: str) -> npt.NDArray[np.float32]: ...
+    def forward_on_device(self, x: Any, *, device: Any) -> Any: ...
     def hebbian_step(self, x: Any, backend: str) -> npt.NDArray[np.float32]: ...
 
 def network_memory(

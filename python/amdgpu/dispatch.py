@@ -104,9 +104,16 @@ _table: list[Implementation] = [
     Implementation("dense_forward", "neuromorphic", "cpu", "zig", "matrix", "amdgpu.layered_network:forward_matrix", 2),
     *(
         Implementation(
-            "dense_forward", "neuromorphic", kind, "rust", "matrix", "amdgpu.device_network:forward", takes_device=True
+            "dense_forward",
+            "neuromorphic",
+            kind,
+            "rust",
+            name,
+            "amdgpu.layered_network:forward_on_device",
+            priority,
+            takes_device=True,
         )
-        for kind in ("cuda", "hip")
+        for kind, name, priority in (("cuda", "matrix", 0), ("hip", "matrix", 0), ("cpu", "generated", -1))
     ),
     Implementation("dense_forward", "neuromorphic", "cpu", "julia", "julia", "amdgpu.layered_network:forward_julia", 1),
     Implementation("dense_forward", "neuromorphic", "cpu", "nim", "nim", "amdgpu.layered_network:forward_nim"),
@@ -118,9 +125,9 @@ _table: list[Implementation] = [
 _resolved: dict[tuple[str, str, str, str | None], tuple[Callable[..., Any], Implementation, _native.Decision]] = {}
 # What `shared` found for devices of the host, by operation and core type, then by device: the function and the decision.
 _of_hosts: dict[tuple[str, str], dict[int | str, tuple[Callable[..., Any], _native.Decision]]] = {}
-# What `of_host` found, by operation; native ways look there, too.
+# What `of_host` found, by operation; fast paths look there, too.
 _of_matrix: dict[str, tuple[Callable[..., Any], _native.Decision]] = {}
-# What `of_device` found, by operation and kind of device as in "elementwise on cuda"; native ways look there, too.
+# What `of_device` found, by operation and kind of device as in "elementwise on cuda"; fast paths look there, too.
 _of_devices: dict[str, tuple[Callable[..., Any], _native.Decision]] = {}
 _are_entry_points_loaded = False
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from amdgpu.device import AMDGPUDevice
     from amdgpu.plotting.weights import Matrix
 
 OPERATION = "dense_forward"
@@ -77,7 +78,8 @@ class LayeredNetwork(Network, TrainingMixin, kind="layered"):
         Args:
             x: Input of shape (batch, inputs), or (inputs,) for one row; converted to float32. Where layers have a state (`lif`, `leaky`)
                 (batch, steps, inputs), or (steps, inputs): every sample begins at rest, and the output is the mean over the steps.
-            backend: matrix (Zig on the CPU, kernels on a GPU), julia or nim (both on the CPU); None takes the best that is available.
+            backend: matrix (Zig on the CPU, kernels on a GPU), julia or nim (both on the CPU), generated (the kernels of GPUs on the CPU
+                device); None takes the best that is available.
 
         Returns:
             Output of shape (batch, outputs), or (outputs,); float32. On a GPU an array of the device where x is one, else a NumPy array;
@@ -103,7 +105,7 @@ class LayeredNetwork(Network, TrainingMixin, kind="layered"):
             InvalidArgumentError: The network has no plasticity.
         """
         arguments.text("hebbian_step", "backend", backend, "matrix, julia or nim")
-        self._record_training_on_cpu()
+        self._record_rules_on_cpu()
         return self._engine.hebbian_step(x, backend)
 
     def __repr__(self) -> str:
@@ -173,6 +175,11 @@ def connection_name(name: Any) -> str:
 
 def _layer_name(name: Any) -> str:
     return arguments.text("biases", "layer", name, "the name of a layer")
+
+
+def forward_on_device(network: _native.LayeredNetwork, x: Any, *, device: AMDGPUDevice) -> Any:
+    """Forward pass by the kernels of a device; the result stays there where `x` is an array of the device."""
+    return network.forward_on_device(x, device=device)
 
 
 def forward_matrix(network: _native.LayeredNetwork, x: npt.ArrayLike) -> npt.NDArray[np.float32]:

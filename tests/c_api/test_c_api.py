@@ -13,11 +13,34 @@ from pathlib import Path
 import c_api_harness as harness
 import pytest
 
-PROGRAMS = ("runtime.c", "kernel.c", "array.c", "network.c", "bad_input.c", "whole.cpp")
+C_PROGRAMS = (
+    "runtime.c",
+    "kernel.c",
+    "kernel_array.c",
+    "array.c",
+    "ops_normalize.c",
+    "ops_images.c",
+    "ops_lines.c",
+    "ops_movement.c",
+    "ops_bad_input.c",
+    "ops_threads.c",
+    "network.c",
+    "bad_input.c",
+)
+CPP_PROGRAMS = (
+    "whole.cpp",
+    "kernel_array.cpp",
+    "ops_normalize.cpp",
+    "ops_images.cpp",
+    "ops_lines.cpp",
+    "ops_movement.cpp",
+)
+PROGRAMS = C_PROGRAMS + CPP_PROGRAMS
 EXAMPLES = harness.ROOT / "examples" / "c_api"
 EXPECTED = "2 * 10 + 1 = 21"
 HEADERS = sorted((harness.HEADERS / "amdgpu").glob("*.h"))
 PROTOTYPE = re.compile(r"^(?:const char \*|uint32_t |agpu_status )\*?(agpu_\w+)\(", re.MULTILINE)
+INLINE = re.compile(r"^static inline \w+ (agpu_\w+)\(", re.MULTILINE)
 # What the library asks of its Python, with the instructions that Valgrind knows: no AVX-512.
 HASWELL = """
 import sys
@@ -38,15 +61,54 @@ def test_program(name: str, tmp_path: Path) -> None:
     assert harness.run(harness.build(name, tmp_path)).strip() == "ok"
 
 
-def test_every_function_is_called_from_c_and_from_cpp() -> None:
-    in_c = "".join((harness.SOURCES / name).read_text() for name in PROGRAMS if name.endswith(".c"))
-    layer = (harness.HEADERS / "amdgpu" / "amdgpu.hpp").read_text()
-    in_cpp = layer + (harness.SOURCES / "whole.cpp").read_text()
-    in_c += (harness.SOURCES / "check.h").read_text()
-    assert len(functions()) > 40
-    for name in functions():
+def _called_by(programs: Sequence[str], folder: Path) -> set[str]:
+    """The functions of the library that programs were linked with. Inline functions of amdgpu.hpp that nobody calls are not compiled."""
+    called = set()
+    for name in programs:
+        program = harness.build(name, folder)
+        listed = subprocess.run(
+            ["nm", "-D", "--undefined-only", str(program)], capture_output=True, text=True, check=True
+        )
+        called |= {line.split()[-1].split("@")[0] for line in listed.stdout.splitlines()}
+    return called
+
+
+@pytest.mark.parametrize("programs", [C_PROGRAMS, CPP_PROGRAMS], ids=["c", "cpp"])
+def test_every_function_is_called(programs: Sequence[str], tmp_path: Path) -> None:
+    if shutil.which("nm") is None:
+        pytest.skip("binutils are not installed")
+    assert len(functions()) > 60
+    assert not set(functions()) - _called_by(programs, tmp_path)
+
+
+def test_every_inline_function_is_called_from_c_and_from_cpp() -> None:
+    inline = [name for header in HEADERS for name in INLINE.findall(header.read_text())]
+    assert len(inline) == 8
+    in_c = "".join((harness.SOURCES / name).read_text() for name in C_PROGRAMS)
+    layer = "".join(header.read_text() for header in (harness.HEADERS / "amdgpu").glob("*.hpp"))
+    for name in inline:
         assert f"{name}(" in in_c, f"{name} has no test in C"
-        assert f"{name}(" in in_cpp, f"{name} has no test in C++"
+        assert f"{name}(" in layer, f"{name} is not in amdgpu.hpp"
+
+
+def test_the_page_of_functions_lists_all() -> None:
+    page = (harness.ROOT / "docs" / "c_api_functions.md").read_text()
+    inline = [name for header in HEADERS for name in INLINE.findall(header.read_text())]
+    listed = re.findall(r"^\| `[^`(]*?(agpu_\w+)\(", page, re.MULTILINE)
+    assert sorted(listed) == sorted(functions() + inline)
+
+
+def test_every_program_is_run() -> None:
+    """But for those that other tests build."""
+    others = {"without_llvm.c", "without_python.c", "python_later.c"}
+    sources = {path.name for path in harness.SOURCES.glob("*.c*") if path.suffix in (".c", ".cpp")}
+    assert sources - others == set(PROGRAMS)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_compiles_with_clang(name: str, tmp_path: Path) -> None:
+    """As `ziglang` brings it: other warnings than those of GCC."""
+    assert harness.build(name, tmp_path, compiler=harness.clang(harness.SOURCES / name)).is_file()
 
 
 def test_the_library_exports_what_the_headers_declare_and_nothing_else() -> None:
@@ -67,7 +129,7 @@ def test_headers_can_be_used_beside_the_internal_one(tmp_path: Path) -> None:
     source.write_text("".join(f"#include <{name}>\n" for name in includes) + "int main(void) { return 0; }\n")
     internal = harness.ROOT / "crates" / "amdgpu-abi" / "include"
     folders = [f"-I{harness.HEADERS}", f"-I{internal}"]
-    command = [*harness.compiler(source), "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", *folders]
+    command = [*harness.compiler_of(source), "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", *folders]
     done = subprocess.run([*command, "-fsyntax-only", str(source)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -107,7 +169,7 @@ def test_example_built_with_pkg_config(name: str, tmp_path: Path) -> None:
     source = EXAMPLES / name
     standard = "-std=c++20" if source.suffix == ".cpp" else "-std=c11"
     program = tmp_path / "saxpy"
-    command = [*harness.compiler(source), standard, str(source), *flags.stdout.split(), "-o", str(program)]
+    command = [*harness.compiler_of(source), standard, str(source), *flags.stdout.split(), "-o", str(program)]
     subprocess.run(command, check=True)
     assert _run_example([str(program)], tmp_path) == EXPECTED
 

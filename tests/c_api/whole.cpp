@@ -1,19 +1,8 @@
-// Every function of the interface through amdgpu.hpp.
-#include <amdgpu/amdgpu.hpp>
+// Every function of the interface but ops.h's other families through amdgpu.hpp.
+#include "check.hpp"
 
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <numeric>
 #include <thread>
-
-#define CHECK(condition)                                                                  \
-    do {                                                                                  \
-        if (!(condition)) {                                                               \
-            std::fprintf(stderr, "%s:%d: %s is false\n", __FILE__, __LINE__, #condition); \
-            std::exit(1);                                                                 \
-        }                                                                                 \
-    } while (0)
 
 namespace {
 
@@ -30,19 +19,6 @@ struct Pair {
     float scale;
     int shift;
 };
-
-template <typename Work>
-void expect(agpu_status status, const char *words, Work work) {
-    try {
-        work();
-    } catch (const amdgpu::Error &error) {
-        CHECK(error.status() == status && error.name() == amdgpu::status_name(status));
-        CHECK(std::string_view(error.what()).find(words) != std::string_view::npos);
-        return;
-    }
-    std::fprintf(stderr, "nothing was thrown instead of %s\n", agpu_status_name(status));
-    std::exit(1);
-}
 
 void devices() {
     CHECK(agpu_interface_version() == AGPU_INTERFACE_VERSION && !amdgpu::version().empty());

@@ -19,9 +19,6 @@ import numpy as np
 import torch
 from amdgpu import gpu_kernels
 from amdgpu.device import default_device
-from amdgpu.gpu_kernels.choice import candidates
-from amdgpu.gpu_kernels.loading import facts_of
-from amdgpu.gpu_kernels.problem import problem_of
 
 SIDE = 8192
 PRODUCT = 4096
@@ -175,8 +172,8 @@ def steps(device: Any) -> Iterator[Case]:
     a, b = (amdgpu.array(one, device=device.name) for one in (x, w))
     sums = device.native.empty((PRODUCT, PRODUCT), "float32")
     for epilogue, is_wide in (("", False), ("", True), ("bias", False), ("gelu", False)):
-        problem = problem_of(a, b, (False, False), None, epilogue, is_wide=is_wide)
-        for kernel in candidates(facts_of(device)[0], problem):
+        problem = gpu_kernels.problem_of(a, b, epilogue=epilogue, is_wide=is_wide)
+        for kernel in gpu_kernels.candidates(device.info().architecture, problem):
             if epilogue == "gelu" and kernel.tile[1] > 128:
                 # The driver compiles it for a minute.
                 continue

@@ -84,8 +84,7 @@ def measure(device: Any, number: str, layout: str, n: int, *, everything: bool) 
     for entry in entries:
         own_out.fill(0)
         name = "chosen" if entry is None else entry.name.split(f"_{layout}_")[1]
-        symbol = None if entry is None else entry.name
-        run = _native.MatmulCall(device, problem.fields, own_a, own_b, own_out, kernel=symbol)
+        run = _native.MatmulCall(device, problem, own_a, own_b, own_out, kernel=entry)
         run()
         device.synchronize()
         error = error_of(own_out.numpy()[: n // 8], exact, scale)

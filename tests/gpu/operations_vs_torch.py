@@ -27,7 +27,7 @@ def best_seconds(run: Callable[[], Any], wait: Callable[[], Any]) -> float:
     return min(mean_seconds(run, wait, count) for _ in range(ROUNDS))
 
 
-def cases(device: Any, stream: Any) -> Iterator[tuple[str, float, str, Callable[[], Any], Callable[[], Any]]]:
+def cases(device: Any) -> Iterator[tuple[str, float, str, Callable[[], Any], Callable[[], Any]]]:
     """Name, what is counted, its unit, ours, PyTorch's."""
     for name, dtype in (("float32", torch.float32), ("float16", torch.float16)):
         x = torch.randn(ROWS, COLUMNS, device="cuda", dtype=dtype)
@@ -39,21 +39,21 @@ def cases(device: Any, stream: Any) -> Iterator[tuple[str, float, str, Callable[
             f"transpose {name}",
             2 * moved,
             "GB/s",
-            lambda a=ours_x: gpu_kernels.transpose(device, a, stream=stream),
+            lambda a=ours_x: gpu_kernels.transpose(device, a),
             lambda a=x, o=out: o.copy_(a.T),
         )
         yield (
             f"add {name}",
             3 * moved,
             "GB/s",
-            lambda a=ours_x, b=ours_y: gpu_kernels.elementwise(device, "add", a, b, stream=stream),
+            lambda a=ours_x, b=ours_y: gpu_kernels.elementwise(device, "add", a, b),
             lambda a=x, b=y, o=out: torch.add(a, b, out=o),
         )
         yield (
             f"gelu {name}",
             2 * moved,
             "GB/s",
-            lambda a=ours_x: gpu_kernels.elementwise(device, "gelu", a, stream=stream),
+            lambda a=ours_x: gpu_kernels.elementwise(device, "gelu", a),
             lambda a=x: torch.nn.functional.gelu(a),
         )
         for axis, side in ((-1, "rows"), (0, "columns")):
@@ -61,7 +61,7 @@ def cases(device: Any, stream: Any) -> Iterator[tuple[str, float, str, Callable[
                 f"sum of {side} {name}",
                 moved,
                 "GB/s",
-                lambda a=ours_x, d=axis: gpu_kernels.reduce(device, "sum", a, d, stream=stream),
+                lambda a=ours_x, d=axis: gpu_kernels.reduce(device, "sum", a, d),
                 lambda a=x, d=axis: a.sum(d),
             )
     torch.backends.cudnn.allow_tf32 = False
@@ -75,18 +75,17 @@ def cases(device: Any, stream: Any) -> Iterator[tuple[str, float, str, Callable[
             f"convolution 3x3 {name}",
             2 * images.numel() * 9 * CHANNELS / 1e12,
             "TFLOP/s",
-            lambda a=ours: gpu_kernels.convolve(device, *a, padding=1, stream=stream),
+            lambda a=ours: gpu_kernels.convolve(device, *a, padding=1),
             lambda a=channels_first, b=kernels_first: torch.nn.functional.conv2d(a, b, padding=1),
         )
 
 
 def main() -> None:
     device = amdgpu.initialize_device("cuda:0")
-    stream = device.create_stream()
-    for name, count, unit, ours, peer in cases(device, stream):
+    for name, count, unit, ours, peer in cases(device):
         record: dict[str, Any] = {"operation": name, "unit": unit}
         try:
-            record["ours"] = round(count / best_seconds(ours, stream.synchronize), 1)
+            record["ours"] = round(count / best_seconds(ours, device.synchronize), 1)
             record["torch"] = round(count / best_seconds(peer, torch.cuda.synchronize), 1)
             record["ratio"] = round(record["ours"] / record["torch"], 3)
         except amdgpu.errors.AmdgpuError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import amdgpu
 import numpy as np
 import pytest
 from amdgpu import errors, gpu_kernels
-from amdgpu.gpu_kernels.archive import archive_for
 from tolerances import PRODUCT_KERNEL
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -85,9 +83,7 @@ def problem_of(number: str, shape: tuple[int, int, int], layout: str, *, epilogu
 
 def runnable(gpu: Any, problem: gpu_kernels.Problem) -> list[gpu_kernels.ArchivedKernel]:
     """Candidates of the archive that the GPU takes."""
-    name = archive_for(gpu.info().architecture)
-    assert name is not None
-    return gpu_kernels.candidates(name, problem)
+    return gpu_kernels.candidates(gpu.info().architecture, problem)
 
 
 @pytest.mark.gpu
@@ -160,7 +156,7 @@ def test_sums_of_narrow_operands_are_given_unrounded(gpu: Any, number: str, layo
     for seed, shape in enumerate((*SHAPES, (256, 512, 4096), (1000, 1000, 200))):
         stored_a, stored_b, exact, scale = operands(number, shape, layout, seed)
         a, b = amdgpu.array(stored_a, device=gpu.name), amdgpu.array(stored_b, device=gpu.name)
-        problem = replace(problem_of(number, shape, layout), output="f32")
+        problem = problem_of(number, shape, layout)._replace(output="f32")
         for kernel in runnable(gpu, problem):
             out = amdgpu.array(np.full(shape[:2], np.nan, np.float32), device=gpu.name)
             flags = {"transpose_a": layout[0] == "t", "transpose_b": layout[1] == "t"}

@@ -1,7 +1,9 @@
-"""Spiking networks on a GPU: the spikes of the CPU, bit for bit."""
+"""Spiking networks on a GPU: the spikes of the CPU, bit for bit. Layered networks, computed and trained there."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import amdgpu
@@ -9,8 +11,11 @@ import network_cases as cases
 import numpy as np
 import pytest
 import spiking_plans as plans
+import training_cases as training
 from amdgpu import _native, dispatch
+from device_ops_cases import fallbacks
 from positioned_networks import CELL, ON_DEVICES
+from tolerances import TRAINING_WEIGHTS
 
 GPU = next((number for number, info in enumerate(amdgpu.list_devices()) if info.kind in ("cuda", "hip")), None)
 pytestmark = pytest.mark.skipif(GPU is None, reason="needs a GPU")
@@ -112,15 +117,10 @@ def test_members_of_a_batch_have_the_spikes_that_they_have_alone() -> None:
 
 
 @pytest.mark.parametrize("name", list(cases.TEXTS))
-def test_layered_networks_are_computed_there(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layered_networks_are_computed_there(name: str) -> None:
     assert GPU is not None
     here, there = cases.network(name, "cpu:0"), cases.network(name, GPU)
-
-    def record(operation: str, reason: str) -> None:
-        # Without archives a kernel of our compiler multiplies, which is said.
-        assert operation == "matrix_multiply", f"{operation}: {reason}"
-
-    monkeypatch.setattr(_native, "record_fallback", record)
+    before = fallbacks("matrix_multiply")
     for x in cases.inputs(there):
         wanted = here.forward(x)
         found = there.forward(x)
@@ -129,6 +129,53 @@ def test_layered_networks_are_computed_there(name: str, monkeypatch: pytest.Monk
         cases.check(found, wanted)
         assert isinstance(lent, amdgpu.Array)
         assert np.array_equal(lent.numpy(), found)
+    # Without archives a kernel of our compiler multiplies, which is counted.
+    assert fallbacks("matrix_multiply") == before
+
+
+@pytest.fixture
+def no_fallbacks() -> Iterator[None]:
+    """Nothing is computed by the CPU in the GPU's place; without archives a kernel of our compiler multiplies, which is counted."""
+    before = fallbacks("matrix_multiply")
+    yield
+    assert fallbacks("matrix_multiply") == before
+
+
+@pytest.mark.usefixtures("no_fallbacks")
+@pytest.mark.parametrize("name", list(cases.TEXTS))
+def test_gradients_of_layered_networks_are_those_of_the_cpu(name: str) -> None:
+    training.check_gradients(name, GPU, None)
+
+
+@pytest.mark.usefixtures("no_fallbacks")
+@pytest.mark.parametrize("optimizer", list(training.OPTIMIZERS))
+def test_every_optimizer_learns_what_it_learns_on_the_cpu(optimizer: str) -> None:
+    training.check_training(optimizer, GPU, None)
+
+
+def test_a_training_moves_between_devices(tmp_path: Path) -> None:
+    assert GPU is not None
+    there = training.trained(GPU, None, epochs=2)
+    there.save(tmp_path / "half.npz")
+    x, labels = training.classes()
+    ends = []
+    for device in ("cpu:0", GPU):
+        net = amdgpu.Network(training.CLASSIFIER, device=device)
+        net.restore(tmp_path / "half.npz")
+        net.train(x, labels, epochs=4, batch_size=16, seed=5, resume=True)
+        ends.append(training.numbers(net))
+    training.assert_near(ends[1], ends[0], TRAINING_WEIGHTS)
+    whole = training.numbers(training.trained(GPU, None, epochs=4))
+    assert all(np.array_equal(ends[1][name], values) for name, values in whole.items())
+
+
+def test_a_training_that_diverges_leaves_the_network_as_it_was_before_the_batch() -> None:
+    assert GPU is not None
+    net = amdgpu.Network("layer a(3)\nlayer b(2)\nconnect a -> b\n", device=GPU)
+    before = training.numbers(net)
+    with pytest.raises(amdgpu.errors.WeightsNotFiniteError):
+        net.train(np.full((4, 3), 1e30, np.float32), np.zeros((4, 2)), epochs=3, learning_rate=1e30, optimizer="sgd")
+    assert all(np.array_equal(training.numbers(net)[name], values) for name, values in before.items())
 
 
 def test_backends_of_the_cpu_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ class Case:
 
     def run(self, way: gpu_kernels.Choice, **options: Any) -> Any:
         out = amdgpu.array(self.held, device=self.gpu.name)
-        _native.MatmulCall(self.gpu, self.problem.fields, self.a, self.b, out, way=way.name, **options)()
+        _native.MatmulCall(self.gpu, self.problem, self.a, self.b, out, way=way.name, **options)()
         return out.numpy()
 
     def check(self, result: Any, expected: Any, scale: Any, what: str) -> None:

@@ -10,7 +10,6 @@ import amdgpu
 import numpy as np
 import pytest
 from amdgpu.device import default_device
-from amdgpu.device_ops import elementwise
 
 GPU_NAMES = [info.device for info in amdgpu.list_devices() if info.kind in ("hip", "cuda")]
 pytestmark = pytest.mark.gpu
@@ -192,14 +191,17 @@ def test_arrays_lent_to_torch_are_finished(gpu: Any) -> None:
 def test_another_opening_of_the_device_sees_the_results(gpu: Any) -> None:
     x = array(gpu, np.arange(N))
     with amdgpu.initialize_device(gpu.name) as second:
+        twice = second.compile_kernel(TWICE)
 
         def work() -> Any:
-            return elementwise.elementwise("add", (amdgpu.ops.add(x, 1.0), 1.0), device=second)
+            result = second.native.empty((N,), "float32")
+            twice[N // 256, 256](amdgpu.ops.add(x, 1.0), result, N)
+            return result
 
         hold = Hold(gpu, work)
         hold.begin(SHORT)
         result = work()
-        assert np.array_equal(result.numpy(), np.arange(N, dtype="float32") + 2)
+        assert np.array_equal(result.numpy(), 2 * (np.arange(N, dtype="float32") + 1))
         copy = second.native.empty((N,), "float32")
         hold.begin(SHORT)
         copy.copy_from(amdgpu.ops.add(x, 3.0))

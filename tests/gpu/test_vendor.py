@@ -66,7 +66,7 @@ def test_libraries_are_right_for_awkward_shapes(gpu: Any, number: str, layout: s
             held = np.full((shape[3], shape[0], shape[1]), 3, np.int32 if number == "i8" else DTYPES[number])
             arrays = [amdgpu.array(x, device=gpu.name) for x in (a, b, held)]
             try:
-                _native.MatmulCall(gpu, problem.fields, *arrays, alpha=2.0, beta=-1.0, way=library)()
+                _native.MatmulCall(gpu, problem, *arrays, alpha=2.0, beta=-1.0, way=library)()
             except errors.NoImplementationError:
                 continue
             error = np.abs(arrays[2].numpy().astype(np.float64) - (2 * exact - 3))
@@ -85,7 +85,7 @@ def problem_of(number: str, epilogue: str) -> gpu_kernels.Problem:
 @pytest.mark.parametrize("number", ["f64", "f32", "tf32", "f16", "bf16", "i8"])
 def test_libraries_pass_the_check_of_their_first_use(gpu: Any, number: str) -> None:
     library = _native.matmul_libraries(gpu)[0]
-    assert _native.matmul_is_verified(gpu, library, problem_of(number, "").fields)
+    assert _native.matmul_is_verified(gpu, library, problem_of(number, ""))
 
 
 @pytest.mark.gpu
@@ -93,7 +93,7 @@ def test_libraries_pass_the_check_of_their_first_use(gpu: Any, number: str) -> N
 @pytest.mark.parametrize("number", ["f32", "tf32", "f16", "bf16"])
 def test_epilogues_mean_the_same_as_ours(gpu: Any, number: str, epilogue: str) -> None:
     library = _native.matmul_libraries(gpu)[0]
-    assert _native.matmul_is_verified(gpu, library, problem_of(number, epilogue).fields)
+    assert _native.matmul_is_verified(gpu, library, problem_of(number, epilogue))
 
 
 @pytest.mark.gpu
@@ -108,7 +108,7 @@ def test_threads_do_not_disturb_each_other(gpu: Any) -> None:
             problem = gpu_kernels.Problem(*shape, "f32", "f32", "nn", "bias", is_aligned=True)
             bias = np.full(96, seed, np.float32)
             arrays = [amdgpu.array(x, device=gpu.name) for x in (a, b, np.zeros(exact.shape, np.float32), bias)]
-            _native.MatmulCall(gpu, problem.fields, *arrays[:3], bias=arrays[3], way=library)()
+            _native.MatmulCall(gpu, problem, *arrays[:3], bias=arrays[3], way=library)()
             error = np.abs(arrays[2].numpy() - (exact + seed))
             if not np.all(error <= 1e-6 * (scale + seed)):
                 failures.append(f"{seed} {step}")

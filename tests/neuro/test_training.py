@@ -445,10 +445,35 @@ def test_curves_of_nothing_are_refused(tmp_path):
         amdgpu.Network(SMALL).plot_history(tmp_path / "none.png")
 
 
-def test_training_says_that_a_gpu_does_not_compute_it(monkeypatch):
+def test_rules_and_julia_say_that_a_gpu_does_not_compute_them(monkeypatch):
     said = []
-    net = amdgpu.Network("layer a(2)\nlayer b(1)\nconnect a -> b", device="null:gfx1100")
+    text = "layer a(2)\nlayer b(1)\nconnect a -> b\nplasticity hebbian(learning_rate: 0.01)\n"
+    net = amdgpu.Network(text, device="null:gfx1100")
     monkeypatch.setattr(_native, "record_fallback", lambda operation, reason: said.append(f"{operation}: {reason}"))
     monkeypatch.setattr(dispatch, "GPU_KINDS", (*dispatch.GPU_KINDS, "null"))
-    net.train(np.ones((4, 2), "float32"), np.ones((4, 1), "float32"), epochs=1)
-    assert said == ["dense_training: the CPU computes what null:gfx1100 does not: changes of weights"]
+    net.train(np.ones((4, 2), "float32"), epochs=1)
+    net.hebbian_step(np.ones((4, 2), "float32"))
+    if amdgpu.math.availability()["found"]:
+        net.train(np.ones((4, 2), "float32"), np.ones((4, 1), "float32"), epochs=1, backend="julia")
+        assert (
+            said.pop()
+            == "dense_training: the CPU computes what null:gfx1100 does not: the optimizer's arithmetic by julia"
+        )
+    assert said == ["dense_training: the CPU computes what null:gfx1100 does not: plasticity rules"] * 2
+
+
+def test_training_on_a_device_is_counted_there(monkeypatch):
+    """No kernel runs on a null device, so nothing is learnt; what counts is where the work went."""
+    monkeypatch.setattr(dispatch, "GPU_KINDS", (*dispatch.GPU_KINDS, "null"))
+
+    def operations():
+        counters = amdgpu.telemetry.snapshot()["counters"]
+        found = (one for one in counters if one["metric"] == "amdgpu_operations_total")
+        return sum(
+            int(one["value"]) for one in found if {"null:gfx1100", "neuromorphic"} <= set(one["labels"].values())
+        )
+
+    net = amdgpu.Network("layer a(2)\nlayer b(1)\nconnect a -> b", device="null:gfx1100")
+    before = operations()
+    net.train(np.ones((4, 2), "float32"), np.ones((4, 1), "float32"), epochs=3, batch_size=2)
+    assert operations() == before + 6

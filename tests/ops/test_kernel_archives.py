@@ -147,28 +147,60 @@ def test_every_kernel_of_an_archive_that_was_built_does(architecture: str) -> No
 
 def test_null_devices_load_and_launch_code_objects(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AMDGPU_LIBRARY_PATH", str(built.parent))
-    gpu_kernels.archived_kernels.cache_clear()
-    try:
-        with amdgpu.initialize_device("null:gfx1100") as device:
-            kernel = next(entry for entry in gpu_kernels.archived_kernels("gfx1100") if entry.unit == "wave")
-            operands = [amdgpu.empty((64, 64), "bfloat16", device=device.name) for _ in range(2)]
-            assert (kernel.operand, kernel.layout) == ("bf16", "nn")
-            assert gpu_kernels.matmul(device, *operands, kernel=kernel).shape == (64, 64)
-            assert gpu_kernels.transpose(device, operands[0].reshape(16, 256)).shape == (256, 16)
-            assert gpu_kernels.reduce(device, "sum", operands[0]).shape == (64,)
-            assert gpu_kernels.elementwise(device, "add", *operands).shape == (64, 64)
-            column = amdgpu.empty((64, 1), "bfloat16", device=device.name)
-            problem = gpu_kernels.Problem(64, 1, 64, 1, "bf16", "bf16", "nn", "", is_aligned=False)
-            way = next(one for one in gpu_kernels.ways(device, problem) if one.is_vector)
-            out = amdgpu.empty((64, 1), "bfloat16", device=device.name)
-            launched = _native.MatmulCall(device, problem.fields, operands[0], column, out, way=way.name)
-            launched()
-            images, filters = (
-                amdgpu.empty(shape, "bfloat16", device=device.name) for shape in ((2, 9, 9, 8), (3, 3, 8, 16))
-            )
-            assert gpu_kernels.convolve(device, images, filters, stride=2, padding=1).shape == (2, 5, 5, 16)
-    finally:
-        gpu_kernels.archived_kernels.cache_clear()
+    with amdgpu.initialize_device("null:gfx1100") as device:
+        kernel = next(entry for entry in gpu_kernels.archived_kernels("gfx1100") if entry.unit == "wave")
+        operands = [amdgpu.empty((64, 64), "bfloat16", device=device.name) for _ in range(2)]
+        assert (kernel.operand, kernel.layout) == ("bf16", "nn")
+        assert gpu_kernels.matmul(device, *operands, kernel=kernel).shape == (64, 64)
+        assert gpu_kernels.transpose(device, operands[0].reshape(16, 256)).shape == (256, 16)
+        assert gpu_kernels.reduce(device, "sum", operands[0]).shape == (64,)
+        assert gpu_kernels.elementwise(device, "add", *operands).shape == (64, 64)
+        column = amdgpu.empty((64, 1), "bfloat16", device=device.name)
+        problem = gpu_kernels.Problem(64, 1, 64, 1, "bf16", "bf16", "nn", "", is_aligned=False)
+        way = next(one for one in gpu_kernels.ways(device, problem) if one.is_vector)
+        out = amdgpu.empty((64, 1), "bfloat16", device=device.name)
+        launched = _native.MatmulCall(device, problem, operands[0], column, out, way=way.name)
+        launched()
+        images, filters = (
+            amdgpu.empty(shape, "bfloat16", device=device.name) for shape in ((2, 9, 9, 8), (3, 3, 8, 16))
+        )
+        assert gpu_kernels.convolve(device, images, filters, stride=2, padding=1).shape == (2, 5, 5, 16)
+
+
+def test_what_no_archived_kernel_computes_is_refused(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AMDGPU_LIBRARY_PATH", str(built.parent))
+    with amdgpu.initialize_device("null:gfx1100") as device:
+        x, y, bias, images, filters = (
+            amdgpu.empty(shape, "bfloat16", device=device.name)
+            for shape in ((64, 64), (64, 32), (64,), (2, 9, 9, 8), (3, 3, 8, 16))
+        )
+        wide = amdgpu.empty((64, 64), "float64", device=device.name)
+        for error, call in (
+            (errors.InvalidArgumentError, lambda: gpu_kernels.elementwise(device, "add", x)),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.elementwise(device, "gelu", x, x)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.elementwise(device, "add", x, y)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.elementwise(device, "add", x, wide)),
+            (errors.NoImplementationError, lambda: gpu_kernels.elementwise(device, "cosh", x)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.transpose(device, bias)),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.reduce(device, "sum", x, 2)),
+            (errors.NoImplementationError, lambda: gpu_kernels.reduce(device, "median", x)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.convolve(device, x, filters)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.convolve(device, images, filters, groups=2)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.convolve(device, images, filters, dilation=5)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.convolve(device, images, filters, bias=bias)),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.convolve(device, images, filters, stride=0)),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.convolve(device, images, filters, activation="relu")),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.convolve(device, images, filters, precision="fp64")),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.matmul(device, x, images)),
+            (errors.ShapeMismatchError, lambda: gpu_kernels.matmul(device, y, y)),
+            (errors.UnsupportedDtypeError, lambda: gpu_kernels.matmul(device, x, wide)),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.matmul(device, x, x, precision="tf32")),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.matmul(device, x, x, precision="fp32")),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.matmul(device, x, x, beta=1.0)),
+            (errors.InvalidArgumentError, lambda: gpu_kernels.matmul(device, x, x, activation="relu")),
+        ):
+            with pytest.raises(error):
+                call()
 
 
 def test_a_second_build_compiles_nothing(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,9 +259,15 @@ def test_metadata_that_is_not_there_is_an_error() -> None:
         code_objects.kernels(b"\x7fELF" + bytes(60))
 
 
-def test_a_missing_archive_names_the_command_that_builds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amdgpu.gpu_kernels.archive._folder", lambda: tmp_path)
-    gpu_kernels.archived_kernels.cache_clear()
+def test_an_archive_that_is_missing_or_damaged_names_the_command_that_builds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AMDGPU_LIBRARY_PATH", str(tmp_path))
     with pytest.raises(errors.LibraryMissingError, match=r"\./x kernels"):
-        gpu_kernels.archived_kernels("gfx1100")
-    assert gpu_kernels.architectures() == []
+        gpu_kernels.archived_kernels("gfx0")
+    assert "gfx0" not in gpu_kernels.architectures()
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "gfx0.archive").write_bytes(b"no archive")
+    assert "gfx0" in gpu_kernels.architectures()
+    with pytest.raises(errors.LibraryMissingError, match=r"gfx0 cannot be read.*\./x kernels"):
+        gpu_kernels.archived_kernels("gfx0")

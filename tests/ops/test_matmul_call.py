@@ -1,4 +1,4 @@
-"""The native way in front of `amdgpu.matrix_multiply`: who calls it sees the Python function."""
+"""The fast path in front of `amdgpu.matrix_multiply`: who calls it sees the Python function."""
 
 import copy
 import inspect
@@ -97,7 +97,7 @@ def test_float64_is_multiplied_in_float64(rng):
     ("dtype", "precision", "result"),
     [("bfloat16", "bf16", "bfloat16"), ("float16", "fp16", "float16"), ("int8", "int8", "int32")],
 )
-def test_narrow_matrices_have_the_bits_of_the_general_way(dtype, precision, result, rng):
+def test_narrow_matrices_have_the_bits_of_other_shapes(dtype, precision, result, rng):
     a, b = ((rng.standard_normal(shape) * 9).astype(dtype) for shape in ((33, 70), (70, 20)))
     expected = amdgpu.matrix_multiply(a[None], b[None], 0, precision)[0]
     out = np.empty((33, 20), result)
@@ -107,13 +107,13 @@ def test_narrow_matrices_have_the_bits_of_the_general_way(dtype, precision, resu
         assert product.dtype == result
         assert made is None or product is out
         assert (product == expected).all()
-    turned = amdgpu.matrix_multiply(b.T, a.T, 0, precision).T
-    assert (turned == expected).all()
+    transposed = amdgpu.matrix_multiply(b.T, a.T, 0, precision).T
+    assert (transposed == expected).all()
     with pytest.raises(errors.UnsupportedDtypeError):
         amdgpu.matrix_multiply(a, b, 0, precision, out=np.empty((33, 20), np.float64))
 
 
-def test_mixed_operands_go_the_general_way(rng):
+def test_mixed_operands_are_converted(rng):
     a = rng.standard_normal((4, 4)).astype("bfloat16")
     product = amdgpu.matrix_multiply(a, a.astype(np.float32), 0, "bf16")
     assert product.dtype == np.float32
@@ -152,7 +152,7 @@ def test_each_call_records_one_decision(rng):
         ((np.eye(2, dtype=np.float32), np.eye(3, dtype=np.float32)), {}, errors.ShapeMismatchError),
     ],
 )
-def test_what_is_wrong_is_said_as_without_the_short_way(arguments, options, error):
+def test_what_is_wrong_is_said_as_without_the_fast_path(arguments, options, error):
     amdgpu.matrix_multiply(np.eye(2), np.eye(2))
     with pytest.raises(error):
         amdgpu.matrix_multiply(*arguments, **options)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from amdgpu import errors, gpu_kernels
-from amdgpu.gpu_kernels.problem import ITEM_BYTES
+from amdgpu.tuning.entries import ITEM_BYTES
 from x.kernel_catalog import PROTOTYPES, Variant, variants
 from x.kernels import MANIFEST_VERSION
 
@@ -29,7 +29,6 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Archive:
         architecture: str = "sm_90",
         version: int = MANIFEST_VERSION,
     ) -> str:
-        gpu_kernels.archived_kernels.cache_clear()
         records = [
             {**variant.record(), "code": "", "resources": {}} for variant in variants(architecture) if passes(variant)
         ]

@@ -20,22 +20,37 @@ HEADERS = ROOT / "crates" / "amdgpu-capi" / "include"
 TIMEOUT_S = 240
 
 
-def compiler(source: Path) -> list[str]:
+def compiler_of(source: Path) -> list[str]:
     """The C or C++ compiler of the machine, else Zig's."""
     is_cpp = source.suffix == ".cpp"
     for name in ("g++", "c++") if is_cpp else ("gcc", "cc"):
         if shutil.which(name):
             return [name]
-    return [sys.executable, "-m", "ziglang", "c++" if is_cpp else "cc"]
+    return clang(source)
 
 
-def build(source: str, folder: Path, *flags: str) -> Path:
+def clang(source: Path) -> list[str]:
+    """Clang as it is in Zig."""
+    return [sys.executable, "-m", "ziglang", "c++" if source.suffix == ".cpp" else "cc"]
+
+
+def build(source: str, folder: Path, *flags: str, compiler: Sequence[str] | None = None) -> Path:
     """Compiles a file of tests/c_api into a program that finds the library by its path."""
     path = SOURCES / source
     program = folder / path.stem
     standard = "-std=c++20" if path.suffix == ".cpp" else "-std=c11"
     warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
-    command = [*compiler(path), standard, *warnings, "-g", f"-I{HEADERS}", *flags, str(path), "-o", str(program)]
+    command = [
+        *(compiler or compiler_of(path)),
+        standard,
+        *warnings,
+        "-g",
+        f"-I{HEADERS}",
+        *flags,
+        str(path),
+        "-o",
+        str(program),
+    ]
     done = subprocess.run(
         [*command, f"-L{LIBRARIES}", "-lamdgpu", f"-Wl,-rpath,{LIBRARIES}", "-ldl", "-lpthread", "-lm"],
         capture_output=True,

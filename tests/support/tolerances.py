@@ -21,6 +21,10 @@ PRODUCT_CALL = {"fp64": 1e-15, "fp32": 2e-6, "tf32": 2e-3, "fp16": 1e-3, "bf16":
 
 # float32 forward pass of layers up to 1,000 wide, values of order 1: two implementations that sum in different orders.
 NETWORK_FORWARD = 1e-4
+# Gradients of one batch relative to their largest value: sums over a batch and over layers up to 1,000 wide, in another order.
+TRAINING_GRADIENT = 2e-5
+# Weights and losses after some 30 steps of an optimizer, which carries such differences on; Adam divides by roots of small squares.
+TRAINING_WEIGHTS = 5e-4
 # Rows of a float32 softmax over up to 1,000 columns.
 SOFTMAX_ROW_SUM = 1e-5
 # Activations computed in float32 against float64: a few units in the last place.

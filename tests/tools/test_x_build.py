@@ -174,6 +174,36 @@ def test_wheels_get_the_archives_that_are_asked_for() -> None:
         choose("gfx1", [], [])
 
 
+def test_a_wheel_that_lacks_a_header_or_has_the_tree_inside_is_refused(tmp_path: Path) -> None:
+    from x import wheel_contents
+
+    whole = wheel_contents.required(ROOT)
+    for name in (
+        "libamdgpu.so",
+        "include/amdgpu/ops.h",
+        "include/amdgpu/ops.hpp",
+        "pkgconfig/amdgpu.pc",
+        "cmake/amdgpu-config.cmake",
+    ):
+        assert f"amdgpu/_lib/{name}" in whole
+    assert wheel_contents.problems([*whole, "amdgpu/__init__.py"], ROOT) == []
+    wheel = tmp_path / "some.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name in [*whole, "amdgpu/_lib/python-interpreter"]:
+            if not name.endswith("/ops.hpp"):
+                archive.writestr(name, "")
+    assert wheel_contents.problems_of(wheel, ROOT) == [
+        "amdgpu/_lib/include/amdgpu/ops.hpp is missing",
+        "amdgpu/_lib/python-interpreter should not be there",
+    ]
+
+
+def test_the_built_tree_has_what_wheels_hold() -> None:
+    from x import wheel_contents
+
+    assert not [name for name in wheel_contents.required(ROOT) if not (ROOT / "python" / name).is_file()]
+
+
 def test_gpus_are_named_by_what_the_kernel_of_linux_says(tmp_path: Path) -> None:
     from x import gpus
 

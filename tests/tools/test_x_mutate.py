@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from x import cli
+from x import cli, core_library
 from x.failure import Failure
 from x.mutation import cargo, command, faults, schemata, trial
 from x.mutation.areas import AREAS, RustArea
@@ -146,6 +146,32 @@ def test_the_copy_follows_the_tree_and_keeps_times_of_what_did_not_change(tmp_pa
     assert (copy / "a.rs").stat().st_mtime_ns == before
     assert not (copy / "b.rs").exists()
     assert not (copy / "new.rs").exists()
+
+
+def test_what_is_built_into_the_copy_leaves_the_tree_alone(tmp_path: Path) -> None:
+    root, copy = tmp_path / "root", tmp_path / "copy"
+    folder = Path("python/amdgpu/_lib")
+    (root / folder / "include").mkdir(parents=True)
+    trial.run(("git", "init", "-q"), cwd=root, environment={}, limit_s=60.0)
+    (root / ".gitignore").write_text("_lib/\n")
+    (root / folder / "libamdgpu.so").write_bytes(b"whole")
+    refresh({}, root, copy)
+    library = copy / folder / "libamdgpu.so"
+    assert library.read_bytes() == b"whole"
+    assert (copy / folder / "include").is_dir()
+    built = tmp_path / "built.so"
+    built.write_bytes(b"with faults")
+    core_library.place(built, copy / folder / "other.so")
+    (copy / folder / "other.so").replace(library)
+    assert (root / folder / "libamdgpu.so").read_bytes() == b"whole"
+    refresh({}, root, copy)
+    assert library.read_bytes() == b"whole"
+
+
+def test_cargo_is_told_once_which_messages_are_wanted() -> None:
+    assert cargo.with_messages(["check"]) == ["check", "--message-format=json"]
+    arguments = core_library.cargo_arguments("amdgpu-python")
+    assert cargo.with_messages(arguments) == arguments
 
 
 def test_crates_above_an_area_are_found_in_the_manifests() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import emit_c
 import emit_docs
 import emit_grafana
+import emit_interface
 import emit_julia
 import emit_nim
 import emit_packages
@@ -54,6 +55,11 @@ def generate() -> dict[Path, str]:
     rust, python, docs = ABI / "src" / "generated", ROOT / "python" / "amdgpu" / "_generated", ROOT / "docs"
     typescript = ROOT / "js" / "sdk" / "src" / "generated"
     interface = ROOT / "crates" / "amdgpu-capi"
+    # errors.h has no functions and is generated itself.
+    headers = {
+        name: (interface / "include" / "amdgpu" / name).read_text()
+        for name in ("runtime.h", "kernel.h", "array.h", "ops.h", "network.h", "telemetry.h")
+    }
     return {
         ABI / "include" / "agpu_errors.h": emit_c.emit_errors(errors),
         interface / "include" / "amdgpu" / "errors.h": emit_c.emit_errors(errors),
@@ -74,6 +80,7 @@ def generate() -> dict[Path, str]:
         typescript / "errors.ts": emit_typescript.emit_errors(errors),
         typescript / "metrics.ts": emit_typescript.emit_metrics(metrics),
         typescript / "version.ts": emit_typescript.emit_version(version),
+        docs / "c_api_functions.md": emit_interface.emit(headers),
         docs / "errors.md": emit_docs.emit_errors(errors),
         docs / "metrics.md": emit_docs.emit_metrics(metrics),
         docs / "grafana" / "amdgpu.json": emit_grafana.emit(metrics),

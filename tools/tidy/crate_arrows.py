@@ -17,7 +17,7 @@ ARROWS: Mapping[str, AbstractSet[str]] = {
     "amdgpu-capi": {"amdgpu-ops", "amdgpu-array", "amdgpu-aura", "amdgpu-matrix", "amdgpu-neuro"},
     "amdgpu-ops": {"amdgpu-array", "amdgpu-aura", "amdgpu-matrix"},
     "amdgpu-array": {"amdgpu-aura", "amdgpu-memory"},
-    "amdgpu-neuro": {"amdgpu-matrix", "amdgpu-math", "amdgpu-aura"},
+    "amdgpu-neuro": {"amdgpu-ops", "amdgpu-matrix", "amdgpu-math", "amdgpu-aura"},
     "amdgpu-aura": {"amdgpu-compiler", "amdgpu-memory", "amdgpu-telemetry", "amdgpu-hal"},
     "amdgpu-matrix": {"amdgpu-memory", "amdgpu-telemetry", "amdgpu-hal"},
     "amdgpu-math": {"amdgpu-telemetry"},

@@ -23,7 +23,7 @@ MAP: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("crates/amdgpu-aura/", ("rust",), ("aura",)),
     ("crates/amdgpu-memory/", ("rust",), ("array", "memory")),
     ("crates/amdgpu-array/", ("rust",), ("array",)),
-    ("crates/amdgpu-ops/", ("rust",), ("ops",)),
+    ("crates/amdgpu-ops/", ("rust",), ("ops", "neuro")),
     ("crates/amdgpu-matrix/", ("rust",), ("ops",)),
     ("crates/amdgpu-neuro/", ("rust",), ("neuro",)),
     ("crates/amdgpu-math/", ("rust",), ("math",)),
@@ -45,10 +45,8 @@ MAP: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("python/amdgpu/server/", ("js",), ("server",)),
     ("python/amdgpu/telemetry/", (), ("telemetry", "server")),
     ("python/amdgpu/ops/", (), ("ops",)),
-    ("python/amdgpu/device_ops/", (), ("ops", "gpu")),
     ("python/amdgpu/gpu_kernels/", (), ("ops", "gpu")),
     ("python/amdgpu/tuning/", (), ("ops",)),
-    ("python/amdgpu/device_network/", (), ("neuro", "gpu")),
     *((f"python/amdgpu/{name}", (), ("neuro",)) for name in ("anneal", "interchange", "network", "plotting", "search")),
     *(
         (f"python/amdgpu/{name}", (), ("neuro",))

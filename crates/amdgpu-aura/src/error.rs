@@ -125,3 +125,187 @@ impl Coded for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An error, its code in the catalogue and its whole message.
+    type Case = (Error, ErrorCode, &'static str);
+
+    fn of_openings() -> Vec<Case> {
+        let text = str::to_owned;
+        vec![
+            (
+                Error::UnknownCoreType { name: text("x") },
+                ErrorCode::UnknownCoreType,
+                "unknown core type \"x\"; known are aura, matrix, neuromorphic",
+            ),
+            (
+                Error::UnknownTelemetryLevel { name: text("x") },
+                ErrorCode::InvalidArgument,
+                "telemetry is \"x\"; known are off, standard, detailed",
+            ),
+            (
+                Error::NotCapturable {
+                    what: text("a wait"),
+                    reason: text("it waits"),
+                },
+                ErrorCode::NotCapturable,
+                "a wait cannot be part of a graph: it waits",
+            ),
+            (
+                Error::Closed { device: text("d") },
+                ErrorCode::Closed,
+                "device d is closed",
+            ),
+            (
+                Error::MemoryOptions { device: text("d") },
+                ErrorCode::InvalidArgument,
+                "d is open already with other allocator options; the first who opens a device decides about its memory",
+            ),
+            (
+                Error::NoTarget {
+                    device: text("d"),
+                    architecture: text("gfx1"),
+                },
+                ErrorCode::UnsupportedFeature,
+                "d has the architecture gfx1, which the compiler has no target for",
+            ),
+        ]
+    }
+
+    fn of_arguments() -> Vec<Case> {
+        let text = str::to_owned;
+        vec![
+            (
+                Error::KernelNotFound { reason: text("no") },
+                ErrorCode::KernelNotFound,
+                "no",
+            ),
+            (
+                Error::ArgumentCount {
+                    signature: text("k(int n)"),
+                    expected: 1,
+                    given: 2,
+                },
+                ErrorCode::ArgumentCount,
+                "k(int n) takes 1 arguments, 2 were given",
+            ),
+            (
+                Error::ArgumentType {
+                    kernel: text("k"),
+                    parameter: text("n"),
+                    index: 3,
+                    reason: text("no"),
+                },
+                ErrorCode::InvalidType,
+                "argument 3 (`n`) of k: no",
+            ),
+            (
+                Error::ArgumentValue {
+                    kernel: text("k"),
+                    parameter: text("n"),
+                    index: 0,
+                    reason: text("no"),
+                },
+                ErrorCode::InvalidArgument,
+                "argument 0 (`n`) of k: no",
+            ),
+            (
+                Error::Launch {
+                    kernel: text("k"),
+                    reason: text("no"),
+                },
+                ErrorCode::InvalidLaunch,
+                "launch of k: no",
+            ),
+        ]
+    }
+
+    fn of_runs() -> Vec<Case> {
+        let assertion = |others| Error::Assertion {
+            kernel: text("k"),
+            what: text("assertion `a > 0` failed"),
+            place: text("k.hip:3"),
+            block: [1, 2, 3],
+            thread: [4, 5, 6],
+            others,
+        };
+        let timeout = |is_stopped| Error::Timeout {
+            kernel: text("k"),
+            limit_ms: 20,
+            is_stopped,
+        };
+        vec![
+            (
+                assertion(0),
+                ErrorCode::AssertionFailed,
+                "k: assertion `a > 0` failed at k.hip:3, block (1, 2, 3), thread (4, 5, 6)",
+            ),
+            (
+                assertion(1),
+                ErrorCode::AssertionFailed,
+                "k: assertion `a > 0` failed at k.hip:3, block (1, 2, 3), thread (4, 5, 6); another work-item failed too",
+            ),
+            (
+                assertion(2),
+                ErrorCode::AssertionFailed,
+                "k: assertion `a > 0` failed at k.hip:3, block (1, 2, 3), thread (4, 5, 6); 2 other work-items failed too",
+            ),
+            (
+                timeout(true),
+                ErrorCode::Timeout,
+                "k did not end within 20 ms; it was stopped, and its results must not be used",
+            ),
+            (
+                timeout(false),
+                ErrorCode::Timeout,
+                "k did not end within 20 ms; it goes on in the background, and its results must not be used",
+            ),
+        ]
+    }
+
+    #[test]
+    fn every_error_has_its_code_and_says_what_happened() {
+        for (error, code, message) in of_openings()
+            .into_iter()
+            .chain(of_arguments())
+            .chain(of_runs())
+        {
+            assert_eq!(error.to_string(), message);
+            assert_eq!(
+                (error.code(), error.language()),
+                (code, Language::Rust),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn errors_of_other_layers_and_processes_pass_as_they_are() {
+        let hal = amdgpu_hal::Error::Forked { what: "it" };
+        let message = hal.to_string();
+        let error = Error::from(hal);
+        assert_eq!(
+            (error.code(), error.to_string()),
+            (ErrorCode::Forked, message)
+        );
+        let elsewhere = Error::Elsewhere {
+            code: ErrorCode::OutOfMemory,
+            language: Language::Zig,
+            message: "full".to_owned(),
+        };
+        assert_eq!(
+            (elsewhere.code(), elsewhere.language()),
+            (ErrorCode::OutOfMemory, Language::Zig)
+        );
+        assert_eq!(elsewhere.to_string(), "full");
+        let compiler = amdgpu_compiler::Error::InvalidOption {
+            message: "no".to_owned(),
+        };
+        let (code, language) = (compiler.code(), compiler.language());
+        let error = Error::from(compiler);
+        assert_eq!((error.code(), error.language()), (code, language));
+    }
+}

@@ -545,7 +545,6 @@ impl Kernel {
         self.launches.count(launches);
     }
 
-    /// Nothing where the device was opened without telemetry.
     /// Launches of a graph's replay, of about this time each.
     pub(crate) fn count_in_replay(&self, launches: u64, each_ns: u64) {
         self.launches.count_untimed(launches, each_ns);
@@ -556,6 +555,7 @@ impl Kernel {
         self.launches.typical_ns()
     }
 
+    /// Nothing where the device was opened without telemetry.
     pub(crate) fn sums(&self) -> Option<KernelSums> {
         self.launches.sums()
     }

@@ -151,3 +151,26 @@ impl Shared {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn core_types_and_levels_are_known_by_name() {
+        for core in CoreType::ALL {
+            assert_eq!(CoreType::from_name(core.name()).unwrap(), core);
+        }
+        let names = CoreType::ALL.map(CoreType::name);
+        assert_eq!(names, ["aura", "matrix", "neuromorphic"]);
+        assert!(CoreType::from_name("Aura").is_err());
+        for (name, level) in [
+            ("off", LaunchRecords::None),
+            ("standard", LaunchRecords::Sampled),
+            ("detailed", LaunchRecords::All),
+        ] {
+            assert_eq!(LaunchRecords::from_name(name).unwrap(), level);
+        }
+        assert!(LaunchRecords::from_name("on").is_err());
+    }
+}

@@ -124,7 +124,7 @@ fn newest_lanes(_: &Question) -> Result<Value, String> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the type of every provider")]
-fn all_kernels(_: &Question) -> Result<Value, String> {
+pub(crate) fn all_kernels(_: &Question) -> Result<Value, String> {
     let kernels = loaded();
     let mut rows: Vec<(f64, Value)> = kernels
         .values()
@@ -210,7 +210,7 @@ fn occupancy_of(kernel: &Kernel) -> Value {
     }
 }
 
-fn one_kernel(question: &Question) -> Result<Value, String> {
+pub(crate) fn one_kernel(question: &Question) -> Result<Value, String> {
     let handle = question.handle.as_deref().unwrap_or_default();
     let kernels = loaded();
     let kernel = kernels.get(handle).ok_or_else(|| {

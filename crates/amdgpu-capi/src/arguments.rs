@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;
+use amdgpu_array::Array;
 use amdgpu_aura::Argument;
 
+use crate::array::ArrayObject;
 use crate::borrowed::Items;
 use crate::handles::{self, Handle};
-use crate::objects::{DeviceObject, MemoryObject};
+use crate::objects::{DeviceObject, KernelObject, MemoryObject, StreamObject};
 use crate::status::{Answer, Failure};
 
 const MEMORY: u32 = 1;
@@ -17,6 +19,7 @@ const UNSIGNED: u32 = 4;
 const REAL: u32 = 5;
 const BOOLEAN: u32 = 6;
 const STRUCT: u32 = 7;
+const ARRAY: u32 = 8;
 
 /// `agpu_argument`: what `value` is depends on `kind`.
 #[repr(C)]
@@ -28,10 +31,56 @@ pub struct CArgument {
     bytes: u64,
 }
 
-/// Arguments, and the memory among them.
+/// What a launch works on.
+#[derive(Clone, Default)]
+pub struct Used {
+    pub memory: Vec<Arc<MemoryObject>>,
+    pub arrays: Vec<Array>,
+}
+
+impl Used {
+    /// Before a launch. In a stream: others who read the arrays wait for it, and released memory goes only behind it. Without one: what
+    /// streams were given to do with the arrays is done first.
+    pub fn order(&self, kernel: &KernelObject, stream: Option<&Arc<StreamObject>>) -> Answer {
+        for memory in &self.memory {
+            memory.use_in(stream)?;
+        }
+        for array in &self.arrays {
+            array.check_alive()?;
+            match array.open_device() {
+                Some(device) if !Arc::ptr_eq(device, kernel.kernel.open_device()) => {
+                    // The order of what another device has queued is not known to this kernel's streams.
+                    device.settle()?;
+                }
+                _ => {}
+            }
+            match stream {
+                Some(stream) => {
+                    let uses = array.storage().uses();
+                    uses.note(&stream.queue, kernel.kernel.hal_device());
+                }
+                None => array.finish_uses()?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Behind a launch in a stream: the arrays live until the stream has passed it.
+    pub fn keep(&self, kernel: &KernelObject, stream: Option<&Arc<StreamObject>>) -> Answer {
+        if let Some(stream) = stream {
+            let device = kernel.kernel.hal_device().as_ref();
+            stream
+                .kept
+                .keep(&self.arrays, stream.queue.as_ref(), device)?;
+        }
+        Ok(())
+    }
+}
+
+/// Arguments, and what they work on.
 pub struct Converted {
     pub arguments: Vec<Argument>,
-    pub memory: Vec<Arc<MemoryObject>>,
+    pub used: Used,
 }
 
 impl Converted {
@@ -39,7 +88,7 @@ impl Converted {
         let items = items.slice(count, "arguments")?;
         let mut converted = Self {
             arguments: Vec::with_capacity(count),
-            memory: Vec::new(),
+            used: Used::default(),
         };
         for (index, item) in items.iter().enumerate() {
             let argument = converted.convert(item, index, device)?;
@@ -74,9 +123,10 @@ impl Converted {
                 memory.check_range(&format!("argument {index}"), item.bytes, 0)?;
                 let address = memory.block.ptr().offset(item.bytes).address();
                 let left = memory.block.len_bytes() - item.bytes;
-                self.memory.push(memory);
+                self.used.memory.push(memory);
                 pointer(address, left)
             }
+            ARRAY => self.array(item, index, device)?,
             POINTER => pointer(item.value, item.bytes),
             INTEGER => Argument::Int(i128::from(item.value as i64)),
             UNSIGNED => Argument::Int(i128::from(item.value)),
@@ -89,9 +139,35 @@ impl Converted {
             }
             other => {
                 return Err(Failure::invalid(format!(
-                    "argument {index} is of kind {other}; known are 1 to 7: use the functions agpu_argument_..."
+                    "argument {index} is of kind {other}; known are 1 to 8: use the functions agpu_argument_..."
                 )));
             }
+        })
+    }
+
+    fn array(&mut self, item: &CArgument, index: usize, device: &DeviceObject) -> Answer<Argument> {
+        let name = format!("argument {index}");
+        let object = handles::get::<ArrayObject>(Handle::from_bits(item.value), &name)?;
+        let array = &object.array;
+        array.check_alive()?;
+        if !array.is_contiguous() {
+            let message = format!(
+                "argument {index} is an array that is not contiguous in row-major order: copy it with agpu_ops_contiguous"
+            );
+            return Err(Failure::new(ErrorCode::NotContiguous, message));
+        }
+        if !array.location().is_reachable_by(device.context.info()) {
+            let (from, to) = (array.device_name(), device.name());
+            let message =
+                format!("argument {index} is an array of {from}, and the kernel runs on {to}");
+            return Err(Failure::new(ErrorCode::WrongDevice, message));
+        }
+        self.used.arrays.push(array.clone());
+        Ok(Argument::Pointer {
+            address: array.data() as u64,
+            dtype: Some(array.dtype),
+            is_read_only: array.is_read_only,
+            bytes: array.bytes() as u64,
         })
     }
 }

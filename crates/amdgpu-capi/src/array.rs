@@ -81,6 +81,15 @@ unsafe impl Versioned for ArrayFacts {
     const FIRST_BYTES: usize = size_of::<Self>();
 }
 
+/// The dtype of a name.
+pub fn dtype_of(name: &str) -> Answer<Dtype> {
+    Dtype::from_name(name).ok_or_else(|| {
+        let known = Dtype::known_names().collect::<Vec<_>>().join(", ");
+        let message = format!("dtype {name} is not a type of device memory; supported: {known}");
+        Failure::new(ErrorCode::UnsupportedDtype, message)
+    })
+}
+
 /// The extents of the caller.
 fn dims_of(items: Items<i64>, dimensions: u32, name: &str) -> Answer<Dims> {
     let count = dimensions as usize;
@@ -123,13 +132,7 @@ pub extern "C" fn agpu_array_create(
     answer(|| {
         let place = array.required("array")?;
         let device = handles::get::<DeviceObject>(device, "device")?;
-        let name = dtype.required("dtype")?;
-        let dtype = Dtype::from_name(name).ok_or_else(|| {
-            let known = Dtype::known_names().collect::<Vec<_>>().join(", ");
-            let message =
-                format!("dtype {name} is not a type of device memory; supported: {known}");
-            Failure::new(ErrorCode::UnsupportedDtype, message)
-        })?;
+        let dtype = dtype_of(dtype.required("dtype")?)?;
         let shape = dims_of(shape, dimensions, "shape")?;
         let kind = memory_kind(options.read()?.kind)?;
         let made = Array::empty(device.context.open_device()?, shape, dtype, kind)?;

@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::ErrorCode;
-use amdgpu_array::{Owner, Uses, recording};
+use amdgpu_array::{Array, Owner, Uses, recording};
 use amdgpu_aura::{Graph, PackedArguments};
 use amdgpu_hal::{CopyDirection, DevicePointer, LaunchConfig};
 
+use crate::arguments::Used;
 use crate::borrowed::Out;
 use crate::handles::{self, Handle, Object};
 use crate::objects::{DeviceObject, KernelObject, MemoryObject, StreamObject};
@@ -75,15 +76,18 @@ pub fn record_launch(
     kernel: &KernelObject,
     config: LaunchConfig,
     packed: &PackedArguments,
-    memory: Vec<Arc<MemoryObject>>,
+    used: Used,
     stream: Option<&Arc<StreamObject>>,
 ) -> Answer {
     let queue = stream.map(|stream| &stream.queue);
+    recording::record_uses(used.arrays.iter().map(Array::storage));
+    let mut owners = owners_of(used.memory);
+    owners.extend(used.arrays.iter().map(Array::owner));
     Ok(recording::record_launch(
         &kernel.kernel,
         config,
         packed,
-        owners_of(memory),
+        owners,
         queue,
     )?)
 }

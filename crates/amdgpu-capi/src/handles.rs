@@ -50,6 +50,9 @@ pub const KIND_NAMES: [&str; 16] = [
 pub struct Handle(u64);
 
 impl Handle {
+    /// No handle: of what the caller left out.
+    pub const NULL: Self = Self(0);
+
     /// A handle that came as a number, inside of a struct.
     pub fn from_bits(bits: u64) -> Self {
         Self(bits)

@@ -7,12 +7,12 @@ use amdgpu_aura::{CompileRequest, CoreType, Kernel, LaunchShape, PackedArguments
 use amdgpu_compiler::CompileOptions;
 use amdgpu_hal::LaunchConfig;
 
-use crate::arguments::{CArgument, Converted};
+use crate::arguments::{CArgument, Converted, Used};
 use crate::borrowed::{Described, Items, Options, Out, Text, Versioned, fixed_text};
 use crate::device::parse_level;
 use crate::graph;
 use crate::handles::{self, Handle, Object};
-use crate::objects::{DeviceObject, KernelObject, MemoryObject, StreamObject};
+use crate::objects::{DeviceObject, KernelObject, StreamObject};
 use crate::status::{Answer, Failure, Status, answer};
 use crate::toolchain;
 
@@ -185,27 +185,19 @@ pub extern "C" fn agpu_kernel_launch(
         let config = shape.config(&kernel.kernel)?;
         let converted = Converted::of(arguments, count, &kernel.device)?;
         let stream = StreamObject::of(stream, &kernel.device)?;
+        let used = converted.used;
         if is_recording() {
             let packed = kernel.kernel.pack_arguments(&converted.arguments)?;
-            return graph::record_launch(
-                &kernel,
-                config,
-                &packed,
-                converted.memory,
-                stream.as_ref(),
-            );
+            return graph::record_launch(&kernel, config, &packed, used, stream.as_ref());
         }
-        hold(&converted.memory, stream.as_ref())?;
+        used.order(&kernel, stream.as_ref())?;
         let queue = stream.as_ref().map(|stream| &stream.queue);
-        // SAFETY: memory among the arguments is held back by the allocator until the stream has passed; bare addresses are the caller's promise.
-        unsafe { kernel.kernel.run(&config, &converted.arguments, queue)? };
-        Ok(())
+        // SAFETY: memory among the arguments is held back by the allocator until the stream has passed, arrays are kept until then; bare
+        // addresses are the caller's promise.
+        let launched = unsafe { kernel.kernel.run(&config, &converted.arguments, queue) };
+        used.keep(&kernel, stream.as_ref())?;
+        Ok(launched?)
     })
-}
-
-/// Lets released memory go only when the stream has passed what it is given now.
-fn hold(memory: &[Arc<MemoryObject>], stream: Option<&Arc<StreamObject>>) -> Answer {
-    memory.iter().try_for_each(|memory| memory.use_in(stream))
 }
 
 /// A launch whose shape and arguments are checked once.
@@ -213,7 +205,7 @@ pub struct LaunchObject {
     kernel: Arc<KernelObject>,
     config: LaunchConfig,
     packed: PackedArguments,
-    memory: Vec<Arc<MemoryObject>>,
+    used: Used,
 }
 
 impl Object for LaunchObject {
@@ -239,7 +231,7 @@ pub extern "C" fn agpu_launch_prepare(
             kernel,
             config,
             packed,
-            memory: converted.memory,
+            used: converted.used,
         })));
         Ok(())
     })
@@ -253,24 +245,22 @@ pub extern "C" fn agpu_launch_run(launch: Handle, stream: Handle) -> Status {
         let kernel = &launch.kernel;
         let stream = StreamObject::of(stream, &kernel.device)?;
         if is_recording() {
-            let memory = launch.memory.clone();
+            let used = launch.used.clone();
             return graph::record_launch(
                 kernel,
                 launch.config,
                 &launch.packed,
-                memory,
+                used,
                 stream.as_ref(),
             );
         }
-        hold(&launch.memory, stream.as_ref())?;
+        launch.used.order(kernel, stream.as_ref())?;
         let queue = stream.as_ref().map(|stream| &stream.queue);
-        // SAFETY: this kernel packed the arguments; their memory is held back by the allocator until the stream has passed, and bare
-        // addresses are the caller's promise.
-        unsafe {
-            kernel
-                .kernel
-                .launch_packed(&launch.config, &launch.packed, queue)?;
-        };
-        Ok(())
+        let (packed, config) = (&launch.packed, &launch.config);
+        // SAFETY: this kernel packed the arguments; their memory is held back by the allocator until the stream has passed, arrays are
+        // kept until then, and bare addresses are the caller's promise.
+        let launched = unsafe { kernel.kernel.launch_packed(config, packed, queue) };
+        launch.used.keep(kernel, stream.as_ref())?;
+        Ok(launched?)
     })
 }

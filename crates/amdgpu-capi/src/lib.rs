@@ -17,6 +17,7 @@ mod folder;
 mod graph;
 mod handles;
 mod interpreter;
+mod kept;
 mod kernel;
 mod memory;
 mod network;

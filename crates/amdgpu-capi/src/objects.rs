@@ -9,6 +9,7 @@ use amdgpu_hal::{self as hal, MemoryKind};
 use amdgpu_memory::Block;
 
 use crate::handles::{self, Handle, Object};
+use crate::kept::Kept;
 use crate::status::{Answer, Failure};
 
 /// An opening of a device. It is closed when its handle and everything made from it are gone.
@@ -50,6 +51,7 @@ impl Drop for DeviceObject {
 pub struct StreamObject {
     pub device: Arc<DeviceObject>,
     pub queue: Arc<dyn hal::Stream>,
+    pub kept: Kept,
 }
 
 impl Object for StreamObject {

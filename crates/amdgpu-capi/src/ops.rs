@@ -1,99 +1,90 @@
-//! ops.h: operations on arrays.
+//! ops.h: operations on arrays, a file for each family. What they share stands here: operands of one device, options, names.
+
+mod batch_norm;
+mod cast;
+mod convolve;
+mod elementwise;
+mod embedding;
+mod matmul;
+mod normalize;
+mod pool;
+mod reduce;
+mod scan;
+mod top_k;
+mod transpose;
 
 use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;
 use amdgpu_array::Array;
 use amdgpu_aura::OpenDevice;
-use amdgpu_ops::elementwise::{Elementwise, elementwise};
-use amdgpu_ops::matmul::{Activation, Matmul, Precision, matmul};
-use amdgpu_ops::reduce::{Reduce, ReduceOptions, reduce};
+use amdgpu_ops::pool::ImageLayout;
 use amdgpu_ops::{DeviceOps, Operand};
 
-use crate::array::ArrayObject;
-use crate::borrowed::{Items, Options, Out, Text, Versioned};
+use crate::array::{ArrayObject, dtype_of};
+use crate::borrowed::{Options, Text, Versioned};
 use crate::handles::{self, Handle};
-use crate::status::{Answer, Failure, Status, answer};
+use crate::status::{Answer, Failure};
 use crate::toolchain;
 
-/// `agpu_ops_elementwise_options`.
+/// `agpu_ops_options`: of functions that take a place for the result and no more.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct ElementwiseOptions {
+pub struct OpsOptions {
     size_bytes: u64,
     out: Handle,
-    alpha: f64,
 }
 
 // SAFETY: plain numbers; all zeros is a valid value.
-unsafe impl Versioned for ElementwiseOptions {
-    const NAME: &'static str = "agpu_ops_elementwise_options";
+unsafe impl Versioned for OpsOptions {
+    const NAME: &'static str = "agpu_ops_options";
     const FIRST_BYTES: usize = size_of::<Self>();
 }
 
-/// `agpu_ops_reduce_options`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct CReduceOptions {
-    size_bytes: u64,
-    out: Handle,
-    axes: Items<i64>,
-    axis_count: u64,
-    correction: f64,
-    keeps_axes: u32,
-    reserved: u32,
-}
-
-// SAFETY: plain numbers and pointers; all zeros is a valid value.
-unsafe impl Versioned for CReduceOptions {
-    const NAME: &'static str = "agpu_ops_reduce_options";
-    const FIRST_BYTES: usize = size_of::<Self>();
-}
-
-/// `agpu_ops_matmul_options`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct MatmulOptions {
-    size_bytes: u64,
-    out: Handle,
-    bias: Handle,
-    residual: Handle,
-    activation: Text,
-    precision: Text,
-    alpha: f64,
-    beta: f64,
-    has_factors: u32,
-    transpose_a: u32,
-    transpose_b: u32,
-    reserved: u32,
-}
-
-// SAFETY: plain numbers and pointers; all zeros is a valid value.
-unsafe impl Versioned for MatmulOptions {
-    const NAME: &'static str = "agpu_ops_matmul_options";
-    const FIRST_BYTES: usize = size_of::<Self>();
-}
+/// A handle and the name of its parameter.
+type Given<'a> = (&'a str, Handle);
 
 /// Operands, and the state of operations on their device.
 struct Call {
     ops: Arc<DeviceOps>,
+    /// Those that a call cannot do without.
     operands: Vec<Operand>,
+    /// The others, in the order that they were asked for.
+    optional: Vec<Option<Operand>>,
     out: Option<Arc<ArrayObject>>,
     first: Arc<ArrayObject>,
 }
 
 impl Call {
-    fn of(given: &[(Handle, String)], out: Handle) -> Answer<Self> {
-        let mut objects = Vec::with_capacity(given.len());
-        for (handle, name) in given {
-            let object = handles::get::<ArrayObject>(*handle, name)?;
-            object.array.check_alive()?;
-            objects.push(object);
+    /// Operands of one device; the first one says which. `optional` ones and `out` may be null.
+    fn of(
+        operation: &str,
+        operands: &[Given<'_>],
+        optional: &[Given<'_>],
+        out: Handle,
+    ) -> Answer<Self> {
+        let (first, others) = operands
+            .split_first()
+            .ok_or_else(|| Failure::invalid("count is 0; an operation has operands"))?;
+        let first = live(first.0, first.1)?;
+        let beside = |(name, handle): &Given<'_>| -> Answer<Arc<ArrayObject>> {
+            let object = live(name, *handle)?;
+            check_device(operation, name, &object.array, &first.array)?;
+            Ok(object)
+        };
+        let operand = |object: Arc<ArrayObject>| Operand::of_array(object.array.clone());
+        let mut all = vec![operand(Arc::clone(&first))];
+        for given in others {
+            all.push(operand(beside(given)?));
         }
-        let first = objects.first().cloned();
-        let first =
-            first.ok_or_else(|| Failure::invalid("count is 0; an operation has operands"))?;
-        let out = handles::get_optional::<ArrayObject>(out, "out")?;
+        let mut more = Vec::with_capacity(optional.len());
+        for given in optional {
+            let object = (!given.1.is_null()).then(|| beside(given)).transpose()?;
+            more.push(object.map(operand));
+        }
+        let out = (!out.is_null())
+            .then(|| beside(&("out", out)))
+            .transpose()?;
         // Before the first kernel is generated.
         toolchain::of_process();
         let device = match first.array.open_device() {
@@ -102,21 +93,51 @@ impl Call {
         };
         Ok(Self {
             ops: DeviceOps::of(&device)?,
-            operands: objects
-                .iter()
-                .map(|object| Operand::of_array(object.array.clone()))
-                .collect(),
+            operands: all,
+            optional: more,
             out,
             first,
         })
+    }
+
+    fn operand(&self, index: usize) -> &Operand {
+        &self.operands[index]
+    }
+
+    fn optional(&self, index: usize) -> Option<&Operand> {
+        self.optional.get(index).and_then(Option::as_ref)
     }
 
     fn out(&self) -> Option<&Array> {
         self.out.as_ref().map(|object| &object.array)
     }
 
+    /// A handle of a result.
     fn insert(&self, array: Array) -> Handle {
         ArrayObject::insert(array, self.first.device().cloned())
+    }
+}
+
+fn live(name: &str, handle: Handle) -> Answer<Arc<ArrayObject>> {
+    let object = handles::get::<ArrayObject>(handle, name)?;
+    object.array.check_alive()?;
+    Ok(object)
+}
+
+fn check_device(operation: &str, name: &str, array: &Array, first: &Array) -> Answer {
+    let (own, wanted) = (array.device_name(), first.device_name());
+    if own == wanted {
+        return Ok(());
+    }
+    let message = format!(
+        "{operation}: {name} is on {own} and the first operand on {wanted}; copy one of them with agpu_array_copy"
+    );
+    Err(Failure::new(ErrorCode::WrongDevice, message))
+}
+
+impl Options<OpsOptions> {
+    fn out(self) -> Answer<Handle> {
+        Ok(self.read()?.out)
     }
 }
 
@@ -125,138 +146,17 @@ fn unknown(what: &str, given: &str, known: impl Iterator<Item = &'static str>) -
     Failure::invalid(format!("{what} is {given:?}; known are {known}"))
 }
 
-/// `operation(inputs...)`, broadcast.
-#[unsafe(no_mangle)]
-pub extern "C" fn agpu_ops_elementwise(
-    operation: Text,
-    inputs: Items<Handle>,
-    count: usize,
-    options: Options<ElementwiseOptions>,
-    result: Out<Handle>,
-) -> Status {
-    answer(|| {
-        let place = result.required("result")?;
-        let name = operation.required("operation")?;
-        let operation = Elementwise::from_name(name).ok_or_else(|| {
-            unknown(
-                "operation",
-                name,
-                Elementwise::ALL.iter().map(|one| one.name()),
-            )
-        })?;
-        let wanted = operation.inputs();
-        if wanted.len() != count {
-            let message = format!(
-                "{name} takes {} arrays ({}); {count} were given",
-                wanted.len(),
-                wanted.join(", ")
-            );
-            return Err(Failure::new(ErrorCode::ArgumentCount, message));
-        }
-        let given = inputs.slice(count, "inputs")?.iter().zip(wanted);
-        let given: Vec<_> = given
-            .map(|(handle, name)| (*handle, (*name).to_owned()))
-            .collect();
-        let options = options.read()?;
-        let call = Call::of(&given, options.out)?;
-        let made = elementwise(
-            &call.ops,
-            operation,
-            &call.operands,
-            call.out(),
-            options.alpha,
-        )?;
-        place.write(call.insert(made));
-        Ok(())
-    })
+/// NCHW or NHWC; null is NCHW.
+fn image_layout(layout: Text) -> Answer<ImageLayout> {
+    match layout.optional("layout")? {
+        None | Some("NCHW") => Ok(ImageLayout::Nchw),
+        Some("NHWC") => Ok(ImageLayout::Nhwc),
+        Some(other) => Err(unknown("layout", other, ["NCHW", "NHWC"].into_iter())),
+    }
 }
 
-/// `operation(x)` over axes.
-#[unsafe(no_mangle)]
-pub extern "C" fn agpu_ops_reduce(
-    operation: Text,
-    x: Handle,
-    options: Options<CReduceOptions>,
-    result: Out<Handle>,
-) -> Status {
-    answer(|| {
-        let place = result.required("result")?;
-        let name = operation.required("operation")?;
-        let operation = Reduce::from_name(name)
-            .ok_or_else(|| unknown("operation", name, Reduce::ALL.into_iter().map(Reduce::name)))?;
-        let given = options.read()?;
-        let axes = given.axes.slice(given.axis_count as usize, "axes")?;
-        let options = ReduceOptions {
-            axes: (given.axis_count > 0).then_some(axes),
-            keeps_axes: given.keeps_axes != 0,
-            correction: given.correction,
-            result: None,
-            thread_limit: None,
-        };
-        let call = Call::of(&[(x, "x".to_owned())], given.out)?;
-        let made = reduce(
-            &call.ops,
-            operation,
-            &call.operands[0],
-            call.out(),
-            &options,
-        )?;
-        place.write(call.insert(made));
-        Ok(())
-    })
-}
-
-/// `activation(alpha * (a @ b) + beta * out + bias + residual)`.
-#[unsafe(no_mangle)]
-pub extern "C" fn agpu_ops_matmul(
-    a: Handle,
-    b: Handle,
-    options: Options<MatmulOptions>,
-    result: Out<Handle>,
-) -> Status {
-    answer(|| {
-        let place = result.required("result")?;
-        let options = options.read()?;
-        let mut given = vec![(a, "a".to_owned()), (b, "b".to_owned())];
-        let extra = [(options.bias, "bias"), (options.residual, "residual")];
-        given.extend(
-            extra
-                .iter()
-                .filter(|(handle, _)| !handle.is_null())
-                .map(|(handle, name)| (*handle, (*name).to_owned())),
-        );
-        let call = Call::of(&given, options.out)?;
-        let has_bias = !options.bias.is_null();
-        let mut description = Matmul::of(&call.operands[0], &call.operands[1]);
-        description.out = call.out();
-        description.bias = has_bias.then(|| &call.operands[2]);
-        description.residual =
-            (!options.residual.is_null()).then(|| &call.operands[2 + usize::from(has_bias)]);
-        description.transpose_a = options.transpose_a != 0;
-        description.transpose_b = options.transpose_b != 0;
-        if options.has_factors != 0 {
-            (description.alpha, description.beta) = (options.alpha, options.beta);
-        }
-        if let Some(name) = options.activation.optional("activation")? {
-            description.activation = Activation::from_name(name).ok_or_else(|| {
-                unknown(
-                    "activation",
-                    name,
-                    Activation::ALL.into_iter().map(Activation::name),
-                )
-            })?;
-        }
-        if let Some(name) = options.precision.optional("precision")? {
-            description.precision = Some(Precision::from_name(name).ok_or_else(|| {
-                unknown(
-                    "precision",
-                    name,
-                    Precision::ALL.into_iter().map(Precision::name),
-                )
-            })?);
-        }
-        let made = matmul(&call.ops, &description)?;
-        place.write(call.insert(made));
-        Ok(())
-    })
+/// Rows and columns of an option; zeros are the default.
+fn pair(given: [i64; 2], default: [i64; 2]) -> (i64, i64) {
+    let or = |given: i64, default: i64| if given == 0 { default } else { given };
+    (or(given[0], default[0]), or(given[1], default[1]))
 }

@@ -9,6 +9,7 @@ use amdgpu_hal as hal;
 
 use crate::borrowed::Out;
 use crate::handles::{self, Handle, Object};
+use crate::kept::Kept;
 use crate::objects::{DeviceObject, StreamObject};
 use crate::status::{Answer, Failure, Status, answer};
 
@@ -19,7 +20,13 @@ pub extern "C" fn agpu_stream_create(device: Handle, stream: Out<Handle>) -> Sta
         let place = stream.required("stream")?;
         let device = handles::get::<DeviceObject>(device, "device")?;
         let queue = device.context.create_stream()?;
-        place.write(handles::insert(Arc::new(StreamObject { device, queue })));
+        let kept = Kept::default();
+        let stream = StreamObject {
+            device,
+            queue,
+            kept,
+        };
+        place.write(handles::insert(Arc::new(stream)));
         Ok(())
     })
 }
@@ -30,7 +37,10 @@ pub extern "C" fn agpu_stream_synchronize(stream: Handle) -> Status {
     answer(|| {
         let stream = handles::get::<StreamObject>(stream, "stream")?;
         check_not_recording("waiting for a stream")?;
-        Kernel::wait(stream.queue.as_ref(), None)?;
+        let kept = stream.kept.take();
+        let done = Kernel::wait(stream.queue.as_ref(), None);
+        drop(kept);
+        done?;
         Ok(())
     })
 }
@@ -41,7 +51,7 @@ pub extern "C" fn agpu_stream_is_idle(stream: Handle, is_idle: Out<bool>) -> Sta
     answer(|| {
         let place = is_idle.required("is_idle")?;
         let stream = handles::get::<StreamObject>(stream, "stream")?;
-        place.write(stream.queue.is_idle()?);
+        place.write(stream.kept.is_idle(stream.queue.as_ref())?);
         Ok(())
     })
 }

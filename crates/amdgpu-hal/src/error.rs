@@ -180,3 +180,186 @@ impl Coded for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> String {
+        text.to_string()
+    }
+
+    /// An error, its code in the catalogue and its whole message.
+    type Case = (Error, ErrorCode, &'static str);
+
+    fn of_devices() -> Vec<Case> {
+        let device = || text("cpu:0");
+        vec![
+            (
+                Error::DeviceNotFound {
+                    name: text("cpu:1"),
+                    reason: text("there is one"),
+                },
+                ErrorCode::DeviceNotFound,
+                "no device `cpu:1`: there is one",
+            ),
+            (
+                Error::DriverExists { kind: "sim" },
+                ErrorCode::InvalidArgument,
+                "there is a driver for sim devices already",
+            ),
+            (
+                Error::InvalidEnvironment {
+                    variable: "AMDGPU_DEVICES",
+                    value: text("x"),
+                    expected: "kinds",
+                },
+                ErrorCode::InvalidArgument,
+                "AMDGPU_DEVICES is `x`; expected kinds",
+            ),
+            (
+                Error::OutOfMemory {
+                    device: device(),
+                    kind: "device",
+                    requested_bytes: 3,
+                    used_bytes: 4,
+                    limit_bytes: 5,
+                },
+                ErrorCode::OutOfMemory,
+                "cpu:0 cannot allocate 3 bytes of device memory: 4 of 5 bytes are in use",
+            ),
+            (
+                Error::DeviceLost {
+                    device: device(),
+                    reason: text("gone"),
+                },
+                ErrorCode::DeviceLost,
+                "cpu:0 stopped answering: gone",
+            ),
+            (
+                Error::DriverFault {
+                    device: device(),
+                    operation: "mmap",
+                    reason: text("no"),
+                },
+                ErrorCode::DriverFault,
+                "cpu:0: mmap failed: no",
+            ),
+        ]
+    }
+
+    fn of_memory_and_modules() -> Vec<Case> {
+        let device = || text("cpu:0");
+        vec![
+            (
+                Error::Forked { what: "the stream" },
+                ErrorCode::Forked,
+                "the stream was made before fork() and cannot be used in the child process",
+            ),
+            (
+                Error::NotAllocated {
+                    device: device(),
+                    address: 255,
+                },
+                ErrorCode::UseAfterFree,
+                "address 0xff of cpu:0 is not inside a live allocation",
+            ),
+            (
+                Error::OutOfBounds {
+                    device: device(),
+                    operation: "a copy",
+                    address: 16,
+                    bytes: 9,
+                    excess_bytes: 1,
+                },
+                ErrorCode::InvalidArgument,
+                "a copy of 9 bytes at 0x10 of cpu:0 reaches 1 bytes past the end of its allocation",
+            ),
+            (
+                Error::InvalidModule {
+                    reason: text("it is text"),
+                },
+                ErrorCode::CodeGenerationFailed,
+                "the module cannot be loaded: it is text",
+            ),
+            (
+                Error::kernel_not_found("c", ["a", "b"].into_iter()),
+                ErrorCode::KernelNotFound,
+                "the module has no kernel `c`; it has `a`, `b`",
+            ),
+            (
+                Error::kernel_not_found("c", std::iter::empty()),
+                ErrorCode::KernelNotFound,
+                "the module has no kernel `c`; it has none",
+            ),
+            (
+                Error::global_not_found("c", ["a"].into_iter()),
+                ErrorCode::GlobalNotFound,
+                "the module has no variable `c`; it has `a`",
+            ),
+        ]
+    }
+
+    fn of_streams() -> Vec<Case> {
+        let device = || text("cpu:0");
+        vec![
+            (
+                Error::WrongBackend {
+                    what: "the event",
+                    device: device(),
+                },
+                ErrorCode::Internal,
+                "the event does not belong to cpu:0",
+            ),
+            (
+                Error::WouldDeadlock {
+                    operation: "a wait",
+                },
+                ErrorCode::Internal,
+                "a wait was called from inside a command of the same stream and would wait for itself",
+            ),
+            (
+                Error::cancelled(),
+                ErrorCode::Timeout,
+                "cpu:0: the work of the stream was cancelled; what it wrote is incomplete",
+            ),
+            (
+                Error::Interrupted,
+                ErrorCode::Timeout,
+                "a signal ended the wait, and what it was for was cancelled where the device can",
+            ),
+            (
+                Error::from_panic(&"oh"),
+                ErrorCode::KernelFault,
+                "code running on the device panicked: oh",
+            ),
+            (
+                Error::from_panic(&text("oh no")),
+                ErrorCode::KernelFault,
+                "code running on the device panicked: oh no",
+            ),
+            (
+                Error::from_panic(&7_u8),
+                ErrorCode::KernelFault,
+                "code running on the device panicked: (the panic carried no text)",
+            ),
+            (
+                Error::from_coded(&Error::Forked { what: "it" }),
+                ErrorCode::Forked,
+                "it was made before fork() and cannot be used in the child process",
+            ),
+        ]
+    }
+
+    #[test]
+    fn every_error_has_its_code_and_says_what_happened() {
+        for (error, code, message) in of_devices()
+            .into_iter()
+            .chain(of_memory_and_modules())
+            .chain(of_streams())
+        {
+            assert_eq!(error.to_string(), message);
+            assert_eq!(error.code(), code, "{message}");
+        }
+    }
+}

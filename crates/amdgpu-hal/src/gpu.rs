@@ -44,28 +44,30 @@ use vendor::Vendor;
 
 /// The devices of a vendor, in the driver's order; none on a machine without the driver or without its devices.
 pub(crate) fn enumerate(vendor: &'static Vendor) -> Result<Vec<DeviceInfo>> {
-    match Api::of(vendor)? {
-        Ok(api) => (0..api.device_count()?)
-            .map(|ordinal| describe::describe(api, ordinal))
-            .collect(),
-        Err(_reason) => Ok(Vec::new()),
-    }
+    Api::of(vendor)?.map_or_else(|_reason| Ok(Vec::new()), list)
+}
+
+fn list(api: &Api) -> Result<Vec<DeviceInfo>> {
+    (0..api.device_count()?)
+        .map(|ordinal| describe::describe(api, ordinal))
+        .collect()
 }
 
 /// Opens a device by its number.
 pub(crate) fn open(vendor: &'static Vendor, selector: &str) -> Result<Arc<dyn Device>> {
-    let not_found = |reason: String| Error::DeviceNotFound {
-        name: format!("{}:{selector}", vendor.kind),
-        reason,
-    };
-    let api = Api::of(vendor)?.map_err(not_found)?;
+    let api = Api::of(vendor)?.map_err(|reason| not_found(vendor, selector, reason))?;
+    open_in(api, selector)
+}
+
+fn open_in(api: &'static Api, selector: &str) -> Result<Arc<dyn Device>> {
+    let vendor = api.vendor;
     let count = api.device_count()?;
     let ordinal = selector
         .parse::<i32>()
         .ok()
         .filter(|ordinal| (0..count).contains(ordinal))
         .ok_or_else(|| {
-            not_found(match count {
+            let found = match count {
                 0 => format!("the {} driver finds no device", vendor.name),
                 1 => format!(
                     "the {} driver finds one device, {}:0",
@@ -75,9 +77,17 @@ pub(crate) fn open(vendor: &'static Vendor, selector: &str) -> Result<Arc<dyn De
                     "the {} driver finds {count} devices, numbered from 0",
                     vendor.name
                 ),
-            })
+            };
+            not_found(vendor, selector, found)
         })?;
     Ok(Arc::new(device::GpuDevice::open(api, ordinal)?))
+}
+
+fn not_found(vendor: &Vendor, selector: &str, reason: String) -> Error {
+    Error::DeviceNotFound {
+        name: format!("{}:{selector}", vendor.kind),
+        reason,
+    }
 }
 
 #[cfg(test)]

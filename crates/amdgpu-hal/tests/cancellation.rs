@@ -2,137 +2,19 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::process::Command;
+mod scene {
+    pub mod endless;
+}
+
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use amdgpu_hal::DevicePointer;
 use amdgpu_hal::cpu::stop_everything;
-use amdgpu_hal::{
-    Device, DevicePointer, Error, Event, Function, GraphCommand, GraphPlan, GraphStep,
-    LaunchConfig, Stream, registry,
-};
 
-/// `endless` counts its blocks, and stays in each until a word is set; `add` adds one, and ends.
-const SOURCE: &str = r"
-typedef unsigned long long u64;
-struct arguments { volatile u64 *stop; u64 *count; };
-void endless(const struct arguments *arguments, const void *launch, u64 begin, u64 end) {
-    for (u64 block = begin; block < end; block++) {
-        __atomic_fetch_add(arguments->count, 1, __ATOMIC_RELAXED);
-        while (*arguments->stop == 0) {}
-    }
-}
-void add(const struct arguments *arguments, const void *launch, u64 begin, u64 end) {
-    __atomic_fetch_add(arguments->count, end - begin, __ATOMIC_RELAXED);
-}
-";
-
-/// Long beside everything that a test waits for; what hangs fails after it.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-fn image() -> &'static [u8] {
-    static IMAGE: OnceLock<Vec<u8>> = OnceLock::new();
-    IMAGE.get_or_init(|| {
-        let folder = std::env::temp_dir().join(format!("agpu-cancellation-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let (source, object) = (folder.join("kernel.c"), folder.join("kernel.o"));
-        std::fs::write(&source, SOURCE).unwrap();
-        let options = [
-            "-c",
-            "-O2",
-            "-fPIC",
-            "-ffreestanding",
-            "-fno-stack-protector",
-        ];
-        let status = Command::new("cc")
-            .args(options)
-            .arg(&source)
-            .arg("-o")
-            .arg(&object)
-            .status();
-        assert!(status.expect("the tests need a C compiler").success());
-        let image = std::fs::read(&object).unwrap();
-        std::fs::remove_dir_all(folder).unwrap();
-        image
-    })
-}
-
-struct Scene {
-    device: Arc<dyn Device>,
-    endless: Arc<dyn Function>,
-    add: Arc<dyn Function>,
-    stop: Box<AtomicU64>,
-    count: Box<AtomicU64>,
-}
-
-impl Scene {
-    fn new() -> Self {
-        let device = registry::open_device("cpu:0").unwrap();
-        let module = device.load_module(image()).unwrap();
-        Self {
-            endless: module.function("endless").unwrap(),
-            add: module.function("add").unwrap(),
-            device,
-            stop: Box::default(),
-            count: Box::default(),
-        }
-    }
-
-    fn arguments(&self) -> Vec<u8> {
-        [self.stop.as_ptr(), self.count.as_ptr()]
-            .iter()
-            .flat_map(|ptr| DevicePointer::from_host(*ptr).address().to_le_bytes())
-            .collect()
-    }
-
-    fn launch(&self, stream: &dyn Stream, function: &dyn Function, blocks: u32) {
-        let config = LaunchConfig::linear(blocks, 1);
-        // SAFETY: the kernels use the two words of the scene, which outlives them.
-        unsafe { stream.launch(function, &config, &self.arguments()) }.unwrap();
-    }
-
-    /// Launches what never ends, and waits until it runs.
-    fn occupy(&self, stream: &dyn Stream, blocks: u32) {
-        let before = self.count.load(Ordering::Relaxed);
-        self.launch(stream, self.endless.as_ref(), blocks);
-        while self.count.load(Ordering::Relaxed) == before {
-            thread::yield_now();
-        }
-    }
-
-    fn check_usable(&self, stream: &dyn Stream) {
-        let before = self.count.load(Ordering::Relaxed);
-        self.launch(stream, self.add.as_ref(), 5);
-        stream.synchronize().unwrap();
-        assert_eq!(self.count.load(Ordering::Relaxed), before + 5);
-    }
-
-    fn record(&self, stream: &dyn Stream) -> Arc<dyn Event> {
-        let event = self.device.create_event().unwrap();
-        stream.record(&event).unwrap();
-        event
-    }
-}
-
-fn is_cancelled(result: &Result<(), Error>) -> bool {
-    matches!(result, Err(Error::Cancelled { .. }))
-}
-
-/// A command that runs until the sender is used.
-fn hold(stream: &dyn Stream) -> mpsc::Sender<()> {
-    let (release, held) = mpsc::channel();
-    let (begun, has_begun) = mpsc::channel();
-    let wait = move || {
-        begun.send(()).unwrap();
-        held.recv_timeout(PATIENCE).unwrap();
-        Ok(())
-    };
-    stream.call(Box::new(wait)).unwrap();
-    has_begun.recv_timeout(PATIENCE).unwrap();
-    release
-}
+use scene::endless::{PATIENCE, Scene, hold, is_cancelled};
 
 #[test]
 fn a_fill_behind_a_host_function_does_not_begin_once_the_stream_is_cancelled() {
@@ -276,22 +158,9 @@ fn a_wait_for_another_stream_is_given_up_and_the_other_goes_on() {
 #[test]
 fn cancelling_a_stream_stops_all_lanes_of_what_it_replays() {
     let scene = Scene::new();
-    let launch = |lane| GraphStep {
-        lane,
-        command: GraphCommand::Launch {
-            function: Arc::clone(&scene.endless),
-            config: LaunchConfig::linear(1, 1),
-            arguments: scene.arguments().into(),
-        },
-    };
-    let plan = GraphPlan {
-        steps: vec![launch(0), launch(1), launch(2)],
-        lane_count: 3,
-        mark_count: 0,
-    };
-    let graph = scene.device.create_graph(plan).unwrap();
+    let graph = scene.endless_graph(3);
     let stream = scene.device.create_stream().unwrap();
-    // SAFETY: as in `launch`.
+    // SAFETY: the kernels use the two words of the scene, which outlives them.
     unsafe { stream.replay(graph.as_ref()) }.unwrap();
     while scene.count.load(Ordering::Relaxed) < 3 {
         thread::yield_now();

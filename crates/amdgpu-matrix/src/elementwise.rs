@@ -11,7 +11,7 @@ use crate::{Error, Matrix, TensorView, TensorViewMut, element};
 
 mod flat;
 
-pub use flat::{Flat, Stretched};
+pub use flat::{Broadcast, Flat, MAX_INPUTS};
 
 macro_rules! operations {
     ($($variant:ident, $constant:ident, $name:literal;)*) => {

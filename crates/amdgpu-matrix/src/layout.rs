@@ -111,7 +111,7 @@ impl Layout {
         self.shape().contains(&0)
     }
 
-    /// The same memory seen in a larger shape that [`broadcast`] gave: new and stretched axes have stride 0.
+    /// The same memory seen in a larger shape that [`broadcast`] gave: new and repeated axes have stride 0.
     pub(crate) fn broadcast_to(&self, shape: &[i64]) -> Self {
         let mut wide = Self {
             rank: shape.len(),
@@ -372,7 +372,7 @@ fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
     a
 }
 
-/// The shape that all shapes stretch to (NumPy's rule: from the last axis on, extents are equal or 1).
+/// The shape that all shapes broadcast to (NumPy's rule: from the last axis on, extents are equal or 1).
 pub(crate) fn broadcast(operation: &str, inputs: &[(&str, &Layout)]) -> Result<Vec<i64>, Error> {
     let rank = inputs
         .iter()
@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_stretch_as_in_numpy() {
+    fn shapes_broadcast_as_in_numpy() {
         let data = [0.0_f32; 64];
         let matrix = layout(&data, &[3, 4], &[4, 1], 0);
         let column = layout(&data, &[3, 1], &[1, 1], 0);

@@ -46,7 +46,7 @@ pub use blocks::{Block, Scatter, blocks_shape};
 pub use convolve::{ConvolveOptions, ConvolvePass, check_bias};
 pub use dense_forward::DenseOptions;
 pub use element::{TENSOR_DTYPES, promote};
-pub use elementwise::{Described, Elementwise, ElementwiseOptions, Flat, Stretched};
+pub use elementwise::{Broadcast, Described, Elementwise, ElementwiseOptions, Flat, MAX_INPUTS};
 pub use embedding::describe_embedding;
 pub use error::Error;
 pub use layout::{MAX_RANK, resolve_axes};

@@ -46,7 +46,7 @@ impl Default for MatmulOptions {
 pub struct Epilogue<'a> {
     /// One value for each column.
     pub bias: Option<TensorView<'a>>,
-    /// As large as `out`, or stretching to it along the axes before the matrices.
+    /// As large as `out`, or broadcast to it along the axes before the matrices.
     pub residual: Option<TensorView<'a>>,
     /// Any but softmax and neuromorphic; of integers relu only.
     pub activation: Option<Activation>,
@@ -83,7 +83,7 @@ impl Matrix {
         self.matmul_then(a, b, out, options, &Epilogue::default())
     }
 
-    /// As [`Matrix::matmul`], followed by an epilogue. Operands may be stacks of matrices: the axes before the last two stretch as `NumPy`'s do.
+    /// As [`Matrix::matmul`], followed by an epilogue. Operands may be batches of matrices: the axes before the last two broadcast as `NumPy`'s do.
     ///
     /// # Errors
     ///

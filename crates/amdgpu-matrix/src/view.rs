@@ -245,6 +245,18 @@ impl<'a> TensorViewMut<'a> {
         self.view.dtype
     }
 
+    /// In elements; `None` means row-major contiguous.
+    #[must_use]
+    pub fn strides(&self) -> Option<&'a [i64]> {
+        self.view.strides
+    }
+
+    /// Address of index 0.
+    #[must_use]
+    pub fn data(&self) -> *mut c_void {
+        self.view.data.cast_mut()
+    }
+
     pub(crate) fn as_abi(&mut self) -> Tensor {
         self.view.to_abi()
     }

@@ -129,3 +129,65 @@ pub fn preferred() -> Result<Arc<dyn DenseBackend>> {
         Ok(reference)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use amdgpu_abi::ACTIVATION_IDENTITY;
+
+    use super::*;
+
+    #[test]
+    fn every_length_of_a_call_is_checked_and_named() {
+        let zeros = [0.0_f32; 12];
+        let call = |x: usize, weight: usize, bias: Option<usize>| DenseCall {
+            x: &zeros[..x],
+            weight: &zeros[..weight],
+            bias: bias.map(|len| &zeros[..len]),
+            batch: 3,
+            inputs: 2,
+            outputs: 4,
+            activation: Activation {
+                kind: ACTIVATION_IDENTITY,
+                alpha: 0.0,
+                beta: 0.0,
+                reserved: 0,
+            },
+        };
+        assert!(call(6, 8, None).check(&zeros).is_ok());
+        assert!(call(6, 8, Some(4)).check(&zeros).is_ok());
+        for (call, out, message) in [
+            (call(5, 8, None), 12, "x has 5 elements, expected 3 x 2"),
+            (
+                call(6, 7, None),
+                12,
+                "weight has 7 elements, expected 2 x 4",
+            ),
+            (call(6, 8, None), 11, "out has 11 elements, expected 3 x 4"),
+            (
+                call(6, 8, Some(3)),
+                12,
+                "bias has 3 elements, expected 1 x 4",
+            ),
+        ] {
+            let error = call.check(&zeros[..out]).unwrap_err();
+            assert!(error.to_string().ends_with(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn backends_are_known_by_core_and_by_language() {
+        for (kind, names) in DenseBackendKind::ALL.into_iter().zip([
+            ["matrix", "zig"],
+            ["math", "julia"],
+            ["nim", "reference"],
+        ]) {
+            assert_eq!(kind.name(), names[0]);
+            assert!(
+                names
+                    .into_iter()
+                    .all(|name| DenseBackendKind::from_name(name) == Some(kind))
+            );
+        }
+        assert_eq!(DenseBackendKind::from_name("torch"), None);
+    }
+}

@@ -48,6 +48,18 @@ impl Error {
     }
 }
 
+impl From<amdgpu_ops::Error> for Error {
+    fn from(error: amdgpu_ops::Error) -> Self {
+        Self::from_core(&error)
+    }
+}
+
+impl From<amdgpu_array::Error> for Error {
+    fn from(error: amdgpu_array::Error) -> Self {
+        Self::from_core(&error)
+    }
+}
+
 impl Coded for Error {
     fn code(&self) -> ErrorCode {
         match self {
@@ -66,6 +78,78 @@ impl Coded for Error {
             Self::Invalid { .. } => Language::Nim,
             Self::Core { language, .. } => *language,
             _ => Language::Rust,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_has_its_code_and_says_what_happened() {
+        let text = str::to_owned;
+        for (error, code, language, message) in [
+            (
+                Error::Invalid {
+                    findings: text("line 1: no"),
+                },
+                ErrorCode::NetworkInvalid,
+                Language::Nim,
+                "line 1: no",
+            ),
+            (
+                Error::InvalidDescription(text("no")),
+                ErrorCode::NetworkInvalid,
+                Language::Rust,
+                "no",
+            ),
+            (
+                Error::ShapeMismatch(text("no")),
+                ErrorCode::ShapeMismatch,
+                Language::Rust,
+                "no",
+            ),
+            (
+                Error::InvalidArgument(text("no")),
+                ErrorCode::InvalidArgument,
+                Language::Rust,
+                "no",
+            ),
+            (
+                Error::NotFinite {
+                    what: text("x"),
+                    value: f32::INFINITY,
+                    place: text("[3]"),
+                },
+                ErrorCode::WeightsNotFinite,
+                Language::Rust,
+                "x holds inf at [3]",
+            ),
+            (
+                Error::OutOfMemory {
+                    what: text("x"),
+                    bytes: 12,
+                },
+                ErrorCode::OutOfMemory,
+                Language::Rust,
+                "no memory for x (12 bytes)",
+            ),
+        ] {
+            assert_eq!(error.to_string(), message);
+            assert_eq!(
+                (error.code(), error.language()),
+                (code, language),
+                "{message}"
+            );
+            // A core above keeps all of it.
+            let above = Error::from_core(&error);
+            assert_eq!(above.to_string(), message);
+            assert_eq!(
+                (above.code(), above.language()),
+                (code, language),
+                "{message}"
+            );
         }
     }
 }

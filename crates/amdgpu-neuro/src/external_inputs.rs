@@ -71,3 +71,57 @@ impl ExternalInputs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_are_found_by_name_and_missing_ones_named_with_those_given() {
+        let mut inputs = ExternalInputs::default();
+        let origin = Origin::Array("rates".to_owned());
+        assert_eq!(origin.to_string(), "the array \"rates\"");
+        let missing = |inputs: &ExternalInputs| {
+            inputs
+                .read(&origin, "the source s")
+                .unwrap_err()
+                .to_string()
+        };
+        let text = missing(&inputs);
+        assert!(
+            text.ends_with(
+                "the source s: there is no array \"rates\"; none was given. Hand it over as LayeredNetwork(text, arrays={\"rates\": …})"
+            ),
+            "{text}"
+        );
+        let array = Arc::new(Array {
+            shape: vec![2],
+            values: vec![1.0, 2.0],
+        });
+        for name in ["weights", "currents"] {
+            inputs.arrays.insert(name.to_owned(), Arc::clone(&array));
+        }
+        let text = missing(&inputs);
+        assert!(text.contains("; given are currents, weights. "), "{text}");
+        inputs.arrays.insert("rates".to_owned(), Arc::clone(&array));
+        assert!(Arc::ptr_eq(&inputs.read(&origin, "").unwrap(), &array));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named_with_who_needs_it() {
+        let inputs = ExternalInputs {
+            base_directory: PathBuf::from("/nonexistent"),
+            ..ExternalInputs::default()
+        };
+        let origin = Origin::File("rates.npy".to_owned());
+        assert_eq!(origin.to_string(), "the file rates.npy");
+        let text = inputs
+            .read(&origin, "the source s")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.contains("the source s: ") && text.contains("/nonexistent/rates.npy"),
+            "{text}"
+        );
+    }
+}

@@ -71,4 +71,14 @@ mod tests {
         let error = check_matrix("connection a -> b", &[0.0, 1.0, 2.0, f32::NAN], 2).unwrap_err();
         assert_eq!(error.to_string(), "connection a -> b holds NaN at [1, 1]");
     }
+
+    #[test]
+    fn the_message_of_a_vector_names_the_place() {
+        assert!(check_vector("bias", &[0.0, 1.0]).is_ok());
+        let error = check_vector("bias", &[0.0, f32::NEG_INFINITY]).unwrap_err();
+        assert_eq!(error.to_string(), "bias holds -inf at [1]");
+        assert!(check_matrix("weight", &[], 0).is_ok());
+        let error = check_matrix("weight", &[f32::INFINITY], 0).unwrap_err();
+        assert_eq!(error.to_string(), "weight holds inf at [0, 0]");
+    }
 }

@@ -50,7 +50,7 @@ impl LayeredNetwork {
     ) -> Result<Vec<f32>> {
         self.check_steps(steps)?;
         let batch = Batch { samples, steps };
-        self.check_input_len(x, batch.rows())?;
+        self.check_input_len(x.len(), batch.rows())?;
         let start_ns = now_ns();
         let parameters = self.read();
         let layers = self.propagate(x, batch, backend, &parameters)?;
@@ -79,11 +79,10 @@ impl LayeredNetwork {
         )))
     }
 
-    pub(crate) fn check_input_len(&self, x: &[f32], batch: usize) -> Result<()> {
-        if batch.checked_mul(self.input_size()) != Some(x.len()) {
+    pub(crate) fn check_input_len(&self, len: usize, batch: usize) -> Result<()> {
+        if batch.checked_mul(self.input_size()) != Some(len) {
             return Err(Error::ShapeMismatch(format!(
-                "the input has {} elements, expected {batch} x {} for the layer '{}'",
-                x.len(),
+                "the input has {len} elements, expected {batch} x {} for the layer '{}'",
                 self.input_size(),
                 self.plan.input
             )));
@@ -96,7 +95,7 @@ impl LayeredNetwork {
     /// # Errors
     ///
     /// [`Error::NotFinite`] with the row and column.
-    pub fn check_input(&self, x: &[f32]) -> Result<()> {
+    pub(crate) fn check_input(&self, x: &[f32]) -> Result<()> {
         finite::check_matrix("the input", x, self.input_size())
     }
 
@@ -109,7 +108,7 @@ impl LayeredNetwork {
         parameters: &Parameters,
     ) -> Result<LayerValues<'a>> {
         let rows = batch.rows();
-        self.check_input_len(x, rows)?;
+        self.check_input_len(x.len(), rows)?;
         self.check_input(x)?;
         let mut layers = LayerValues {
             values: vec![Cow::Borrowed(&[][..]); self.plan.layers.len()],
@@ -275,7 +274,7 @@ impl LayeredNetwork {
     }
 
     /// Counts a forward pass that ended now, and tells the telemetry bus of it.
-    pub fn count_step(&self, language: Language, samples: usize, duration_ns: u64) {
+    pub(crate) fn count_step(&self, language: Language, samples: usize, duration_ns: u64) {
         self.steps.total.increment();
         emit(
             Record::new(Kind::NetworkStep, self.steps.name)

@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use amdgpu_abi::{ACTIVATION_SOFTMAX, Activation, Language, MetricId};
 use amdgpu_telemetry::{Core, Counter, NameId, add_host_busy, counter, intern};
 
+use crate::device::keepers::Keepers;
 use crate::error::{Error, Result};
 use crate::external_inputs::{Arrays, ExternalInputs};
 use crate::finite;
@@ -22,15 +23,6 @@ pub struct BuildOptions {
     pub base_directory: PathBuf,
     /// What `array("…")` names.
     pub arrays: Arrays,
-}
-
-/// Weights and bias of a layer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LayerNumbers {
-    /// `[width, size]`: a row for each value of the layer's sources, one source after the other; empty for the input layer.
-    pub weights: Vec<f32>,
-    pub width: usize,
-    pub bias: Option<Vec<f32>>,
 }
 
 /// A network that can be stepped. See the crate root for what it promises.
@@ -49,6 +41,8 @@ pub struct LayeredNetwork {
     version: AtomicU64,
     pub(crate) steps: CountedSteps,
     pub(crate) snapshot: Arc<NetworkSnapshot>,
+    /// Devices that hold the numbers, too.
+    pub(crate) keepers: Keepers,
 }
 
 /// Where the steps of a network are counted.
@@ -67,6 +61,12 @@ impl CountedSteps {
             add_host_busy(Core::Neuromorphic, duration_ns);
         }
     }
+}
+
+/// A pass over samples was computed by a device.
+pub(crate) fn count_on_device(device: &str, language: Language) {
+    let labels = [device, Core::Neuromorphic.name(), language.name()];
+    counter(MetricId::OperationsTotal, &labels).increment();
 }
 
 impl std::fmt::Debug for CountedSteps {
@@ -164,6 +164,7 @@ impl LayeredNetwork {
             version: AtomicU64::new(0),
             steps,
             snapshot,
+            keepers: Keepers::new(),
         })
     }
 
@@ -358,22 +359,6 @@ impl LayeredNetwork {
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
-    }
-
-    /// The numbers of all layers at one time, with their version.
-    #[must_use]
-    pub fn layer_numbers(&self) -> (u64, Vec<LayerNumbers>) {
-        let parameters = self.read();
-        let pairs = parameters.weights.iter().zip(&parameters.biases);
-        let layers = pairs
-            .zip(&self.layout.inputs)
-            .map(|((weights, bias), inputs)| LayerNumbers {
-                weights: weights.clone(),
-                width: inputs.width,
-                bias: bias.clone(),
-            });
-        let layers = layers.collect();
-        (self.version(), layers)
     }
 
     fn layer_index(&self, name: &str) -> Result<usize> {

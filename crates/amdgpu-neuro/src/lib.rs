@@ -9,8 +9,9 @@
 //!   (seed, object, index, step): the same plan gives the same network everywhere.
 //! - [`LayeredNetwork::forward`] computes one dense layer after the other on a [`DenseBackend`]: the Matrix core (Zig), the Math core (Julia) or
 //!   the reference (Nim). Layers with several inputs read them side by side through one stacked matrix.
+//!   [`LayeredNetwork::forward_on_device`] computes the same on any device through `amdgpu-ops`.
 //! - Layers with a state (`lif`, `leaky`) take samples of several steps; the network's output is the mean over them.
-//! - [`training::Trainer`] changes the numbers by back-propagation on the Matrix core; each batch changes all of them or none.
+//! - [`training::Trainer`] changes the numbers by back-propagation, on the Matrix core or on a device; each batch changes all of them or none.
 //! - Shapes and finiteness are validated here, once: what comes in as input, weight or bias is refused when it holds NaN or infinity, and
 //!   a learning step that would leave such a weight changes nothing.
 //! - A [`LayeredNetwork`] may be used from every thread at the same time: forward passes run side by side, a change of weights waits
@@ -20,6 +21,7 @@
 
 pub mod backend;
 pub mod config;
+mod device;
 mod error;
 pub mod external_inputs;
 mod finite;
@@ -39,7 +41,8 @@ mod watch;
 
 pub use backend::{DenseBackend, DenseBackendKind, DenseCall};
 pub use config::network_text_of_config;
+pub use device::DeviceInput;
 pub use error::{Error, Result};
-pub use layered_network::{BuildOptions, LayerNumbers, LayeredNetwork};
+pub use layered_network::{BuildOptions, LayeredNetwork};
 pub use library::NeuroLibrary;
 pub use plan::NetworkPlan;

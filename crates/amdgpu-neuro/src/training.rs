@@ -3,21 +3,24 @@
 //! Contract
 //! - A [`Trainer`] belongs to one [`LayeredNetwork`] and is handed the same one with every call. It owns what the optimizer keeps, and where in
 //!   the samples the training stands: [`Trainer::state`] and [`Trainer::restore`] carry both over, and the training goes on with the same bits.
-//! - What is computed goes through the trait [`operations::Operations`], which [`cpu::CpuOperations`] implements on the Matrix core.
-//! - The order of an epoch follows from (seed, epoch), matrix multiplications are those of the Matrix core: any number of threads gives the
-//!   same bits.
+//! - What is computed goes through the trait [`operations::Operations`], which [`cpu::CpuOperations`] implements on the Matrix core and
+//!   [`device::DeviceOperations`] on any device.
+//! - The order of an epoch follows from (seed, epoch), matrix multiplications are those of the forward pass: any number of threads gives the
+//!   same bits, and so does every device of a class.
 //! - A batch changes all weights or none: new weights are computed beside the old ones, checked, and exchanged under the network's lock.
 //!   Forward passes of other threads go on meanwhile. A gradient, weight or loss that is not finite is an error, and the network keeps
 //!   what it had before the batch.
 //! - The caller is asked after every batch whether to go on.
 
 pub mod cpu;
+pub mod device;
 mod loss;
 pub mod operations;
 mod optimizer;
 mod order;
 mod readout;
 mod slope;
+pub(crate) mod tensors;
 mod workspace;
 
 use amdgpu_abi::ACTIVATION_SOFTMAX;
@@ -25,16 +28,16 @@ use amdgpu_telemetry::{Core, Kind, Record, emit, now_ns};
 
 use crate::error::{Error, Result};
 use crate::finite;
-use crate::layered_network::LayeredNetwork;
+use crate::layered_network::{LayeredNetwork, count_on_device};
 
 pub use loss::{Loss, Targets};
 pub use optimizer::Optimizer;
+pub(crate) use optimizer::{AdamStep, StepSize};
 pub use order::{order, split};
 pub use workspace::Samples;
 
 use cpu::CpuOperations;
 use operations::{Operations, Tensors, TensorsRef};
-use optimizer::StepSize;
 use workspace::{Engine, Totals, Workspace};
 
 /// How a network is trained.
@@ -307,9 +310,11 @@ impl<O: Operations> Trainer<O> {
 
     fn count_batch(&self, network: &LayeredNetwork, start_ns: u64) {
         let duration_ns = now_ns().saturating_sub(start_ns);
-        network
-            .steps
-            .add_on_host(self.operations.language(), duration_ns);
+        let language = self.operations.language();
+        match self.operations.device() {
+            Some(device) => count_on_device(device, language),
+            None => network.steps.add_on_host(language, duration_ns),
+        }
     }
 
     /// Loss of one batch and its gradients: for each layer the stacked weights' and the biases'. Nothing is learnt.
@@ -365,7 +370,7 @@ impl<O: Operations> Trainer<O> {
                 data.steps, self.options.steps
             )));
         }
-        network.check_input_len(data.x, data.count.saturating_mul(data.steps))?;
+        network.check_input_len(data.x.len(), data.count.saturating_mul(data.steps))?;
         data.targets.check_len(data.count, network.output_size())?;
         if matches!(data.targets, Targets::Labels(_)) && network.outputs.len() > 1 {
             return Err(Error::InvalidArgument(
@@ -435,9 +440,8 @@ impl<O: Operations> Trainer<O> {
         learning_rate: f64,
     ) -> Result<()> {
         let totals = self.differentiate(network, data, batch)?;
-        for gradient in self.workspace.gradients.iter() {
-            check_finite(&self.operations, "the gradient", gradient)?;
-        }
+        let gradients = &self.workspace.gradients;
+        check_finite(&self.operations, "the gradient", gradients)?;
         let (operations, next) = (&self.operations, &mut self.next);
         operations.with_parameters(network, |parameters| {
             check_same_tensors(operations, parameters, next.as_ref())?;
@@ -454,8 +458,8 @@ impl<O: Operations> Trainer<O> {
         for ((weights, gradients), slots) in tensors {
             let operations = &self.operations;
             operations.update(optimizer, size, gradients, slots, weights)?;
-            check_finite(operations, "a weight", weights)?;
         }
+        check_finite(&self.operations, "a weight", &self.next)?;
         self.operations.commit(network, &mut self.next)?;
         self.position.step += 1;
         self.position.samples += totals.samples;
@@ -487,15 +491,25 @@ impl<O: Operations> std::fmt::Debug for Trainer<O> {
     }
 }
 
-fn check_finite<O: Operations>(operations: &O, what: &str, values: &O::Buffer) -> Result<()> {
-    let Some((place, value)) = operations.first_not_finite(values, operations.len(values))? else {
+fn check_finite<O: Operations>(
+    operations: &O,
+    what: &str,
+    tensors: &Tensors<O::Buffer>,
+) -> Result<()> {
+    let all: Vec<_> = tensors.iter().collect();
+    if operations.are_finite(&all)? {
         return Ok(());
-    };
-    Err(Error::NotFinite {
-        what: format!("{what} in training (a smaller learning rate may help)"),
-        value,
-        place: format!("[{place}]"),
-    })
+    }
+    for values in all {
+        if let Some((place, value)) = operations.first_not_finite(values, operations.len(values))? {
+            return Err(Error::NotFinite {
+                what: format!("{what} in training (a smaller learning rate may help)"),
+                value,
+                place: format!("[{place}]"),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Buffers of zeros of the same lengths.

@@ -9,6 +9,7 @@
 
 pub mod archive;
 pub mod choice;
+pub mod direct;
 mod gemm;
 mod load;
 mod operations;

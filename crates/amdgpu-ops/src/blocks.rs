@@ -8,14 +8,15 @@ use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, coalesce, row_major};
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::Scatter;
-use amdgpu_matrix::{Block, Matrix, blocks_shape};
+use amdgpu_matrix::{Block, Described, Matrix, TensorView, blocks_shape};
 use smallvec::SmallVec;
 
 use crate::cast::check_broadcast;
+use crate::cpu::{self, Call, Host};
 use crate::elementwise::DivCeil;
 use crate::generated::blocks::{BlockKernel, gather_source, scatter_source};
 use crate::generated::source;
-use crate::host::{self, Input, Output};
+use crate::host_memory::HostMemory;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, check_device};
 use crate::transpose::dense;
@@ -37,20 +38,44 @@ pub fn gather(
     offsets: &Array,
     block: (&[i64], &[i64]),
 ) -> Result<Array> {
-    if !host::is_direct(ops) {
-        return gather_on_device(ops, x, offsets, block);
-    }
-    let made = empty_gather(ops, x, offsets, block)?;
     let operands = [x, offsets].map(|array| Operand::of_array(array.clone()));
-    let inputs = (Input::of(&operands[0])?, Input::of(&operands[1])?);
-    Matrix::global()?.gather(
-        &inputs.0.view()?,
-        &inputs.1.view()?,
-        block_of(block),
-        &mut Output::of(&made)?.view_mut()?,
-        None,
-    )?;
-    Ok(made)
+    let call = Call {
+        ops,
+        family: GATHER,
+        name: GATHER,
+        inputs: &[("x", &operands[0]), ("offsets", &operands[1])],
+        out: None,
+    };
+    cpu::run_one(
+        &call,
+        || gather_on_device(ops, x, offsets, block),
+        |views, host| gather_on_host(&views[0], &views[1], block, None, host),
+    )
+}
+
+/// [`gather`] in memory of the host, on so many threads at most.
+///
+/// # Errors
+///
+/// As [`gather`], and those of the host.
+pub fn gather_on_host<H: Host>(
+    x: &TensorView<'_>,
+    offsets: &TensorView<'_>,
+    block: (&[i64], &[i64]),
+    thread_limit: Option<u32>,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    let described = Described {
+        shape: blocks_shape(offsets.shape(), block.0),
+        dtype: x.dtype(),
+    };
+    let moved = described
+        .shape
+        .iter()
+        .fold(1_u64, |len, extent| len.saturating_mul(*extent as u64));
+    host.write(&described, moved, |out| {
+        Ok(Matrix::global()?.gather(x, offsets, block_of(block), out, thread_limit)?)
+    })
 }
 
 fn block_of<'a>(block: (&'a [i64], &'a [i64])) -> Block<'a> {
@@ -156,17 +181,22 @@ pub fn scatter(
     values: &Operand,
     how: Scatter,
 ) -> Result<()> {
-    if !host::is_direct(ops) {
+    if !ops.computes_on_host() {
         return scatter_on_device(ops, target, offsets, block, values, how);
     }
     check_scatter(ops, target, offsets, block, values, how)?;
     let at = Operand::of_array(offsets.clone());
-    let inputs = (Input::of(&at)?, Input::of(values)?);
+    for array in [Some(target), Some(offsets), values.array.as_ref()].into_iter().flatten() {
+        array.check_alive()?;
+        array.finish_uses()?;
+    }
+    let number = values.number.element(values.dtype);
+    let mut memory = HostMemory::of_array(target);
     Matrix::global()?.scatter(
-        &mut Output::of(target)?.view_mut()?,
-        &inputs.0.view()?,
+        &mut memory.view_mut()?,
+        &at.host_view(&0)?,
         block_of(block),
-        &inputs.1.view()?,
+        &values.host_view(&number)?,
         how,
         None,
     )?;

@@ -3,14 +3,13 @@
 use amdgpu_abi::promotion::TENSOR_DTYPES;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, coalesce};
-use amdgpu_matrix::Matrix;
+use amdgpu_matrix::{Matrix, TensorView};
 use smallvec::SmallVec;
 
+use crate::cpu::{self, Call, Host};
 use crate::elementwise::DivCeil;
-use crate::fallback::{self, HostTensor};
 use crate::generated::cast::{OWN, cast_source};
 use crate::generated::source;
-use crate::host::{self, Input, Output};
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target};
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
@@ -29,29 +28,60 @@ const NAME: &str = "cast";
 /// `unsupported-dtype`, `shape-mismatch` where x does not broadcast to `out`, `read-only`, `wrong-device`; `invalid-argument` for an `out` that
 /// overlaps x or itself.
 pub fn cast(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>) -> Result<Array> {
-    if !host::is_direct(ops) {
-        return by_kernel(ops, x, dtype, out);
-    }
-    let made = resolve(ops, x, dtype, out)?;
-    let input = Input::of(x)?;
-    Matrix::global()?.cast(&input.view()?, &mut Output::of(&made)?.view_mut()?, None)?;
-    Ok(made)
+    let call = Call {
+        ops,
+        family: NAME,
+        name: NAME,
+        inputs: &[("x", x)],
+        out,
+    };
+    let shape = out.map_or(&x.shape, |out| &out.shape).clone();
+    cpu::run_one(
+        &call,
+        || on_device(ops, x, dtype, out),
+        |views, host| on_host(&views[0], &shape, dtype, None, host),
+    )
 }
 
-/// [`cast`] by a kernel of the device, or, where it has none, by the CPU with a fallback that is counted.
+/// [`cast`] in memory of the host, to the shape that an `out` has, on so many threads at most.
 ///
 /// # Errors
 ///
-/// As [`cast`].
-pub fn by_kernel(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>) -> Result<Array> {
-    let done = on_device(ops, x, dtype, out);
-    fallback::or_on_host(NAME, ops, done, || {
-        let host = HostTensor::of_operand(x)?;
-        let shape = out.map_or(&x.shape, |out| &out.shape);
-        let mut result = HostTensor::new(shape, dtype);
-        Matrix::global()?.cast(&host.view()?, &mut result.view_mut()?, None)?;
-        result.deliver(ops, NAME, out)
-    })
+/// As [`cast`], and those of the host.
+pub fn on_host<H: Host>(
+    x: &TensorView<'_>,
+    shape: &[i64],
+    dtype: Dtype,
+    thread_limit: Option<u32>,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    check_known(dtype)?;
+    check_broadcast(NAME, "x", x.shape(), shape)?;
+    let mut memory = host.result(shape, dtype, false)?;
+    if memory.dtype() != dtype {
+        let message = format!(
+            "{NAME}: out has dtype {}; the result has {}",
+            memory.dtype().name().unwrap_or("?"),
+            dtype.name().unwrap_or("?")
+        );
+        return Err(Error::refused(ErrorCode::UnsupportedDtype, message).into());
+    }
+    Ok(host.run(cpu::len(x), || {
+        Ok(Matrix::global()?.cast(x, &mut memory.view_mut()?, thread_limit)?)
+    })?)
+}
+
+fn check_known(dtype: Dtype) -> Result<()> {
+    if TENSOR_DTYPES.contains(&dtype) {
+        return Ok(());
+    }
+    Err(Error::refused(
+        ErrorCode::UnsupportedDtype,
+        format!(
+            "{NAME}: no values are converted to {}",
+            dtype.name().unwrap_or("an unknown dtype")
+        ),
+    ))
 }
 
 /// [`cast`] by a kernel of the device.
@@ -68,15 +98,7 @@ pub fn on_device(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>
 /// Checks the arguments; the array that receives the values.
 fn resolve(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>) -> Result<Array> {
     x.check_dtype(NAME, "x")?;
-    if !TENSOR_DTYPES.contains(&dtype) {
-        return Err(Error::refused(
-            ErrorCode::UnsupportedDtype,
-            format!(
-                "{NAME}: no values are converted to {}",
-                dtype.name().unwrap_or("an unknown dtype")
-            ),
-        ));
-    }
+    check_known(dtype)?;
     let shape = out.map_or(&x.shape, |out| &out.shape);
     check_broadcast(NAME, "x", &x.shape, shape)?;
     let wide = x.broadcast_to(shape);

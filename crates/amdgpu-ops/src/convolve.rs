@@ -6,12 +6,15 @@ use amdgpu_abi::promotion::compute_type;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
-use amdgpu_matrix::{ConvolveOptions, ConvolvePass, ImageLayout, Reduce, Sliding};
-use amdgpu_matrix::{Matrix, ReduceOptions, check_bias, four_axes};
+pub use amdgpu_matrix::{ConvolveOptions, ConvolvePass};
+use amdgpu_matrix::{
+    Described, ImageLayout, Matrix, Reduce, ReduceOptions, Sliding, TensorView, check_bias,
+    four_axes,
+};
 use smallvec::SmallVec;
 
+use crate::cpu::{self, Call, Host};
 use crate::elementwise::{self, DivCeil};
-use crate::fallback::{self, HostTensor};
 use crate::generated::convolve::convolve_text;
 use crate::generated::elementwise::Body;
 use crate::generated::source;
@@ -49,15 +52,47 @@ pub fn convolve(
     out: Option<&Array>,
     call: &Convolution<'_>,
 ) -> Result<Array> {
-    let done = on_device(ops, inputs, out, call);
-    fallback::or_on_host("convolve", ops, done, || {
-        let geometry = Geometry::of(inputs, call)?;
-        let hosts = HostTensor::of_operands(inputs)?;
-        let views = HostTensor::views(&hosts)?;
-        let mut result = HostTensor::new(&geometry.made, geometry.dtype);
-        Matrix::global()?.convolve(call.pass, &views, &mut result.view_mut()?, &call.options)?;
-        result.deliver(ops, NAME, out)
+    let named: SmallVec<[(&str, &Operand); 3]> =
+        input_names(call.pass).iter().copied().zip(inputs).collect();
+    let given = Call {
+        ops,
+        family: "convolve",
+        name: NAME,
+        inputs: &named,
+        out,
+    };
+    cpu::run_one(
+        &given,
+        || on_device(ops, inputs, out, call),
+        |views, host| on_host(views, call, host),
+    )
+}
+
+/// [`convolve`] in memory of the host.
+///
+/// # Errors
+///
+/// As [`convolve`], and those of the host.
+pub fn on_host<H: Host>(
+    inputs: &[TensorView<'_>],
+    call: &Convolution<'_>,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    let described = Geometry::of(inputs, call)?.described();
+    // Each result is a sum, of more values than can be told here.
+    host.write(&described, u64::MAX, |out| {
+        Ok(Matrix::global()?.convolve(call.pass, inputs, out, &call.options)?)
     })
+}
+
+/// What the inputs of a pass are called.
+#[must_use]
+pub fn input_names(pass: ConvolvePass) -> &'static [&'static str] {
+    match pass {
+        ConvolvePass::Forward => &["x", "weight", "bias"],
+        ConvolvePass::ImageGradient => &["gradient", "weight"],
+        ConvolvePass::WeightGradient => &["x", "gradient"],
+    }
 }
 
 /// [`convolve`] by kernels of the device.
@@ -71,7 +106,11 @@ pub fn on_device(
     out: Option<&Array>,
     call: &Convolution<'_>,
 ) -> Result<Array> {
-    let geometry = Geometry::of(inputs, call)?;
+    for (input, name) in inputs.iter().zip(input_names(call.pass)) {
+        input.check_dtype(NAME, name)?;
+    }
+    let views: SmallVec<[TensorView<'_>; 3]> = inputs.iter().map(Operand::view).collect();
+    let geometry = Geometry::of(&views, call)?;
     if call.pass == ConvolvePass::Forward
         && out.is_none()
         && let Some(made) = archived::convolve(ops, inputs, &call.options, call.is_tf32)?
@@ -116,10 +155,12 @@ impl Image {
     fn of(shape: &[i64], layout: ImageLayout) -> Result<Self> {
         let extents = layout.extents(four_axes(NAME, "x", shape)?);
         let [_, channels, rows, columns] = extents;
-        let image = channels * rows * columns;
+        // Shapes without elements may have any other extents.
+        let plane = rows.saturating_mul(columns);
+        let image = channels.saturating_mul(plane);
         let strides = match layout {
-            ImageLayout::Nchw => [image, rows * columns, columns, 1],
-            ImageLayout::Nhwc => [image, 1, columns * channels, channels],
+            ImageLayout::Nchw => [image, plane, columns, 1],
+            ImageLayout::Nhwc => [image, 1, columns.saturating_mul(channels), channels],
         };
         Ok(Self { extents, strides })
     }
@@ -147,23 +188,16 @@ struct Geometry {
 }
 
 impl Geometry {
-    fn of(inputs: &[Operand], call: &Convolution<'_>) -> Result<Self> {
-        let names: &[&str] = match call.pass {
-            ConvolvePass::Forward => &["x", "weight", "bias"],
-            ConvolvePass::ImageGradient => &["gradient", "weight"],
-            ConvolvePass::WeightGradient => &["x", "gradient"],
-        };
-        for (input, name) in inputs.iter().zip(names) {
-            input.check_dtype(NAME, name)?;
-        }
+    fn of(inputs: &[TensorView<'_>], call: &Convolution<'_>) -> Result<Self> {
+        let names = input_names(call.pass);
         let (Some(first), Some(second)) = (inputs.first(), inputs.get(1)) else {
             return Err(Error::refused(
                 ErrorCode::InvalidArgument,
                 format!("{NAME} takes {} inputs, not {}", names.len(), inputs.len()),
             ));
         };
-        let of = |operand: &'_ Operand| (operand.shape.clone(), operand.dtype);
-        let given = (Dims::from_slice(call.shape), first.dtype);
+        let of = |view: &TensorView<'_>| (Dims::from_slice(view.shape()), view.dtype());
+        let given = (Dims::from_slice(call.shape), first.dtype());
         let (image, weight, result) = match call.pass {
             ConvolvePass::Forward => (of(first), of(second), None),
             ConvolvePass::ImageGradient => (given, of(second), Some(of(first))),
@@ -176,7 +210,7 @@ impl Geometry {
             Some((shape, dtype)) => options.check(image_view, weight_view, (shape, *dtype))?,
         };
         if let (ConvolvePass::Forward, Some(bias)) = (call.pass, inputs.get(2)) {
-            check_bias(&bias.view(), &weight.0, described.dtype)?;
+            check_bias(bias, &weight.0, described.dtype)?;
         }
         let [outputs, channels, rows, columns] = four_axes(NAME, "weight", &weight.0)?;
         Ok(Self {
@@ -194,6 +228,14 @@ impl Geometry {
                 ConvolvePass::WeightGradient => weight.0,
             },
         })
+    }
+
+    /// Shape and dtype of what is computed.
+    fn described(&self) -> Described {
+        Described {
+            shape: self.made.to_vec(),
+            dtype: self.dtype,
+        }
     }
 
     /// Elements of a window.

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use amdgpu_array::recording;
 use amdgpu_aura::{
     CompileRequest, Context, ContextOptions, CoreType, Kernel, LaunchRecords, OpenDevice,
 };
 use amdgpu_compiler::{CompileOptions, OptimizationLevel};
-use amdgpu_hal::ForkLocal;
+use amdgpu_hal::{DeviceKind, ForkLocal};
 use rustc_hash::FxHashMap;
 
 use crate::archived::Archived;
@@ -22,6 +23,8 @@ pub struct DeviceOps {
     context: Context,
     kernels: RwLock<FxHashMap<KernelKey, Arc<Kernel>>>,
     archived: Archived,
+    /// The CPU computes in place; else kernels do, on a CPU device too.
+    is_in_place: bool,
     /// Held while a kernel is compiled, so that threads which want the same one compile it once.
     compiling: Mutex<()>,
 }
@@ -33,10 +36,26 @@ impl DeviceOps {
     ///
     /// The device is lost.
     pub fn of(device: &Arc<OpenDevice>) -> Result<Arc<Self>> {
-        let find = |known: &[Arc<Self>]| {
-            let mut known = known.iter();
-            known.find(|one| Arc::ptr_eq(&one.device, device)).cloned()
-        };
+        let info = device.info();
+        Self::find_or_make(
+            device,
+            info.kind == DeviceKind::Cpu && info.capabilities.host_visible,
+        )
+    }
+
+    /// The state for a device on which kernels compute everything, on a CPU device too: there they are compared with the Zig library.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::of`].
+    pub fn of_kernels(device: &Arc<OpenDevice>) -> Result<Arc<Self>> {
+        Self::find_or_make(device, false)
+    }
+
+    fn find_or_make(device: &Arc<OpenDevice>, is_in_place: bool) -> Result<Arc<Self>> {
+        let is_wanted =
+            |one: &&Arc<Self>| Arc::ptr_eq(&one.device, device) && one.is_in_place == is_in_place;
+        let find = |known: &[Arc<Self>]| known.iter().find(is_wanted).cloned();
         let known = DEVICES.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = find(&known) {
             return Ok(found);
@@ -55,6 +74,7 @@ impl DeviceOps {
             context: Context::open(Arc::clone(device), options)?,
             kernels: RwLock::default(),
             archived: Archived::new(device.info()),
+            is_in_place,
             compiling: Mutex::default(),
         });
         known.retain(|one| !one.device.device().is_lost());
@@ -65,6 +85,12 @@ impl DeviceOps {
     #[must_use]
     pub fn device(&self) -> &Arc<OpenDevice> {
         &self.device
+    }
+
+    /// Whether the CPU computes where the arrays lie. While this thread records a graph, kernels do: they become part of it.
+    #[must_use]
+    pub fn computes_on_host(&self) -> bool {
+        self.is_in_place && !recording::is_recording()
     }
 
     /// What is kept of archived kernels and of vendors' libraries.

@@ -1,5 +1,7 @@
 //! Elementwise operations: dense arrays of one shape are read and written 16 bytes at a time, everything else walks its strides.
 
+mod host;
+
 use std::sync::Arc;
 
 use amdgpu_abi::Dtype;
@@ -7,24 +9,26 @@ use amdgpu_abi::promotion::{as_float, compute_type, is_float, promote};
 use amdgpu_array::{Array, Dims, coalesce};
 use amdgpu_aura::Kernel;
 pub use amdgpu_matrix::Elementwise;
-use amdgpu_matrix::{ElementwiseOptions, Matrix};
+pub use amdgpu_matrix::ElementwiseOptions;
 use smallvec::SmallVec;
 
-use crate::fallback::{self, HostTensor};
+use crate::cpu::{self, Call};
 use crate::generated::elementwise::{Body, Kind, Signature, VECTOR_BYTES, Walk};
 use crate::generated::{formulas, source};
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target, broadcast};
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
+pub use host::on_host;
+
 /// Axes that are left when those are joined that can be; every one costs a division.
 const RANK_LIMIT: usize = 12;
 
-/// `operation(inputs...)`, broadcast: by a kernel of the device, or, where there is none, by the CPU with a fallback that is counted.
+/// `operation(inputs...)`, broadcast, where the arrays lie; `alpha` is the slope of `leaky_relu` and the scale of `elu`.
 ///
 /// # Errors
 ///
-/// As [`on_device`], but for [`Error::NoKernel`].
+/// As [`on_device`], but for [`Error::NoKernel`]: what no kernel computes the CPU does, counted and told once.
 pub fn elementwise(
     ops: &DeviceOps,
     operation: Elementwise,
@@ -32,28 +36,27 @@ pub fn elementwise(
     out: Option<&Array>,
     alpha: f64,
 ) -> Result<Array> {
-    let done = on_device(ops, operation, inputs, out, alpha);
-    fallback::or_on_host("elementwise", ops, done, || {
-        on_host(ops, operation, inputs, out, alpha)
-    })
-}
-
-fn on_host(
-    ops: &DeviceOps,
-    operation: Elementwise,
-    inputs: &[Operand],
-    out: Option<&Array>,
-    alpha: f64,
-) -> Result<Array> {
-    let hosts = HostTensor::of_operands(inputs)?;
-    let views = HostTensor::views(&hosts)?;
-    let mut result = HostTensor::of_described(&operation.describe(&views)?);
+    let named: SmallVec<[(&str, &Operand); 4]> =
+        operation.inputs().iter().copied().zip(inputs).collect();
+    let call = Call {
+        ops,
+        family: "elementwise",
+        name: operation.name(),
+        inputs: &named,
+        out,
+    };
     let options = ElementwiseOptions {
         alpha,
         thread_limit: None,
     };
-    Matrix::global()?.elementwise(operation, &views, &mut result.view_mut()?, &options)?;
-    result.deliver(ops, operation.name(), out)
+    cpu::run_one(
+        &call,
+        || on_device(ops, operation, inputs, out, alpha),
+        |views, host| match operation {
+            Elementwise::Standardize => host::standardize(views, &options, host),
+            _ => on_host(operation, views, &options, host).map(drop),
+        },
+    )
 }
 
 /// `operation(inputs...)`, broadcast, by a generated kernel of the device; `alpha` is the slope of `leaky_relu` and the scale of `elu`.

@@ -2,10 +2,10 @@
 
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Array;
-use amdgpu_matrix::{Matrix, describe_embedding};
+use amdgpu_matrix::{Matrix, TensorView, describe_embedding};
 
+use crate::cpu::{self, Call, Host};
 use crate::elementwise::DivCeil;
-use crate::fallback::{self, HostTensor};
 use crate::generated::embedding::embedding_source;
 use crate::generated::source;
 use crate::launch::{Shape, launch};
@@ -29,16 +29,38 @@ pub fn embedding(
     indices: &Operand,
     out: Option<&Array>,
 ) -> Result<Array> {
-    let done = on_device(ops, table, indices, out);
-    fallback::or_on_host(NAME, ops, done, || {
-        let hosts = (
-            HostTensor::of_operand(table)?,
-            HostTensor::of_operand(indices)?,
-        );
-        let (table, indices) = (hosts.0.view()?, hosts.1.view()?);
-        let mut result = HostTensor::of_described(&describe_embedding(&table, &indices)?);
-        Matrix::global()?.embedding(&table, &indices, &mut result.view_mut()?, None)?;
-        result.deliver(ops, NAME, out)
+    let call = Call {
+        ops,
+        family: NAME,
+        name: NAME,
+        inputs: &[("table", table), ("indices", indices)],
+        out,
+    };
+    cpu::run_one(
+        &call,
+        || on_device(ops, table, indices, out),
+        |views, host| on_host(&views[0], &views[1], None, host),
+    )
+}
+
+/// [`embedding`] in memory of the host, on so many threads at most.
+///
+/// # Errors
+///
+/// As [`embedding`], and those of the host.
+pub fn on_host<H: Host>(
+    table: &TensorView<'_>,
+    indices: &TensorView<'_>,
+    thread_limit: Option<u32>,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    let described = describe_embedding(table, indices).map_err(Error::from)?;
+    let moved = described
+        .shape
+        .iter()
+        .fold(1_u64, |len, extent| len.saturating_mul(*extent as u64));
+    host.write(&described, moved, |out| {
+        Ok(Matrix::global()?.embedding(table, indices, out, thread_limit)?)
     })
 }
 

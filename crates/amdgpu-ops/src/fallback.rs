@@ -3,45 +3,19 @@
 
 use std::sync::Arc;
 
-use amdgpu_abi::layout::{DEVICE_CPU, DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_FLOAT};
-use amdgpu_abi::{DeviceRef, Dtype};
+use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, Side, byte_range, copy, element_count, recording, row_major};
 use amdgpu_hal::DevicePointer;
-use amdgpu_matrix::{Described, TensorView, TensorViewMut};
-use half::{bf16, f16};
+use amdgpu_matrix::TensorView;
 
-use crate::operand::{Operand, Scalar};
+use crate::host_memory::{HOST, HostMemory};
+use crate::operand::Operand;
 use crate::{DeviceOps, Error, Result};
-
-const HOST: DeviceRef = DeviceRef {
-    device_type: DEVICE_CPU,
-    device_id: 0,
-};
 
 /// Counts and tells that the CPU computes an operation because the device does not.
 pub fn record(operation: &str, ops: &DeviceOps, error: &Error) {
     let reason = format!("the CPU computes what {} does not: {error}", ops.name());
     amdgpu_telemetry::fallback(operation, &reason);
-}
-
-/// What a device computed, or, where it has no kernel, what the CPU does in its place.
-///
-/// # Errors
-///
-/// Those of `on_device` that are no reason for a fallback, and those of `on_host`.
-pub fn or_on_host<T>(
-    operation: &str,
-    ops: &DeviceOps,
-    on_device: Result<T>,
-    on_host: impl FnOnce() -> Result<T>,
-) -> Result<T> {
-    match on_device {
-        Err(error) if error.permits_fallback() => {
-            record(operation, ops, &error);
-            on_host()
-        }
-        done => done,
-    }
 }
 
 /// Some bytes of an array's memory, from so many behind its first element on, once all work on it is over.
@@ -79,23 +53,20 @@ pub struct HostTensor {
 }
 
 impl HostTensor {
-    /// A tensor for a result, in row-major order.
-    #[must_use]
-    pub fn new(shape: &[i64], dtype: Dtype) -> Self {
+    /// A tensor in row-major order, of zeros.
+    ///
+    /// # Errors
+    ///
+    /// `out-of-memory`.
+    pub fn new(shape: &[i64], dtype: Dtype) -> Result<Self> {
         let bytes = element_count(shape) as usize * dtype.size_bytes();
-        Self {
-            memory: vec![0; bytes.div_ceil(size_of::<u64>())],
+        Ok(Self {
+            memory: zeros(bytes)?,
             offset_bytes: 0,
             dtype,
             shape: Dims::from_slice(shape),
             strides: row_major(shape),
-        }
-    }
-
-    /// A tensor for what an operation of the CPU describes.
-    #[must_use]
-    pub fn of_described(described: &Described) -> Self {
-        Self::new(&described.shape, described.dtype)
+        })
     }
 
     /// A copy of an operand.
@@ -105,10 +76,8 @@ impl HostTensor {
     /// What the device reports.
     pub fn of_operand(operand: &Operand) -> Result<Self> {
         let Some(array) = &operand.array else {
-            let mut made = Self::new(&[], operand.dtype);
-            made.bytes_mut()[..operand.item_bytes()].copy_from_slice(
-                &element_bytes(operand.number, operand.dtype)[..operand.item_bytes()],
-            );
+            let mut made = Self::new(&[], operand.dtype)?;
+            made.memory[0] = operand.number.element(operand.dtype);
             return Ok(made);
         };
         array.wait()?;
@@ -116,7 +85,7 @@ impl HostTensor {
         let (low, high) = range.unwrap_or_default();
         let bytes = (high - low) as usize;
         let mut made = Self {
-            memory: vec![0; bytes.div_ceil(size_of::<u64>())],
+            memory: zeros(bytes)?,
             offset_bytes: (-low) as usize,
             dtype: operand.dtype,
             shape: operand.shape.clone(),
@@ -153,13 +122,7 @@ impl HostTensor {
         all.iter().map(Self::view).collect()
     }
 
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        let bytes = self.memory.len() * size_of::<u64>();
-        // SAFETY: the same memory, of which every byte is set.
-        unsafe { std::slice::from_raw_parts_mut(self.memory.as_mut_ptr().cast(), bytes) }
-    }
-
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         let bytes = element_count(&self.shape) as usize * self.dtype.size_bytes();
         // SAFETY: the same memory, of which every byte is set.
         unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), bytes) }
@@ -189,24 +152,29 @@ impl HostTensor {
         Ok(view?)
     }
 
-    /// The tensor to write.
+    /// The memory to write to, as long as this is neither changed nor dropped.
+    pub(crate) fn memory_mut(&mut self) -> HostMemory {
+        let first = self.memory.as_mut_ptr().cast::<u8>();
+        let data = first.wrapping_add(self.offset_bytes).cast();
+        // SAFETY: shape and strides stay within the memory, which is on the heap, where it stays when this moves.
+        unsafe {
+            if self.strides == row_major(&self.shape) {
+                HostMemory::dense(data, self.dtype, &self.shape)
+            } else {
+                HostMemory::strided(data, self.dtype, &self.shape, self.strides.clone())
+            }
+        }
+    }
+
+    /// The elements as numbers of the type that they are stored as.
     ///
-    /// # Errors
+    /// # Safety
     ///
-    /// None for what [`Self::new`] gave.
-    pub fn view_mut(&mut self) -> Result<TensorViewMut<'_>> {
-        let data = self.memory.as_mut_ptr();
-        // SAFETY: as above, and borrowed for writing.
-        let view = unsafe {
-            TensorViewMut::from_parts(
-                data.cast(),
-                self.dtype,
-                HOST,
-                &self.shape,
-                Some(&self.strides),
-            )
-        };
-        Ok(view?)
+    /// `T` has the size of an element, and any bits are a value of it.
+    pub(crate) unsafe fn elements_mut<T>(&mut self) -> &mut [T] {
+        let len = element_count(&self.shape) as usize;
+        // SAFETY: the memory holds so many elements of that size, aligned for every dtype.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.as_mut_ptr().cast(), len) }
     }
 
     /// The values on the device: in `out`, or in a new array.
@@ -244,48 +212,16 @@ impl HostTensor {
     }
 }
 
-/// A number as an element of a dtype, in the first of these bytes.
-fn element_bytes(number: Scalar, dtype: Dtype) -> [u8; 8] {
-    match (number.for_dtype(dtype), dtype.code, dtype.bits) {
-        (Scalar::Float(value), DTYPE_FLOAT, 64) => value.to_ne_bytes(),
-        (Scalar::Float(value), DTYPE_FLOAT, 32) => padded(&(value as f32).to_ne_bytes()),
-        (Scalar::Float(value), DTYPE_FLOAT, _) => padded(&f16::from_f64(value).to_ne_bytes()),
-        (Scalar::Float(value), DTYPE_BFLOAT, _) => padded(&bf16::from_f64(value).to_ne_bytes()),
-        (Scalar::Int(value), DTYPE_BOOL, _) => padded(&[u8::from(value != 0)]),
-        (Scalar::Int(value), _, _) => (value as u64).to_ne_bytes(),
-        (Scalar::Float(value), _, _) => (value as i64).to_ne_bytes(),
-    }
-}
-
-fn padded(bytes: &[u8]) -> [u8; 8] {
-    let mut result = [0; 8];
-    result[..bytes.len()].copy_from_slice(bytes);
-    result
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_become_elements_of_every_width() {
-        let first =
-            |number, dtype: Dtype| element_bytes(number, dtype)[..dtype.size_bytes()].to_vec();
-        assert_eq!(first(Scalar::Float(1.5), Dtype::F32), 1.5_f32.to_ne_bytes());
-        assert_eq!(first(Scalar::Int(3), Dtype::F64), 3.0_f64.to_ne_bytes());
-        assert_eq!(
-            first(Scalar::Float(1.0), Dtype::F16),
-            0x3c00_u16.to_ne_bytes()
-        );
-        assert_eq!(
-            first(Scalar::Float(1.0), Dtype::BF16),
-            0x3f80_u16.to_ne_bytes()
-        );
-        assert_eq!(first(Scalar::Int(-2), Dtype::I8), (-2_i8).to_ne_bytes());
-        assert_eq!(first(Scalar::Int(2), Dtype::BOOL), [1]);
-        assert_eq!(
-            first(Scalar::Int(i128::from(u64::MAX)), Dtype::U64),
-            u64::MAX.to_ne_bytes()
-        );
-    }
+/// Words for so many bytes.
+fn zeros(bytes: usize) -> Result<Vec<u64>> {
+    let words = bytes.div_ceil(size_of::<u64>()).max(1);
+    let mut made = Vec::new();
+    made.try_reserve_exact(words).map_err(|_| {
+        Error::refused(
+            ErrorCode::OutOfMemory,
+            format!("no memory of the host for {bytes} bytes"),
+        )
+    })?;
+    made.resize(words, 0);
+    Ok(made)
 }

@@ -9,6 +9,8 @@ pub mod elementwise;
 pub mod embedding;
 pub mod fold;
 pub mod formulas;
+pub mod leaky;
+pub mod loss;
 pub mod matmul;
 pub mod nonzero;
 pub mod normalize;

@@ -5,15 +5,18 @@
 //!   and launches it. What is chosen follows from the descriptor, the facts of the device and the tuning database alone.
 //! - Generated kernels ([`generated`]) are HIP-C written for the dtypes and ranks at hand and compiled by `amdgpu-compiler`; they run on
 //!   every kind of device with the same bits. Archived kernels are Zig's, vendor kernels those of the GPU's maker.
+//! - On a CPU device the Zig library computes where the arrays lie ([`cpu`]); functions called `on_host` do the same for memory that is no array.
 //! - [`Error::NoKernel`] says that a device has no kernel for a call; [`fallback`] then lets the CPU compute it, counted and told once.
 //! - Results are new arrays of the operands' device, or `out`. On a GPU nothing waits as long as no host code knows the memory.
 //! - A process registers one [`toolchain`] before the first generated kernel is compiled.
 //! - Everything may be called from any thread. While a thread records a graph, launches become part of it.
 
 pub mod archived;
+pub mod batch_norm;
 pub mod blocks;
 pub mod cast;
 pub mod convolve;
+pub mod cpu;
 mod device;
 pub mod elementwise;
 pub mod embedding;
@@ -21,11 +24,14 @@ mod error;
 pub mod fallback;
 pub mod fold;
 pub mod generated;
-pub mod host;
+mod host_memory;
 mod key;
 mod launch;
+pub mod leaky;
 pub mod lines;
+pub mod loss;
 pub mod matmul;
+mod norm_gradient;
 pub mod nonzero;
 pub mod normalize;
 pub mod offsets;
@@ -33,6 +39,7 @@ mod operand;
 pub mod pool;
 pub mod reduce;
 pub mod scan;
+mod statistics;
 pub mod sort;
 pub mod tiled;
 pub mod toolchain;
@@ -41,6 +48,7 @@ pub mod transpose;
 pub mod tuning;
 pub mod vendor;
 
+pub use batch_norm::{batch_norm, batch_norm_gradient, batch_norm_training};
 pub use blocks::{Scatter, gather, scatter};
 pub use cast::cast;
 pub use convolve::convolve;
@@ -51,6 +59,7 @@ pub use error::{Error, Result};
 pub use key::KernelKey;
 pub use launch::{Arg, launch};
 pub use nonzero::nonzero;
+pub use norm_gradient::norm_parameter_gradients;
 pub use normalize::{normalize, normalize_gradient};
 pub use offsets::offsets;
 pub use operand::{Operand, Scalar, Target, broadcast, check_device};

@@ -1,73 +1,32 @@
 //! Matrix multiplication: operands, what follows the sums, checks; then an archived kernel, a vendor's library or a generated kernel.
 
 mod archived;
+mod axes;
 mod checked;
 mod generated;
+mod host;
+mod precision;
 
 use amdgpu_abi::Dtype;
-use amdgpu_abi::promotion::is_float;
+use amdgpu_abi::layout::{
+    ACTIVATION_ELU, ACTIVATION_GELU, ACTIVATION_IDENTITY, ACTIVATION_LEAKY_RELU, ACTIVATION_RELU,
+    ACTIVATION_SIGMOID, ACTIVATION_SILU, ACTIVATION_SOFTPLUS, ACTIVATION_TANH,
+};
 use amdgpu_array::Array;
 use amdgpu_telemetry::fallback;
+use smallvec::SmallVec;
 
+use crate::cpu::{self, Call};
 use crate::{DeviceOps, Error, Operand, Result};
 
 pub use checked::Checked;
+pub use host::{HostMatmul, on_host};
+pub use precision::Precision;
 
 /// As the operation is called in messages and in telemetry.
 pub const NAME: &str = "matrix_multiply";
 /// Below so many multiplications the launch is what takes time, and the generated kernel needs one only.
 const SMALL: i64 = 64 * 64 * 64;
-
-/// What a matrix multiplication computes in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Precision {
-    Fp64,
-    Fp32,
-    /// Operands may lose digits to the matrix units of NVIDIA; sums are float32.
-    Tf32,
-    Fp16,
-    Bf16,
-    Int8,
-}
-
-impl Precision {
-    pub const ALL: [Self; 6] = [
-        Self::Fp64,
-        Self::Fp32,
-        Self::Tf32,
-        Self::Fp16,
-        Self::Bf16,
-        Self::Int8,
-    ];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fp64 => "fp64",
-            Self::Fp32 => "fp32",
-            Self::Tf32 => "tf32",
-            Self::Fp16 => "fp16",
-            Self::Bf16 => "bf16",
-            Self::Int8 => "int8",
-        }
-    }
-
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
-    }
-
-    /// What is computed in where the caller does not say it: float64 for values with digits that float32 has not.
-    #[must_use]
-    pub fn of_dtypes(a: Dtype, b: Dtype) -> Self {
-        let is_wide = |dtype: Dtype| dtype == Dtype::F64 || (!is_float(dtype) && dtype.bits >= 32);
-        if is_wide(a) || is_wide(b) {
-            Self::Fp64
-        } else {
-            Self::Fp32
-        }
-    }
-}
 
 /// What follows the sums, after the bias and the residual.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -117,6 +76,28 @@ impl Activation {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    /// As the Zig library takes it.
+    #[must_use]
+    pub fn to_abi(self) -> amdgpu_abi::Activation {
+        let (kind, alpha) = match self {
+            Self::Identity => (ACTIVATION_IDENTITY, 0.0),
+            Self::Relu => (ACTIVATION_RELU, 0.0),
+            Self::LeakyRelu => (ACTIVATION_LEAKY_RELU, 0.01),
+            Self::Sigmoid => (ACTIVATION_SIGMOID, 0.0),
+            Self::Tanh => (ACTIVATION_TANH, 0.0),
+            Self::Gelu => (ACTIVATION_GELU, 0.0),
+            Self::Silu => (ACTIVATION_SILU, 0.0),
+            Self::Softplus => (ACTIVATION_SOFTPLUS, 0.0),
+            Self::Elu => (ACTIVATION_ELU, 1.0),
+        };
+        amdgpu_abi::Activation {
+            kind,
+            alpha,
+            beta: 0.0,
+            reserved: 0,
+        }
     }
 }
 
@@ -173,6 +154,43 @@ impl<'a> Matmul<'a> {
 /// `shape-mismatch`, `unsupported-dtype`; `invalid-argument` for an `out` that overlaps an operand, a `beta` without `out` and what int8
 /// does not take; what the device reports.
 pub fn matmul(ops: &DeviceOps, call: &Matmul<'_>) -> Result<Array> {
+    let mut inputs: SmallVec<[(&str, &Operand); 4]> =
+        SmallVec::from_slice(&[("a", call.a), ("b", call.b)]);
+    inputs.extend(call.bias.map(|one| ("bias", one)));
+    inputs.extend(call.residual.map(|one| ("residual", one)));
+    let given = Call {
+        ops,
+        family: NAME,
+        name: NAME,
+        inputs: &inputs,
+        out: call.out,
+    };
+    cpu::run_one(
+        &given,
+        || on_device(ops, call),
+        |views, host| {
+            let mut following = views[2..].iter().copied();
+            let given = HostMatmul {
+                precision: call.precision,
+                transposes: [call.transpose_a, call.transpose_b],
+                bias: call.bias.and_then(|_| following.next()),
+                residual: call.residual.and_then(|_| following.next()),
+                activation: Some(call.activation.to_abi()),
+                alpha: call.alpha,
+                beta: call.beta,
+                ..HostMatmul::of(views[0], views[1])
+            };
+            on_host(&given, host)
+        },
+    )
+}
+
+/// [`matmul`] by kernels of the device.
+///
+/// # Errors
+///
+/// As [`matmul`]; [`Error::NoKernel`] for what no kernel computes.
+pub fn on_device(ops: &DeviceOps, call: &Matmul<'_>) -> Result<Array> {
     let checked = Checked::of(ops, call)?;
     if !checked.result.is_empty() {
         compute(ops, &checked)?;

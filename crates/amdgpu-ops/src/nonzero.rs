@@ -3,14 +3,14 @@
 use amdgpu_abi::Dtype;
 use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
-use amdgpu_matrix::Matrix;
+use amdgpu_matrix::{Described, Matrix, TensorView};
 use smallvec::SmallVec;
 
+use crate::cpu::{self, Call, Host};
 use crate::elementwise::DivCeil;
-use crate::fallback::{self, HostTensor};
+use crate::fallback;
 use crate::generated::nonzero::{CHUNK, nonzero_source};
 use crate::generated::source;
-use crate::host::{self, Input, Output};
 use crate::launch::{Shape, launch};
 use crate::operand::Operand;
 use crate::scan::{self, Scan};
@@ -26,39 +26,46 @@ const NAME: &str = "nonzero";
 ///
 /// `unsupported-dtype`, `out-of-memory`; `not-capturable` while a graph is recorded.
 pub fn nonzero(ops: &DeviceOps, x: &Operand) -> Result<Array> {
-    if !host::is_direct(ops) {
-        return by_kernel(ops, x);
-    }
-    x.check_dtype(NAME, "x")?;
-    let input = Input::of(x)?;
-    let view = input.view()?;
-    let counts = Matrix::global()?.count_nonzero(&view, None)?;
-    let made = empty(ops, counts.total() as i64, x)?;
-    Matrix::global()?.nonzero(&view, &counts, &mut Output::of(&made)?.view_mut()?, None)?;
-    Ok(made)
+    let call = Call {
+        ops,
+        family: NAME,
+        name: NAME,
+        inputs: &[("x", x)],
+        out: None,
+    };
+    cpu::run_one(
+        &call,
+        || on_device(ops, x),
+        |views, host| on_host(&views[0], None, host),
+    )
+}
+
+/// [`nonzero`] in memory of the host, on so many threads at most.
+///
+/// # Errors
+///
+/// As [`nonzero`], and those of the host.
+pub fn on_host<H: Host>(
+    x: &TensorView<'_>,
+    thread_limit: Option<u32>,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    let counts = host.run(cpu::len(x), || {
+        Ok(Matrix::global()?.count_nonzero(x, thread_limit)?)
+    })?;
+    let described = Described {
+        shape: vec![counts.total() as i64, x.shape().len() as i64],
+        dtype: Dtype::I64,
+    };
+    host.write(&described, cpu::len(x), |out| {
+        Ok(Matrix::global()?.nonzero(x, &counts, out, thread_limit)?)
+    })
 }
 
 fn empty(ops: &DeviceOps, count: i64, x: &Operand) -> Result<Array> {
     let shape = Dims::from_slice(&[count, x.rank() as i64]);
     let made = Array::empty(ops.device(), shape, Dtype::I64, MemoryKind::Device)?;
     Ok(made)
-}
-
-/// [`nonzero`] by kernels of the device, or, where it has none, by the CPU with a fallback that is counted.
-///
-/// # Errors
-///
-/// As [`nonzero`].
-pub fn by_kernel(ops: &DeviceOps, x: &Operand) -> Result<Array> {
-    let done = on_device(ops, x);
-    fallback::or_on_host(NAME, ops, done, || {
-        let host = HostTensor::of_operand(x)?;
-        let view = host.view()?;
-        let counts = Matrix::global()?.count_nonzero(&view, None)?;
-        let mut result = HostTensor::new(&[counts.total() as i64, x.rank() as i64], Dtype::I64);
-        Matrix::global()?.nonzero(&view, &counts, &mut result.view_mut()?, None)?;
-        result.deliver(ops, NAME, None)
-    })
 }
 
 /// [`nonzero`] by kernels of the device: chunks are counted, the counts summed up, and the indices written behind those of the chunks before.

@@ -5,12 +5,12 @@
 
 use amdgpu_abi::Dtype;
 use amdgpu_array::Array;
-use amdgpu_matrix::{Matrix, check_parameter};
+use amdgpu_matrix::{Matrix, TensorView, check_parameter};
 pub use amdgpu_matrix::{Normalize, NormalizeOptions, RowAxes};
 use smallvec::SmallVec;
 
+use crate::cpu::{self, Call, Host};
 use crate::elementwise::DivCeil;
-use crate::fallback::{self, HostTensor};
 use crate::generated::normalize::Signature;
 use crate::generated::source;
 use crate::launch::{Shape, launch};
@@ -39,14 +39,40 @@ pub fn normalize(
     out: Option<&Array>,
     options: &NormalizeOptions<'_>,
 ) -> Result<Array> {
-    let done = on_device(ops, operation, x, parameters, out, options);
-    fallback::or_on_host("normalize", ops, done, || {
-        let hosts = HostTensor::of_operands(std::iter::once(x).chain(parameters))?;
-        let views = HostTensor::views(&hosts)?;
-        let mut result = HostTensor::of_described(&operation.describe(&views[0]));
-        let mut target = result.view_mut()?;
-        Matrix::global()?.normalize(operation, &views[0], &views[1..], &mut target, options)?;
-        result.deliver(ops, operation.name(), out)
+    let mut inputs: SmallVec<[(&str, &Operand); 4]> = SmallVec::from_slice(&[("x", x)]);
+    inputs.extend(operation.parameter_names().iter().copied().zip(parameters));
+    let call = Call {
+        ops,
+        family: "normalize",
+        name: operation.name(),
+        inputs: &inputs,
+        out,
+    };
+    cpu::run_one(
+        &call,
+        || on_device(ops, operation, x, parameters, out, options),
+        |views, host| on_host(operation, &views[0], &views[1..], options, host),
+    )
+}
+
+/// Additions that take as long as the work on one element.
+const COST: u64 = 12;
+
+/// [`normalize`] in memory of the host.
+///
+/// # Errors
+///
+/// As [`normalize`], and those of the host.
+pub fn on_host<H: Host>(
+    operation: Normalize,
+    x: &TensorView<'_>,
+    parameters: &[TensorView<'_>],
+    options: &NormalizeOptions<'_>,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    let additions = cpu::len(x).saturating_mul(COST);
+    host.write(&operation.describe(x), additions, |out| {
+        Ok(Matrix::global()?.normalize(operation, x, parameters, out, options)?)
     })
 }
 
@@ -65,21 +91,45 @@ pub fn normalize_gradient(
     out: Option<&Array>,
     options: &NormalizeOptions<'_>,
 ) -> Result<Array> {
-    let done = gradient_on_device(ops, operation, x, gradient, scale, out, options);
-    fallback::or_on_host("normalize_gradient", ops, done, || {
-        let hosts = HostTensor::of_operands([x, gradient].into_iter().chain(scale))?;
-        let views = HostTensor::views(&hosts)?;
-        let described = operation.describe_gradient(&views[0], &views[1])?;
-        let mut result = HostTensor::of_described(&described);
-        Matrix::global()?.normalize_gradient(
-            operation,
-            &views[0],
-            &views[1],
-            views.get(2),
-            &mut result.view_mut()?,
-            options,
-        )?;
-        result.deliver(ops, operation.gradient_name(), out)
+    let mut inputs: SmallVec<[(&str, &Operand); 4]> =
+        SmallVec::from_slice(&[("x", x), ("gradient", gradient)]);
+    inputs.extend(scale.map(|one| ("weight", one)));
+    let call = Call {
+        ops,
+        family: "normalize_gradient",
+        name: operation.gradient_name(),
+        inputs: &inputs,
+        out,
+    };
+    cpu::run_one(
+        &call,
+        || gradient_on_device(ops, operation, x, gradient, scale, out, options),
+        |views, host| {
+            gradient_on_host(operation, &views[0], &views[1], views.get(2), options, host)
+        },
+    )
+}
+
+/// [`normalize_gradient`] in memory of the host.
+///
+/// # Errors
+///
+/// As [`normalize_gradient`], and those of the host.
+pub fn gradient_on_host<H: Host>(
+    operation: Normalize,
+    x: &TensorView<'_>,
+    gradient: &TensorView<'_>,
+    scale: Option<&TensorView<'_>>,
+    options: &NormalizeOptions<'_>,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    let described = operation
+        .describe_gradient(x, gradient)
+        .map_err(Error::from)?;
+    let additions = cpu::len(x).saturating_mul(COST);
+    host.write(&described, additions, |out| {
+        let matrix = Matrix::global()?;
+        Ok(matrix.normalize_gradient(operation, x, gradient, scale, out, options)?)
     })
 }
 
@@ -105,7 +155,7 @@ pub fn on_device(
     for (parameter, argument) in given.iter().zip(names) {
         rows.check(name, argument, parameter, described.dtype)?;
     }
-    let call = Call {
+    let call = RowCall {
         name,
         operation,
         is_gradient: false,
@@ -140,7 +190,7 @@ pub fn gradient_on_device(
     if let Some(scale) = scale {
         rows.check(name, "weight", scale, described.dtype)?;
     }
-    let call = Call {
+    let call = RowCall {
         name,
         operation,
         is_gradient: true,
@@ -190,7 +240,7 @@ impl Rows {
 }
 
 /// A normalisation or its gradient with everything checked but `out`.
-struct Call<'a> {
+struct RowCall<'a> {
     name: &'a str,
     operation: Normalize,
     is_gradient: bool,
@@ -201,7 +251,7 @@ struct Call<'a> {
     epsilon: f64,
 }
 
-impl Call<'_> {
+impl RowCall<'_> {
     fn run(&self, ops: &DeviceOps, out: Option<&Array>, rows: &Rows) -> Result<Array> {
         let others = self.gradient.into_iter().chain(self.parameters);
         let inputs: SmallVec<[&Operand; 4]> = std::iter::once(self.x).chain(others).collect();

@@ -3,13 +3,13 @@
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, coalesce};
 use amdgpu_hal::MemoryKind;
-use amdgpu_matrix::{IndexedAxis, Matrix, check_indices};
+use amdgpu_matrix::{Described, IndexedAxis, Matrix, TensorView, check_indices};
 use smallvec::SmallVec;
 
+use crate::cpu::{self, Call, Host};
 use crate::elementwise::DivCeil;
 use crate::generated::offsets::{PLACE_BITS, offsets_source};
 use crate::generated::source;
-use crate::host::{self, Input, Output};
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, broadcast};
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
@@ -58,20 +58,55 @@ pub fn offsets(
 ///
 /// As [`offsets`].
 pub fn along(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> Result<Array> {
-    if !host::is_direct(ops) {
-        return on_device(ops, indices, axes);
-    }
-    let made = empty(ops, indices, axes)?;
-    let inputs = indices
+    let inputs: SmallVec<[(&str, &Operand); 4]> =
+        indices.iter().map(|one| ("indices", one)).collect();
+    let call = Call {
+        ops,
+        family: NAME,
+        name: NAME,
+        inputs: &inputs,
+        out: None,
+    };
+    cpu::run_one(
+        &call,
+        || on_device(ops, indices, axes),
+        |views, host| on_host(views, axes, None, host),
+    )
+}
+
+/// [`along`] in memory of the host, on so many threads at most.
+///
+/// # Errors
+///
+/// As [`offsets`], and those of the host.
+pub fn on_host<H: Host>(
+    indices: &[TensorView<'_>],
+    axes: &[IndexedAxis],
+    thread_limit: Option<u32>,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    let dtypes: SmallVec<[Dtype; 4]> = indices.iter().map(TensorView::dtype).collect();
+    check_indices(&dtypes, axes).map_err(Error::from)?;
+    let shape = amdgpu_array::broadcast_shapes(indices.iter().map(|one| one.shape()));
+    let described = Described {
+        shape: shape
+            .ok_or_else(|| {
+                let shapes: Vec<_> = indices.iter().map(|one| one.shape()).collect();
+                Error::refused(
+                    ErrorCode::ShapeMismatch,
+                    format!("{NAME}: shapes do not broadcast: indices {shapes:?}"),
+                )
+            })?
+            .to_vec(),
+        dtype: Dtype::I64,
+    };
+    let len = described
+        .shape
         .iter()
-        .map(Input::of)
-        .collect::<Result<SmallVec<[Input<'_>; 4]>>>()?;
-    let views = inputs
-        .iter()
-        .map(Input::view)
-        .collect::<Result<SmallVec<[_; 4]>>>()?;
-    Matrix::global()?.offsets(&views, axes, &mut Output::of(&made)?.view_mut()?, None)?;
-    Ok(made)
+        .fold(1_u64, |len, extent| len.saturating_mul(*extent as u64));
+    host.write(&described, len, |out| {
+        Ok(Matrix::global()?.offsets(indices, axes, out, thread_limit)?)
+    })
 }
 
 /// Checks the arguments; an array for the offsets.

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_FLOAT};
 use amdgpu_abi::promotion::{TENSOR_DTYPES, is_float};
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, row_major};
 use amdgpu_aura::OpenDevice;
+use amdgpu_compiler::{bfloat16_from_f64, half_from_f64};
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::TensorView;
 
+use crate::host_memory::HOST;
 use crate::{Error, Result};
 
 /// A number that a launch carries.
@@ -28,6 +31,32 @@ impl Scalar {
             _ => self,
         }
     }
+
+    /// The value as an element of a dtype, in the first bytes in memory.
+    #[must_use]
+    pub fn element(self, dtype: Dtype) -> u64 {
+        let bytes = match (self.for_dtype(dtype), dtype.code, dtype.bits) {
+            (Self::Float(value), DTYPE_FLOAT, 64) => value.to_ne_bytes(),
+            (Self::Float(value), DTYPE_FLOAT, 32) => padded(&(value as f32).to_ne_bytes()),
+            (Self::Float(value), DTYPE_FLOAT, _) => padded(&half_from_f64(value).to_ne_bytes()),
+            (Self::Float(value), DTYPE_BFLOAT, _) => {
+                padded(&bfloat16_from_f64(value).to_ne_bytes())
+            }
+            (Self::Int(value), DTYPE_BOOL, _) => padded(&[u8::from(value != 0)]),
+            (Self::Int(value), _, 8) => padded(&(value as u8).to_ne_bytes()),
+            (Self::Int(value), _, 16) => padded(&(value as u16).to_ne_bytes()),
+            (Self::Int(value), _, 32) => padded(&(value as u32).to_ne_bytes()),
+            (Self::Int(value), _, _) => (value as u64).to_ne_bytes(),
+            (Self::Float(value), _, _) => (value as i64).to_ne_bytes(),
+        };
+        u64::from_ne_bytes(bytes)
+    }
+}
+
+fn padded(bytes: &[u8]) -> [u8; 8] {
+    let mut result = [0; 8];
+    result[..bytes.len()].copy_from_slice(bytes);
+    result
 }
 
 /// Values that an operation reads or writes: memory of a device, or one number.
@@ -124,6 +153,18 @@ impl Operand {
     #[must_use]
     pub fn view(&self) -> TensorView<'_> {
         TensorView::without_memory(&self.shape, self.dtype)
+    }
+
+    /// The values in memory of the host; `number` is the element of a number.
+    pub(crate) fn host_view<'a>(&'a self, number: &'a u64) -> Result<TensorView<'a>> {
+        let data = match &self.array {
+            Some(array) => array.data().cast_const(),
+            None => std::ptr::from_ref(number).cast(),
+        };
+        let strides = (!self.is_dense() && !self.is_number()).then_some(self.strides.as_slice());
+        // SAFETY: shape and strides stay within the memory, which the operand keeps; who asks has checked that the host reaches it.
+        let view = unsafe { TensorView::from_parts(data, self.dtype, HOST, &self.shape, strides) };
+        Ok(view?)
     }
 
     /// Address of index 0; 0 for a number.
@@ -334,4 +375,33 @@ pub fn check_device(
             "{operation}: {name} is on {own} and the operation runs on {wanted}; copy it with amdgpu.array(x, device={wanted:?})"
         ),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_become_elements_of_every_width() {
+        let first = |number: Scalar, dtype: Dtype| {
+            number.element(dtype).to_ne_bytes()[..dtype.size_bytes()].to_vec()
+        };
+        assert_eq!(first(Scalar::Float(1.5), Dtype::F32), 1.5_f32.to_ne_bytes());
+        assert_eq!(first(Scalar::Int(3), Dtype::F64), 3.0_f64.to_ne_bytes());
+        assert_eq!(
+            first(Scalar::Float(1.0), Dtype::F16),
+            0x3c00_u16.to_ne_bytes()
+        );
+        assert_eq!(
+            first(Scalar::Float(1.0), Dtype::BF16),
+            0x3f80_u16.to_ne_bytes()
+        );
+        assert_eq!(first(Scalar::Int(-2), Dtype::I8), (-2_i8).to_ne_bytes());
+        assert_eq!(first(Scalar::Int(-2), Dtype::I32), (-2_i32).to_ne_bytes());
+        assert_eq!(first(Scalar::Int(2), Dtype::BOOL), [1]);
+        assert_eq!(
+            first(Scalar::Int(i128::from(u64::MAX)), Dtype::U64),
+            u64::MAX.to_ne_bytes()
+        );
+    }
 }

@@ -1,18 +1,18 @@
 //! Pooling of images and its gradients: a work-item for each result.
 
 use amdgpu_array::Array;
+use amdgpu_matrix::{Described, Matrix, TensorView, four_axes};
 pub use amdgpu_matrix::{ImageLayout, Pool, PoolOptions, Sliding};
-use amdgpu_matrix::{Matrix, four_axes};
 use smallvec::SmallVec;
 
+use crate::cpu::{self, Call, Host};
 use crate::elementwise::DivCeil;
-use crate::fallback::{self, HostTensor};
 use crate::generated::pool::Signature;
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target};
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
 /// Pools `x`; with `gradient`, that of the result, computes the gradient by x instead. Where the device has no kernel, the CPU computes it.
 ///
@@ -28,19 +28,45 @@ pub fn pool(
     out: Option<&Array>,
     options: &PoolOptions,
 ) -> Result<Array> {
-    let done = on_device(ops, operation, x, gradient, out, options);
-    fallback::or_on_host("pool", ops, done, || {
-        let hosts = HostTensor::of_operands(std::iter::once(x).chain(gradient))?;
-        let views = HostTensor::views(&hosts)?;
-        let described = operation.describe(&views[0], options)?;
-        let mut result = if gradient.is_some() {
-            HostTensor::new(&x.shape, x.dtype)
-        } else {
-            HostTensor::of_described(&described)
+    let mut inputs: SmallVec<[(&str, &Operand); 2]> = SmallVec::from_slice(&[("x", x)]);
+    inputs.extend(gradient.map(|one| ("gradient", one)));
+    let call = Call {
+        ops,
+        family: "pool",
+        name: operation.name(),
+        inputs: &inputs,
+        out,
+    };
+    cpu::run_one(
+        &call,
+        || on_device(ops, operation, x, gradient, out, options),
+        |views, host| on_host(operation, &views[0], views.get(1), options, host),
+    )
+}
+
+/// [`pool`] in memory of the host.
+///
+/// # Errors
+///
+/// As [`pool`], and those of the host.
+pub fn on_host<H: Host>(
+    operation: Pool,
+    x: &TensorView<'_>,
+    gradient: Option<&TensorView<'_>>,
+    options: &PoolOptions,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    let mut described = operation.describe(x, options).map_err(Error::from)?;
+    if gradient.is_some() {
+        described = Described {
+            shape: x.shape().to_vec(),
+            dtype: x.dtype(),
         };
-        let mut target = result.view_mut()?;
-        Matrix::global()?.pool(operation, &views[0], views.get(1), &mut target, options)?;
-        result.deliver(ops, operation.name(), out)
+    }
+    let (rows, columns) = options.window;
+    let window = rows.saturating_mul(columns) as u64;
+    host.write(&described, cpu::len(x).saturating_mul(window), |out| {
+        Ok(Matrix::global()?.pool(operation, x, gradient, out, options)?)
     })
 }
 

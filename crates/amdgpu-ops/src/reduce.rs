@@ -3,16 +3,16 @@
 use amdgpu_abi::Dtype;
 use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
-use amdgpu_matrix::Matrix;
+use amdgpu_matrix::{Matrix, TensorView};
 pub use amdgpu_matrix::{Reduce, ReduceOptions};
 use smallvec::SmallVec;
 
-use crate::fallback::{self, HostTensor};
+use crate::cpu::{self, Call, Host};
 use crate::fold::{Problem, fold};
 use crate::generated::reduce;
 use crate::operand::{Operand, Target};
 use crate::transpose::dense;
-use crate::{DeviceOps, Result};
+use crate::{DeviceOps, Error, Result};
 
 /// `operation(x)` over `options.axes`; the limit of threads is the CPU's alone, which computes where the device has no kernel.
 ///
@@ -27,13 +27,34 @@ pub fn reduce(
     out: Option<&Array>,
     options: &ReduceOptions<'_>,
 ) -> Result<Array> {
-    let done = on_device(ops, operation, x, out, options);
-    fallback::or_on_host("reduce", ops, done, || {
-        let host = HostTensor::of_operand(x)?;
-        let view = host.view()?;
-        let mut result = HostTensor::of_described(&operation.describe(&view, options)?);
-        Matrix::global()?.reduce(operation, &view, &mut result.view_mut()?, options)?;
-        result.deliver(ops, operation.name(), out)
+    let call = Call {
+        ops,
+        family: "reduce",
+        name: operation.name(),
+        inputs: &[("x", x)],
+        out,
+    };
+    cpu::run_one(
+        &call,
+        || on_device(ops, operation, x, out, options),
+        |views, host| on_host(operation, &views[0], options, host),
+    )
+}
+
+/// [`reduce`] in memory of the host.
+///
+/// # Errors
+///
+/// As [`reduce`], and those of the host.
+pub fn on_host<H: Host>(
+    operation: Reduce,
+    x: &TensorView<'_>,
+    options: &ReduceOptions<'_>,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    let described = operation.describe(x, options).map_err(Error::from)?;
+    host.write(&described, cpu::len(x), |out| {
+        Ok(Matrix::global()?.reduce(operation, x, out, options)?)
     })
 }
 

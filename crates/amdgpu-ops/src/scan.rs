@@ -11,10 +11,10 @@ use amdgpu_array::{Array, Dims};
 use amdgpu_aura::Kernel;
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::Scan;
-use amdgpu_matrix::{Matrix, resolve_axes};
+use amdgpu_matrix::{Matrix, TensorView, resolve_axes};
 
+use crate::cpu::{self, Call, Host};
 use crate::elementwise::DivCeil;
-use crate::fallback::{self, HostTensor};
 use crate::generated::scan::{CHUNK, Kind, scan_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
@@ -36,13 +36,34 @@ pub fn scan(
     axis: i64,
     out: Option<&Array>,
 ) -> Result<Array> {
-    let done = on_device(ops, operation, x, axis, out);
-    fallback::or_on_host("scan", ops, done, || {
-        let host = HostTensor::of_operand(x)?;
-        let view = host.view()?;
-        let mut result = HostTensor::of_described(&operation.describe(&view));
-        Matrix::global()?.scan(operation, &view, axis, &mut result.view_mut()?, None)?;
-        result.deliver(ops, operation.name(), out)
+    let call = Call {
+        ops,
+        family: "scan",
+        name: operation.name(),
+        inputs: &[("x", x)],
+        out,
+    };
+    cpu::run_one(
+        &call,
+        || on_device(ops, operation, x, axis, out),
+        |views, host| on_host(operation, &views[0], axis, None, host),
+    )
+}
+
+/// [`scan`] in memory of the host, on so many threads at most.
+///
+/// # Errors
+///
+/// As [`scan`], and those of the host.
+pub fn on_host<H: Host>(
+    operation: Scan,
+    x: &TensorView<'_>,
+    axis: i64,
+    thread_limit: Option<u32>,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    host.write(&operation.describe(x), cpu::len(x), |out| {
+        Ok(Matrix::global()?.scan(operation, x, axis, out, thread_limit)?)
     })
 }
 

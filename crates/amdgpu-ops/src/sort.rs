@@ -8,16 +8,15 @@ use amdgpu_array::{Array, Dims};
 use amdgpu_aura::Kernel;
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::SortOptions;
-use amdgpu_matrix::{Matrix, resolve_axes};
+use amdgpu_matrix::{Described, Matrix, TensorView, resolve_axes};
 
+use crate::cpu::{self, Call, Host};
 use crate::elementwise::DivCeil;
-use crate::fallback::{self, HostTensor};
 use crate::generated::sort::{
     CHUNK, DIGIT_BITS, DIGITS, count_source, finish_source, is_wide, key_bits, keys_source,
     place_source, search_source,
 };
 use crate::generated::source;
-use crate::host::{self, Input, Output};
 use crate::launch::{Shape, launch};
 use crate::lines::Lines;
 use crate::operand::Operand;
@@ -70,36 +69,43 @@ fn options(axis: i64, is_descending: bool, _stable: bool, gives_places: bool) ->
 }
 
 fn run(ops: &DeviceOps, x: &Operand, options: &SortOptions) -> Result<Array> {
-    if !host::is_direct(ops) {
-        return by_kernel(ops, x, options);
-    }
-    check(x, options)?;
-    let result = options.result(x.dtype);
-    let made = empty(ops, x.shape.clone(), result)?;
-    let input = Input::of(x)?;
-    Matrix::global()?.sort(&input.view()?, &mut Output::of(&made)?.view_mut()?, options)?;
-    Ok(made)
+    let call = Call {
+        ops,
+        family: options.name(),
+        name: options.name(),
+        inputs: &[("x", x)],
+        out: None,
+    };
+    cpu::run_one(
+        &call,
+        || on_device(ops, x, options),
+        |views, host| on_host(&views[0], options, host),
+    )
+}
+
+/// [`sort`] or [`argsort`] in memory of the host.
+///
+/// # Errors
+///
+/// As [`sort`], and those of the host.
+pub fn on_host<H: Host>(
+    x: &TensorView<'_>,
+    options: &SortOptions,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    let described = Described {
+        shape: x.shape().to_vec(),
+        dtype: options.result(x.dtype()),
+    };
+    host.write(&described, cpu::len(x).saturating_mul(16), |out| {
+        Ok(Matrix::global()?.sort(x, out, options)?)
+    })
 }
 
 fn check(x: &Operand, options: &SortOptions) -> Result<()> {
     x.check_dtype(options.name(), "x")?;
     resolve_axes(options.name(), &x.shape, &[options.axis])?;
     Ok(())
-}
-
-/// [`sort`] or [`argsort`] by kernels of the device, or, where it has none, by the CPU with a fallback that is counted.
-///
-/// # Errors
-///
-/// As [`sort`].
-pub fn by_kernel(ops: &DeviceOps, x: &Operand, options: &SortOptions) -> Result<Array> {
-    let done = on_device(ops, x, options);
-    fallback::or_on_host(options.name(), ops, done, || {
-        let host = HostTensor::of_operand(x)?;
-        let mut result = HostTensor::new(&x.shape, options.result(x.dtype));
-        Matrix::global()?.sort(&host.view()?, &mut result.view_mut()?, options)?;
-        result.deliver(ops, options.name(), None)
-    })
 }
 
 /// [`sort`] or [`argsort`] by kernels of the device: elements become keys, which are put in order by four bits at a time.
@@ -263,31 +269,38 @@ pub fn searchsorted(
     values: &Operand,
     right: bool,
 ) -> Result<Array> {
-    check_search(sorted, values)?;
-    if host::is_direct(ops) {
-        let made = empty(ops, values.shape.clone(), Dtype::I64)?;
-        let inputs = (Input::of(sorted)?, Input::of(values)?);
-        Matrix::global()?.search_sorted(
-            &inputs.0.view()?,
-            &inputs.1.view()?,
-            right,
-            &mut Output::of(&made)?.view_mut()?,
-            None,
-        )?;
-        return Ok(made);
-    }
-    let done = search_on_device(ops, sorted, values, right);
-    fallback::or_on_host(SEARCH, ops, done, || {
-        let hosts = HostTensor::of_operands([sorted, values])?;
-        let mut result = HostTensor::new(&values.shape, Dtype::I64);
-        Matrix::global()?.search_sorted(
-            &hosts[0].view()?,
-            &hosts[1].view()?,
-            right,
-            &mut result.view_mut()?,
-            None,
-        )?;
-        result.deliver(ops, SEARCH, None)
+    let call = Call {
+        ops,
+        family: "search_sorted",
+        name: SEARCH,
+        inputs: &[("x", sorted), ("values", values)],
+        out: None,
+    };
+    cpu::run_one(
+        &call,
+        || search_on_device(ops, sorted, values, right),
+        |views, host| search_on_host(&views[0], &views[1], right, None, host),
+    )
+}
+
+/// [`searchsorted`] in memory of the host, on so many threads at most.
+///
+/// # Errors
+///
+/// As [`searchsorted`], and those of the host.
+pub fn search_on_host<H: Host>(
+    sorted: &TensorView<'_>,
+    values: &TensorView<'_>,
+    right: bool,
+    thread_limit: Option<u32>,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    let described = Described {
+        shape: values.shape().to_vec(),
+        dtype: Dtype::I64,
+    };
+    host.write(&described, cpu::len(values).saturating_mul(32), |out| {
+        Ok(Matrix::global()?.search_sorted(sorted, values, right, out, thread_limit)?)
     })
 }
 

@@ -3,9 +3,9 @@
 use amdgpu_abi::Dtype;
 use amdgpu_array::Array;
 pub use amdgpu_matrix::TopKOptions;
-use amdgpu_matrix::{Matrix, resolve_axes};
+use amdgpu_matrix::{Matrix, TensorView, resolve_axes};
 
-use crate::fallback::{self, HostTensor};
+use crate::cpu::{self, Call, Host, Results};
 use crate::generated::source;
 use crate::generated::top_k::top_k_source;
 use crate::launch::{Shape, launch};
@@ -25,20 +25,41 @@ const TAKEN_LIMIT: i64 = 1024;
 ///
 /// `invalid-argument` for an axis that does not exist or a k beyond its extent; `unsupported-dtype`.
 pub fn top_k(ops: &DeviceOps, x: &Operand, options: &TopKOptions) -> Result<(Array, Array)> {
-    let done = on_device(ops, x, options);
-    fallback::or_on_host(NAME, ops, done, || {
-        let host = HostTensor::of_operand(x)?;
-        let view = host.view()?;
-        let described = options.describe(&view)?;
-        let mut values = HostTensor::of_described(&described);
-        let mut indices = HostTensor::new(&described.shape, Dtype::I64);
+    let call = Call {
+        ops,
+        family: NAME,
+        name: NAME,
+        inputs: &[("x", x)],
+        out: None,
+    };
+    let on_device = || on_device(ops, x, options).map(|both| Results::from_iter([both.0, both.1]));
+    let made = cpu::run(&call, on_device, |views, host| {
+        on_host(&views[0], options, host)
+    })?;
+    let mut made = made.into_iter();
+    match (made.next(), made.next()) {
+        (Some(values), Some(indices)) => Ok((values, indices)),
+        _ => unreachable!("top_k has two results"),
+    }
+}
+
+/// [`top_k`] in memory of the host, which is asked for the values first and then for the indices.
+///
+/// # Errors
+///
+/// As [`top_k`], and those of the host.
+pub fn on_host<H: Host>(
+    x: &TensorView<'_>,
+    options: &TopKOptions,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    let described = options.describe(x).map_err(Error::from)?;
+    let mut values = host.result(&described.shape, described.dtype, false)?;
+    let mut indices = host.result(&described.shape, Dtype::I64, false)?;
+    Ok(host.run(cpu::len(x), || {
         let targets = (&mut values.view_mut()?, &mut indices.view_mut()?);
-        Matrix::global()?.top_k(&view, targets.0, targets.1, options)?;
-        Ok((
-            values.deliver(ops, NAME, None)?,
-            indices.deliver(ops, NAME, None)?,
-        ))
-    })
+        Ok(Matrix::global()?.top_k(x, targets.0, targets.1, options)?)
+    })?)
 }
 
 /// [`top_k`] by a kernel of the device.

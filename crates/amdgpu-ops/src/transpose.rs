@@ -2,17 +2,17 @@
 
 use amdgpu_abi::promotion::compute_type;
 use amdgpu_array::{Array, Dims, coalesce};
-use amdgpu_matrix::{Matrix, describe_transpose, transpose_order};
+use amdgpu_matrix::{Matrix, TensorView, describe_transpose, transpose_order};
 use smallvec::SmallVec;
 
+use crate::cpu::{self, Call, Host};
 use crate::elementwise::{self, DivCeil};
-use crate::fallback::{self, HostTensor};
 use crate::generated::elementwise::Body;
 use crate::generated::source;
 use crate::generated::transpose::{TILE, TILE_ROWS, transpose_source};
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target};
-use crate::{Arg, DeviceOps, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
 const NAME: &str = "transpose";
 
@@ -27,13 +27,34 @@ pub fn transpose(
     axes: Option<&[i64]>,
     out: Option<&Array>,
 ) -> Result<Array> {
-    let done = on_device(ops, x, axes, out);
-    fallback::or_on_host(NAME, ops, done, || {
-        let host = HostTensor::of_operand(x)?;
-        let view = host.view()?;
-        let mut result = HostTensor::of_described(&describe_transpose(&view, axes)?);
-        Matrix::global()?.transpose(&view, axes, &mut result.view_mut()?, None)?;
-        result.deliver(ops, NAME, out)
+    let call = Call {
+        ops,
+        family: NAME,
+        name: NAME,
+        inputs: &[("x", x)],
+        out,
+    };
+    cpu::run_one(
+        &call,
+        || on_device(ops, x, axes, out),
+        |views, host| on_host(&views[0], axes, None, host),
+    )
+}
+
+/// [`transpose`] in memory of the host, on so many threads at most.
+///
+/// # Errors
+///
+/// As [`transpose`], and those of the host.
+pub fn on_host<H: Host>(
+    x: &TensorView<'_>,
+    axes: Option<&[i64]>,
+    thread_limit: Option<u32>,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    let described = describe_transpose(x, axes).map_err(Error::from)?;
+    host.write(&described, cpu::len(x), |out| {
+        Ok(Matrix::global()?.transpose(x, axes, out, thread_limit)?)
     })
 }
 

@@ -3,7 +3,7 @@
 //! A library is opened when a choice first considers it. Before the first use for a number format it computes a small product, which is
 //! compared with the CPU's; wrong answers are refused, told once, and our own kernels compute from then on.
 
-mod verify;
+pub mod verify;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -362,7 +362,7 @@ impl Array {
             let host = self.empty_host(py)?;
             let same_order = (0..self.inner.shape.len() as i64).collect();
             let view = view.bind(py).as_any();
-            return transpose(py, view, Some(same_order), Some(&host), None);
+            return transpose(view, Some(same_order), Some(&host), None);
         }
         let host = self.empty_host(py)?;
         let Some(operand) = Operand::borrow(&host, None)? else {

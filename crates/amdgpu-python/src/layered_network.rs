@@ -3,17 +3,20 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use amdgpu_abi::{ErrorCode, Language, MetricId};
+use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_neuro as neuro;
 use amdgpu_neuro::config::Built;
-use amdgpu_neuro::{BuildOptions, DenseBackendKind};
-use amdgpu_telemetry::{Boundary, Core};
+use amdgpu_neuro::{BuildOptions, DenseBackendKind, DeviceInput};
+use amdgpu_ops::{Operand, transpose};
+use amdgpu_telemetry::Boundary;
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
+use crate::array::Array;
 use crate::errors::{IntoPyResult, raise};
 use crate::floats::{to_f32, values};
 use crate::network_plan::NetworkPlan;
+use crate::ops::on_device;
 
 static FORWARD: Boundary =
     Boundary::new(Language::Python, Language::Rust, "LayeredNetwork.forward");
@@ -178,61 +181,6 @@ impl LayeredNetwork {
             .into_py_result(py)
     }
 
-    /// Another number whenever weights or biases may have changed since.
-    #[getter]
-    fn version(&self) -> u64 {
-        self.network.version()
-    }
-
-    /// The version, and for each layer its weights `(width, size)` and its bias; None for what it does not have.
-    fn layer_numbers<'py>(&self, py: Python<'py>) -> PyResult<(u64, Vec<LayerArrays<'py>>)> {
-        let (version, layers) = py.detach(|| self.network.layer_numbers());
-        let arrays = layers.into_iter().map(|layer| {
-            let shape = [layer.width, layer.weights.len() / layer.width.max(1)];
-            let weights = (layer.width > 0)
-                .then(|| to_array(py, layer.weights, &shape))
-                .transpose()?;
-            let bias = layer.bias.map(|bias| {
-                let shape = [bias.len()];
-                to_array(py, bias, &shape)
-            });
-            Ok((weights, bias.transpose()?))
-        });
-        let arrays = arrays.collect::<PyResult<_>>()?;
-        Ok((version, arrays))
-    }
-
-    /// What an input of a shape means: samples, steps of each, and the axes of the result before its outputs.
-    fn input_samples(
-        &self,
-        py: Python<'_>,
-        shape: Vec<usize>,
-    ) -> PyResult<(usize, usize, Vec<usize>)> {
-        let found = self.samples_of(py, &shape)?;
-        self.network.check_steps(found.1).into_py_result(py)?;
-        Ok(found)
-    }
-
-    /// An input as float32, of which no value is NaN or infinite.
-    fn checked_input<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-        let py = x.py();
-        let input = to_f32("x", x)?;
-        self.input_samples(py, input.shape().to_vec())?;
-        // SAFETY: the array is only read; it is kept alive by `input`.
-        let slice = unsafe { values(&input) };
-        py.detach(|| self.network.check_input(slice))
-            .into_py_result(py)?;
-        Ok(input)
-    }
-
-    /// Counts a forward pass that was computed on a device and ended now.
-    fn count_step(&self, device: &str, samples: usize, duration_ns: u64) {
-        let labels = [device, Core::Neuromorphic.name(), Language::Python.name()];
-        amdgpu_telemetry::counter(MetricId::OperationsTotal, &labels).increment();
-        self.network
-            .count_step(Language::Python, samples, duration_ns);
-    }
-
     #[getter]
     fn parameter_count(&self) -> usize {
         self.network.parameter_count()
@@ -248,6 +196,47 @@ impl LayeredNetwork {
         })
     }
 
+    /// The forward pass on a device. The result is an array of the device where `x` is one, else one of NumPy's.
+    #[pyo3(signature = (x, *, device))]
+    fn forward_on_device<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        device: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = x.py();
+        let _crossing = FORWARD.enter();
+        let ops = on_device::ops_of(device)?;
+        let array = x.cast::<Array>().ok().map(Bound::get);
+        let is_there = array.is_some_and(|array| array.device_name() == ops.name());
+        if let Some(array) = array.filter(|array| is_there && array.dtype == Dtype::F32) {
+            let shape: Vec<usize> = array.shape.iter().map(|extent| *extent as usize).collect();
+            let (samples, steps, lead) = self.samples_of(py, &shape)?;
+            let operand = Operand::of_array((**array).clone());
+            let made = py.detach(|| {
+                let x = transpose::dense(&ops, &operand)?;
+                let x = DeviceInput::Device(&x);
+                self.network.forward_on_device(&ops, x, samples, steps)
+            });
+            let made = self.shaped(py, made.into_py_result(py)?, &lead)?;
+            return Ok(Bound::new(py, made)?.into_any());
+        }
+        let is_far = array.is_some_and(|array| !array.is_host_visible());
+        let input = if is_far {
+            to_f32("x", &x.call_method0("numpy")?)?
+        } else {
+            to_f32("x", x)?
+        };
+        let (samples, steps, lead) = self.samples_of(py, input.shape())?;
+        // SAFETY: the array is only read; it is kept alive by `input`.
+        let x = DeviceInput::Host(unsafe { values(&input) });
+        let made = py.detach(|| self.network.forward_on_device(&ops, x, samples, steps));
+        let made = Bound::new(py, self.shaped(py, made.into_py_result(py)?, &lead)?)?;
+        if is_there {
+            return Ok(made.into_any());
+        }
+        made.call_method0("numpy")
+    }
+
     fn hebbian_step<'py>(
         &self,
         x: &Bound<'py, PyAny>,
@@ -258,11 +247,6 @@ impl LayeredNetwork {
         })
     }
 }
-
-type LayerArrays<'py> = (
-    Option<Bound<'py, PyArrayDyn<f32>>>,
-    Option<Bound<'py, PyArrayDyn<f32>>>,
-);
 
 impl LayeredNetwork {
     fn run<'py>(
@@ -292,6 +276,13 @@ impl LayeredNetwork {
             .detach(|| step(slice, batch, steps, kind.open()?.as_ref()))
             .into_py_result(py)?;
         to_array(py, output, &shape)
+    }
+
+    /// Outputs of shape (samples, outputs) with the axes that the input had before its values.
+    fn shaped(&self, py: Python<'_>, out: amdgpu_array::Array, lead: &[usize]) -> PyResult<Array> {
+        let shape = lead.iter().map(|extent| *extent as i64);
+        let shape: Vec<i64> = shape.chain([self.output_size() as i64]).collect();
+        Ok(Array::from(out.reshaped(&shape).into_py_result(py)?))
     }
 
     /// Samples, steps of each, and the axes of the result before its outputs.

@@ -13,6 +13,7 @@
 // Arguments of Python functions arrive by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod archived;
 mod arguments;
 mod array;
 mod codegen;
@@ -21,6 +22,7 @@ mod device;
 mod dlpack;
 mod errors;
 mod event;
+mod fast_call;
 mod floats;
 mod given;
 mod graph;
@@ -36,7 +38,6 @@ mod operand;
 mod ops;
 mod output;
 mod prepared;
-mod short_way;
 mod spiking_network;
 mod stream;
 mod telemetry;
@@ -50,6 +51,11 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::archived::{
+        ArchivedKernel, archived_architectures, archived_convolve, archived_elementwise,
+        archived_formats, archived_kernels, archived_reduce, archived_transpose,
+    };
     #[pymodule_export]
     use super::array::Array;
     #[pymodule_export]
@@ -88,27 +94,27 @@ mod _native {
     #[pymodule_export]
     use super::ops::convolve::{convolve, convolve_on_device};
     #[pymodule_export]
-    use super::ops::elementwise::{elementwise, elementwise_on_device, elementwise_way};
+    use super::ops::elementwise::{elementwise, elementwise_fast_call, elementwise_on_device};
     #[pymodule_export]
     use super::ops::embedding::{embedding, embedding_on_device};
     #[pymodule_export]
     use super::ops::matmul::{
-        MatmulCall, matmul, matmul_choice, matmul_choices, matmul_decision, matmul_is_verified,
-        matmul_libraries, matmul_on_device, matmul_way, matmul_ways,
+        MatmulCall, matmul, matmul_choice, matmul_choices, matmul_decision, matmul_fast_call,
+        matmul_is_verified, matmul_libraries, matmul_on_device, matmul_problem, matmul_ways,
     };
     #[pymodule_export]
     use super::ops::nonzero::{nonzero, nonzero_on_device};
     #[pymodule_export]
     use super::ops::normalize::{
-        normalize, normalize_gradient, normalize_gradient_on_device, normalize_on_device,
-        normalize_way,
+        normalize, normalize_fast_call, normalize_gradient, normalize_gradient_on_device,
+        normalize_on_device,
     };
     #[pymodule_export]
     use super::ops::offsets::{offsets, offsets_on_device};
     #[pymodule_export]
     use super::ops::pool::{pool, pool_on_device};
     #[pymodule_export]
-    use super::ops::reduce::{reduce, reduce_on_device, reduce_way};
+    use super::ops::reduce::{reduce, reduce_fast_call, reduce_on_device};
     #[pymodule_export]
     use super::ops::scan::{scan, scan_on_device};
     #[pymodule_export]

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_hal::attention;
+use amdgpu_neuro::training::device::DeviceOperations;
 use amdgpu_neuro::training::{
     self, Loss, Optimizer, Position, Report, Samples, Targets, TrainingOptions,
 };
@@ -15,6 +16,7 @@ use pyo3::types::PyDict;
 use crate::errors::{IntoPyResult, raise};
 use crate::floats::{to_f32, values};
 use crate::layered_network::{LayeredNetwork, to_array};
+use crate::ops::on_device;
 
 /// Signals are looked at, and progress is told, as often as this.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -22,9 +24,25 @@ const INTERVAL: Duration = Duration::from_millis(50);
 #[pyclass(frozen, module = "amdgpu._native")]
 pub struct Trainer {
     network: Py<LayeredNetwork>,
-    learner: Mutex<training::Trainer>,
+    learner: Mutex<Learner>,
     /// Of each sample.
     steps: usize,
+}
+
+/// A trainer on this machine's cores, or on a device.
+enum Learner {
+    Host(Box<training::Trainer>),
+    Device(Box<training::Trainer<DeviceOperations>>),
+}
+
+/// What either trainer does.
+macro_rules! either {
+    ($learner:expr, $trainer:ident => $work:expr) => {
+        match $learner {
+            Learner::Host($trainer) => $work,
+            Learner::Device($trainer) => $work,
+        }
+    };
 }
 
 /// Gradients by connection or layer.
@@ -95,7 +113,7 @@ fn optimizer_of(py: Python<'_>, name: &str, parameters: &Bound<'_, PyDict>) -> P
 #[pymethods]
 impl Trainer {
     #[new]
-    #[pyo3(signature = (network, loss, optimizer, parameters, batch_size, l2_penalty, seed, is_shuffled, uses_math_core, steps=1))]
+    #[pyo3(signature = (network, loss, optimizer, parameters, batch_size, l2_penalty, seed, is_shuffled, uses_math_core, steps=1, device=None))]
     #[allow(
         clippy::too_many_arguments,
         reason = "the options of a training, named in Python"
@@ -112,6 +130,7 @@ impl Trainer {
         is_shuffled: bool,
         uses_math_core: bool,
         steps: usize,
+        device: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let loss = loss
             .map(|name| {
@@ -132,25 +151,34 @@ impl Trainer {
             uses_math_core,
         };
         let core = &network.get().network;
-        let trainer = py
-            .detach(|| training::Trainer::new(core, options))
-            .into_py_result(py)?;
+        let ops = device.map(on_device::ops_of).transpose()?;
+        let learner = py.detach(|| match ops {
+            None => {
+                let trainer = training::Trainer::new(core, options);
+                trainer.map(|trainer| Learner::Host(Box::new(trainer)))
+            }
+            Some(ops) => {
+                let operations = DeviceOperations::new(ops);
+                let trainer = training::Trainer::with_operations(core, options, operations);
+                trainer.map(|trainer| Learner::Device(Box::new(trainer)))
+            }
+        });
         Ok(Self {
+            learner: Mutex::new(learner.into_py_result(py)?),
             network,
-            learner: Mutex::new(trainer),
             steps,
         })
     }
 
     #[getter]
     fn loss(&self, py: Python<'_>) -> PyResult<&'static str> {
-        Ok(self.lock(py)?.loss().name())
+        Ok(either!(&*self.lock(py)?, trainer => trainer.loss()).name())
     }
 
     /// (epoch, samples, step, loss sum, correct).
     #[getter]
     fn position(&self, py: Python<'_>) -> PyResult<(u32, u64, u64, f64, u64)> {
-        let position = self.lock(py)?.position();
+        let position = either!(&*self.lock(py)?, trainer => trainer.position());
         Ok((
             position.epoch,
             position.samples,
@@ -161,7 +189,7 @@ impl Trainer {
     }
 
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<Bound<'py, PyArray1<f32>>>>> {
-        let state = self.lock(py)?.state().into_py_result(py)?;
+        let state = either!(&*self.lock(py)?, trainer => trainer.state()).into_py_result(py)?;
         let arrays = |slots: Vec<Vec<f32>>| {
             let slots = slots.into_iter();
             slots.map(|slot| PyArray1::from_vec(py, slot)).collect()
@@ -192,7 +220,8 @@ impl Trainer {
             loss_sum,
             correct,
         };
-        self.lock(py)?.restore(&slots, position).into_py_result(py)
+        either!(&mut *self.lock(py)?, trainer => trainer.restore(&slots, position))
+            .into_py_result(py)
     }
 
     /// One epoch: (loss, accuracy or None, samples), or None when `progress` or a signal stopped it between two batches.
@@ -207,7 +236,7 @@ impl Trainer {
     ) -> PyResult<Option<(f64, Option<f64>, u64)>> {
         let py = x.py();
         let mut guard = self.lock(py)?;
-        let trainer = &mut *guard;
+        let learner = &mut *guard;
         let network = &self.network.get().network;
         let chosen = chosen.to_vec()?;
         let mut stopped = None;
@@ -230,7 +259,9 @@ impl Trainer {
                     stopped = answer.err();
                     stopped.is_none()
                 };
-                trainer.epoch(network, samples, &chosen, learning_rate, &mut after_batch)
+                either!(learner, trainer => {
+                 trainer.epoch(network, samples, &chosen, learning_rate, &mut after_batch)
+                })
             })
         })?;
         if let Some(error) = stopped {
@@ -248,11 +279,11 @@ impl Trainer {
     ) -> PyResult<(f64, Option<f64>, u64)> {
         let py = x.py();
         let mut guard = self.lock(py)?;
-        let trainer = &mut *guard;
+        let learner = &mut *guard;
         let network = &self.network.get().network;
         let chosen = chosen.to_vec()?;
         let report = with_samples((network, self.steps), x, targets, |samples| {
-            py.detach(|| trainer.evaluate(network, samples, &chosen))
+            py.detach(|| either!(learner, trainer => trainer.evaluate(network, samples, &chosen)))
         })?;
         Ok(plain(report.into_py_result(py)?))
     }
@@ -265,10 +296,10 @@ impl Trainer {
     ) -> PyResult<(f64, NamedArrays<'py>)> {
         let py = x.py();
         let mut guard = self.lock(py)?;
-        let trainer = &mut *guard;
+        let learner = &mut *guard;
         let network = &self.network.get().network;
         let found = with_samples((network, self.steps), x, targets, |samples| {
-            py.detach(|| trainer.gradients(network, samples))
+            py.detach(|| either!(learner, trainer => trainer.gradients(network, samples)))
         })?;
         let (report, gradients) = found.into_py_result(py)?;
         let arrays = gradients
@@ -281,7 +312,7 @@ impl Trainer {
 
 impl Trainer {
     /// Refuses instead of waiting: whoever holds the trainer may be waiting for the interpreter.
-    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, training::Trainer>> {
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Learner>> {
         match self.learner.try_lock() {
             Ok(guard) => Ok(guard),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),

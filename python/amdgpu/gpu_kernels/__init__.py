@@ -1,10 +1,9 @@
-"""GPU kernels that come built with the package, and the choice among them."""
+"""GPU kernels that come built with the package: what there is, what is chosen for a product, and operations by them alone."""
 
-from amdgpu.gpu_kernels.archive import ArchivedKernel, architectures, archived_kernels
-from amdgpu.gpu_kernels.choice import Choice, candidates, choose, decide, ways
-from amdgpu.gpu_kernels.matmul import matmul
-from amdgpu.gpu_kernels.operations import convolve, elementwise, reduce, transpose
-from amdgpu.gpu_kernels.problem import Problem
+from amdgpu._native import ArchivedKernel
+from amdgpu.gpu_kernels.choice import Choice, architectures, archived_kernels, candidates, choose, decide, ways
+from amdgpu.gpu_kernels.operations import convolve, elementwise, matmul, problem_of, reduce, transpose
+from amdgpu.tuning.entries import Product as Problem
 
 __all__ = [
     "ArchivedKernel",
@@ -18,6 +17,7 @@ __all__ = [
     "decide",
     "elementwise",
     "matmul",
+    "problem_of",
     "reduce",
     "transpose",
     "ways",

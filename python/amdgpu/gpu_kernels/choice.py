@@ -1,4 +1,4 @@
-"""Ways to compute a product on a GPU, as `amdgpu-ops` finds and chooses them: for tests, benchmarks and the tuner."""
+"""Which archived kernels there are, and ways to compute a product on a GPU, as `amdgpu-ops` finds and chooses them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from amdgpu import _native
-from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
-from amdgpu.gpu_kernels.loading import facts_of
-from amdgpu.gpu_kernels.problem import Problem
 
 if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice
-
-# What a unit reaches of its peak with tiles of that many results (docs/performance.md); larger tiles read less for each product.
-_TILE_EFFICIENCY = ((32768, 1.0), (16384, 0.92), (8192, 0.75), (4096, 0.6), (0, 0.4))
-# How much faster a kind of unit multiplies than plain lanes do.
-_UNIT_SPEED = {"wgmma": 8.0, "wave": 8.0, "mma": 4.0, "simt": 1.0}
+    from amdgpu.tuning.entries import Product
 
 
 @dataclass(frozen=True)
@@ -31,7 +24,7 @@ class Choice:
     """
 
     name: str
-    kernel: ArchivedKernel | None
+    kernel: _native.ArchivedKernel | None
     parts: int = 1
 
     @property
@@ -55,13 +48,27 @@ class Choice:
         return self.name if self.kernel is None and not self.is_vector else ""
 
 
-def _choices(architecture: str, ways: Iterable[tuple[str, str | None, int]]) -> list[Choice]:
-    archive = archive_for(architecture)
-    kernels = {kernel.name: kernel for kernel in (archived_kernels(archive) if archive else ())}
-    return [Choice(name, None if symbol is None else kernels[symbol], parts) for name, symbol, parts in ways]
+def architectures() -> list[str]:
+    """Architectures with an archive, sorted."""
+    return _native.archived_architectures()
 
 
-def candidates(architecture: str, problem: Problem) -> list[ArchivedKernel]:
+def archived_kernels(architecture: str) -> list[_native.ArchivedKernel]:
+    """The kernels of an archive, as its manifest lists them.
+
+    Each has `architecture`, `name` (its symbol), `kind` (matmul, convolution, transpose, elementwise, reduction, vector, parts or pad),
+    `threads` of a block and `resources`; and, where its kind has it: `unit` (simt, mma, wgmma or wave), the number formats `operand` and
+    `output`, `layout` (nn, nt, tn or tt; t says that an operand is stored transposed), `is_aligned` (rows start at multiples of 16 bytes),
+    `epilogue` (bias, relu, gelu or silu), `tile` (rows and columns of the result that a block computes, and of the inner dimension at a
+    time), `cluster` (blocks that share an operand), `dynamic_shared_bytes`, `operation`, `number`, `axis` (row or column) and `item_bytes`.
+
+    Raises:
+        LibraryMissingError: There is no archive for the architecture, or it cannot be read.
+    """
+    return _native.archived_kernels(architecture)
+
+
+def candidates(architecture: str, problem: Product) -> list[_native.ArchivedKernel]:
     """The kernels of an architecture that compute a problem, without anything before or after them."""
     _, ways = decide(architecture, 1, problem)
     plain = (way for way in ways if way.parts == 1 and not way.is_transposed and not way.is_padded)
@@ -71,7 +78,7 @@ def candidates(architecture: str, problem: Problem) -> list[ArchivedKernel]:
 def decide(
     architecture: str,
     units: int,
-    problem: Problem,
+    problem: Product,
     *,
     libraries: Iterable[str] = (),
     are_verified: bool = True,
@@ -92,22 +99,22 @@ def decide(
     chosen, ways = _native.matmul_decision(
         architecture,
         units,
-        problem.fields,
+        problem,
         libraries=list(libraries),
         are_verified=are_verified,
         demand=demand,
         is_measured=is_measured,
     )
-    return (None if chosen is None else _choices(architecture, [chosen])[0]), _choices(architecture, ways)
+    return None if chosen is None else Choice(*chosen), [Choice(*way) for way in ways]
 
 
-def ways(device: AMDGPUDevice, problem: Problem, *, with_vendor: bool = True) -> list[Choice]:
+def ways(device: AMDGPUDevice, problem: Product, *, with_vendor: bool = True) -> list[Choice]:
     """Every way to compute a problem on a device; libraries that are there, verified or not."""
-    found = _choices(facts_of(device)[0], _native.matmul_ways(device, problem.fields))
+    found = (Choice(*way) for way in _native.matmul_ways(device, problem))
     return [way for way in found if with_vendor or not way.library]
 
 
-def choose(device: AMDGPUDevice, problem: Problem, *, is_ours: bool = False) -> Choice | None:
+def choose(device: AMDGPUDevice, problem: Product, *, is_ours: bool = False) -> Choice | None:
     """How a product is computed on a device; None when nothing there does it.
 
     Args:
@@ -119,14 +126,5 @@ def choose(device: AMDGPUDevice, problem: Problem, *, is_ours: bool = False) -> 
         InvalidArgumentError: `AMDGPU_MATMUL` or `AMDGPU_TUNE` cannot be understood.
         LibraryMissingError: The archive of the architecture is damaged.
     """
-    chosen = _native.matmul_choice(device, problem.fields, is_ours=is_ours)
-    return None if chosen is None else _choices(facts_of(device)[0], [chosen])[0]
-
-
-def estimate(kernel: ArchivedKernel, problem: Problem, units: int) -> float:
-    """Relative time: whole rounds of tiles over the device's units, by what tiles of that size reach."""
-    tile_m, tile_n, _ = kernel.tile
-    tiles = -(-problem.m // tile_m) * -(-problem.n // tile_n) * problem.batch
-    rounds = -(-tiles // max(units, 1))
-    efficiency = next(value for area, value in _TILE_EFFICIENCY if tile_m * tile_n >= area)
-    return rounds * tile_m * tile_n / (efficiency * _UNIT_SPEED[kernel.unit] * (1.0 if kernel.is_aligned else 0.5))
+    chosen = _native.matmul_choice(device, problem, is_ours=is_ours)
+    return None if chosen is None else Choice(*chosen)

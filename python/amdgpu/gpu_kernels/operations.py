@@ -1,67 +1,144 @@
-"""Transposes, elementwise operations, reductions and convolutions by archived kernels."""
+"""Operations by archived kernels alone, whose absence is an error: for tests, benchmarks and the tuner.
+
+Arrays lie on the GPU without gaps. Everything runs in the order of the device's default stream.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from amdgpu import _native
-from amdgpu.errors import InvalidArgumentError, NoImplementationError, ShapeMismatchError, UnsupportedDtypeError
-from amdgpu.gpu_kernels.archive import ArchivedKernel, archive_for, archived_kernels
-from amdgpu.gpu_kernels.choice import estimate
-from amdgpu.gpu_kernels.loading import LaunchPlan, facts_of, launch, load
-from amdgpu.gpu_kernels.problem import ITEM_BYTES, NUMBERS, Problem, epilogue_of
+from amdgpu.errors import InvalidArgumentError
+from amdgpu.tuning.entries import Product
 
 if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice
 
-_BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
-# Enough blocks for every unit to have several; more only wait.
-_BLOCKS_PER_UNIT = 16
-_VECTOR_BYTES = 16
-# Of convolutions.
-_PRECISIONS = ("fp32", "tf32")
-_FOLDS = {"sum": "sum", "maximum": "max", "minimum": "min"}
+_ACTIVATIONS = ("relu", "gelu", "silu")
 
 
-def _find(device: AMDGPUDevice, kind: str, what: str, **wanted: Any) -> ArchivedKernel:
-    architecture = archive_for(facts_of(device)[0])
-    for kernel in archived_kernels(architecture) if architecture else ():
-        if kernel.kind == kind and all(getattr(kernel, name) == value for name, value in wanted.items()):
-            return kernel
-    raise NoImplementationError(f"the archived kernels for {facts_of(device)[0]} have no {what}")
+def problem_of(
+    a: _native.Array,
+    b: _native.Array,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    is_tf32: bool = False,
+    epilogue: str = "",
+    is_wide: bool = False,
+) -> Product:
+    """The product of two arrays.
+
+    Args:
+        a: Shape (m, k), or (batch, m, k); with `transpose_a` the last two are swapped.
+        b: Shape (k, n), or (batch, k, n); with `transpose_b` the last two are swapped.
+        transpose_a: `a` is stored transposed.
+        transpose_b: `b` is stored transposed.
+        is_tf32: float32 operands may be rounded to 19 bits.
+        epilogue: Empty, bias, relu, gelu or silu.
+        is_wide: The result is float32 though operands have 16 bits.
+
+    Raises:
+        ShapeMismatchError: Shapes that do not fit.
+        UnsupportedDtypeError: Formats that no kernel takes.
+        InvalidArgumentError: An epilogue that no kernel has; tf32 of another format than float32.
+    """
+    fields = _native.matmul_problem(
+        a,
+        b,
+        transpose_a=transpose_a,
+        transpose_b=transpose_b,
+        is_tf32=is_tf32,
+        epilogue=epilogue,
+        is_wide=is_wide,
+    )
+    return Product(*fields)
 
 
-def transpose(device: AMDGPUDevice, x: _native.Array, *, stream: _native.Stream | None = None) -> _native.Array:
+def matmul(
+    device: AMDGPUDevice,
+    a: _native.Array,
+    b: _native.Array,
+    *,
+    out: _native.Array | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    precision: str | None = None,
+    bias: _native.Array | None = None,
+    activation: str | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    kernel: _native.ArchivedKernel | None = None,
+    way: str | None = None,
+) -> _native.Array:
+    """`activation(alpha * a @ b + beta * out + bias)`.
+
+    Args:
+        device: The GPU.
+        a: Shape (m, k), or (batch, m, k); with `transpose_a` the last two are swapped.
+        b: Shape (k, n), or (batch, k, n); with `transpose_b` the last two are swapped.
+        out: Where the result goes; a new array otherwise. A float32 one takes the sums of 16-bit operands as they are.
+        transpose_a: `a` is stored transposed.
+        transpose_b: `b` is stored transposed.
+        precision: "tf32" lets float32 operands be rounded to 19 bits for the matrix units; None computes in their own format.
+        bias: Shape (n,), added to each row.
+        activation: None, "relu", "gelu" or "silu"; needs a bias.
+        alpha: Factor of the product.
+        beta: Factor of what `out` holds; 0 does not read it.
+        kernel: One of `candidates`; None chooses among them and the vendor's library.
+        way: Name of one of `ways`, instead of a kernel.
+
+    Returns:
+        The result. int8 gives int32, everything else the format of the operands where `out` has no other.
+
+    Raises:
+        ShapeMismatchError: Shapes that do not fit.
+        UnsupportedDtypeError: Formats that no kernel takes.
+        InvalidArgumentError: An activation without a bias, a `beta` without `out`, an unknown precision.
+        NoImplementationError: No kernel in the archive computes this.
+    """
+    if precision not in (None, "tf32"):
+        raise InvalidArgumentError(f"precision is {precision!r}; it may be 'tf32' for float32 operands")
+    problem = problem_of(
+        a,
+        b,
+        transpose_a=transpose_a,
+        transpose_b=transpose_b,
+        is_tf32=precision == "tf32",
+        epilogue=_epilogue(bias, activation, _ACTIVATIONS),
+        is_wide=out is not None and out.dtype == "float32",
+    )
+    if out is None:
+        if beta:
+            raise InvalidArgumentError(f"beta is {beta}, which needs `out`")
+        shape = (*a.shape[:-2], problem.m, problem.n)
+        out = device.native.empty(shape, "int32" if problem.output == "i32" else str(a.dtype))
+    _native.MatmulCall(device, problem, a, b, out, bias=bias, alpha=alpha, beta=beta, way=way, kernel=kernel)()
+    return out
+
+
+def _epilogue(bias: _native.Array | None, activation: str | None, known: tuple[str, ...]) -> str:
+    if activation is None:
+        return "bias" if bias is not None else ""
+    if activation not in known:
+        raise InvalidArgumentError(f"activation is {activation!r}; known are {', '.join(known)}")
+    if bias is None:
+        raise InvalidArgumentError(f"activation={activation!r} needs a bias")
+    return activation
+
+
+def transpose(device: AMDGPUDevice, x: _native.Array) -> _native.Array:
     """The last two dimensions of an array swapped, written out.
 
     Raises:
         ShapeMismatchError: Fewer than two dimensions.
         NoImplementationError: The archive has no kernel for elements of this size.
     """
-    if x.ndim < 2:
-        raise ShapeMismatchError(f"x has the shape {x.shape}; two or more dimensions are transposed")
-    result = device.native.empty((*x.shape[:-2], x.shape[-1], x.shape[-2]), str(x.dtype))
-    if x.size:
-        plan_transpose(device, x, result).launch(stream)
-    return result
-
-
-def plan_transpose(device: AMDGPUDevice, x: _native.Array, result: _native.Array) -> LaunchPlan:
-    """The launch that writes the transpose of an array, which is not empty, to another."""
-    rows, columns = x.shape[-2:]
-    kernel = _find(device, "transpose", f"transpose of {x.dtype}", item_bytes=x.itemsize)
-    tiles = -(-rows // kernel.tile[0]) * -(-columns // kernel.tile[0])
-    grid = (tiles, x.size // (rows * columns), 1)
-    return LaunchPlan(load(device, kernel), grid, (kernel.threads, 1, 1), [x, result, rows, columns])
+    return _native.archived_transpose(device, x)
 
 
 def elementwise(
-    device: AMDGPUDevice,
-    operation: str,
-    x: _native.Array,
-    y: _native.Array | None = None,
-    *,
-    stream: _native.Stream | None = None,
+    device: AMDGPUDevice, operation: str, x: _native.Array, y: _native.Array | None = None
 ) -> _native.Array:
     """An operation on every element.
 
@@ -71,90 +148,23 @@ def elementwise(
             silu of one.
         x: The first array.
         y: The second, of the same shape and format.
-        stream: Stream to launch in; None is the device's own, in whose order arrays are read.
 
     Raises:
         InvalidArgumentError: Too many or too few arrays for the operation.
         ShapeMismatchError: Arrays of two shapes or formats.
         NoImplementationError: The archive has no such kernel.
     """
-    if (y is None) == (operation in _BINARY):
-        raise InvalidArgumentError(f"{operation} takes {'two arrays' if operation in _BINARY else 'one array'}")
-    if y is not None and (x.shape != y.shape or x.dtype != y.dtype):
-        raise ShapeMismatchError(f"x is {x.dtype}{list(x.shape)} and y is {y.dtype}{list(y.shape)}")
-    number = NUMBERS.get(str(x.dtype), "")
-    kernel = _find(device, "elementwise", f"{operation} of {x.dtype}", operation=operation, number=number)
-    result = device.native.empty(x.shape, str(x.dtype))
-    if x.size:
-        per_block = kernel.threads * (_VECTOR_BYTES // ITEM_BYTES[number])
-        blocks = min(-(-x.size // per_block), facts_of(device)[1] * _BLOCKS_PER_UNIT)
-        arguments = [x, x if y is None else y, result, x.size, blocks]
-        launch(load(device, kernel), blocks, kernel.threads, arguments, stream=stream)
-    return result
+    return _native.archived_elementwise(device, operation, x, y)
 
 
-def reduce(
-    device: AMDGPUDevice,
-    operation: str,
-    x: _native.Array,
-    axis: int = -1,
-    *,
-    stream: _native.Stream | None = None,
-) -> _native.Array:
+def reduce(device: AMDGPUDevice, operation: str, x: _native.Array, axis: int = -1) -> _native.Array:
     """The sum, maximum or minimum along the last axis, or along the first.
 
     Raises:
         InvalidArgumentError: Another axis; a maximum or minimum of nothing.
         NoImplementationError: The archive has no such kernel.
     """
-    if x.ndim < 1 or axis not in (-1, 0, x.ndim - 1):
-        raise InvalidArgumentError(
-            f"axis is {axis}; arrays of the shape {x.shape} are reduced along the first or the last"
-        )
-    is_row = axis != 0 or x.ndim == 1
-    shape = x.shape[:-1] if is_row else x.shape[1:]
-    length = x.shape[-1] if is_row else x.shape[0]
-    if not length and operation != "sum":
-        raise InvalidArgumentError(f"the {operation} of nothing is not defined")
-    count = 1
-    for size in shape:
-        count *= size
-    number = NUMBERS.get(str(x.dtype), "")
-    if not is_row and stream is None and number in ("f64", "f32", "f16", "bf16"):
-        # A thread of the archived kernel walks a whole column; these cut columns into parts.
-        columns: _native.Array = _native.reduce_on_device(_FOLDS[operation], x, (0,), device=device)
-        return columns
-    side = "row" if is_row else "column"
-    kernel = _find(device, "reduction", f"{operation} of {x.dtype}", operation=operation, number=number, axis=side)
-    result = device.native.empty(shape, str(x.dtype))
-    if count:
-        grid = count if is_row else -(-count // kernel.threads)
-        sizes = (count, length) if is_row else (length, count)
-        launch(load(device, kernel), grid, kernel.threads, [x, result, *sizes], stream=stream)
-    return result
-
-
-def _convolution(device: AMDGPUDevice, problem: Problem) -> ArchivedKernel:
-    """The kernel of a convolution, given as the product that it is, whose tiles leave the least of the device idle."""
-    architecture, units = facts_of(device)
-    name = archive_for(architecture)
-    found = [
-        kernel
-        for kernel in (archived_kernels(name) if name else ())
-        if (kernel.kind, kernel.operand, kernel.epilogue) == ("convolution", problem.operand, problem.epilogue)
-        and (problem.is_aligned or not kernel.is_aligned)
-    ]
-    if not found:
-        raise NoImplementationError(f"the archived kernels for {architecture} have no convolution for {problem}")
-    return min(found, key=lambda kernel: estimate(kernel, problem, units))
-
-
-def takes_filters_first(device: AMDGPUDevice, dtype: Any, precision: str) -> bool:
-    """Whether convolutions of a dtype and a precision are those by tf32, which read filters one after the other."""
-    name = archive_for(facts_of(device)[0])
-    if precision != "tf32" or str(dtype) != "float32" or name is None:
-        return False
-    return any((kernel.kind, kernel.operand) == ("convolution", "tf32") for kernel in archived_kernels(name))
+    return _native.archived_reduce(device, operation, x, axis)
 
 
 def convolve(
@@ -169,15 +179,13 @@ def convolve(
     dilation: int = 1,
     groups: int = 1,
     precision: str = "fp32",
-    kernel: ArchivedKernel | None = None,
-    stream: _native.Stream | None = None,
 ) -> _native.Array:
     """A convolution of images.
 
     Args:
         device: The GPU.
         images: Shape (images, height, width, channels).
-        filters: Shape (rows, columns, channels / groups, filters), or, where `takes_filters_first` says so, (filters, rows, columns,
+        filters: Shape (rows, columns, channels / groups, filters), or, where kernels by tf32 convolve, (filters, rows, columns,
             channels / groups).
         bias: Shape (filters,).
         activation: None or "relu"; needs a bias.
@@ -186,8 +194,6 @@ def convolve(
         dilation: Pixels from one tap to the next.
         groups: Groups of channels that are convolved apart.
         precision: "fp32", or "tf32", which lets the matrix units cut float32 numbers to 11 significant bits, where there are such units.
-        kernel: An archived kernel; None chooses.
-        stream: Stream to launch in; None is the device's own, in whose order arrays are read.
 
     Returns:
         Shape (images, rows, columns, filters).
@@ -199,52 +205,10 @@ def convolve(
             unknown precision.
         NoImplementationError: The archive has no such kernel.
     """
-    if precision not in _PRECISIONS:
-        raise InvalidArgumentError(f"precision is {precision!r}; known are {', '.join(_PRECISIONS)}")
-    if min(stride, dilation, groups) < 1 or padding < 0:
-        raise InvalidArgumentError(
-            f"stride {stride}, dilation {dilation}, groups {groups} and padding {padding} are not possible"
-        )
-    if images.ndim != 4 or filters.ndim != 4:
-        raise ShapeMismatchError(f"images have the shape {images.shape}, filters {filters.shape}; both have four axes")
-    has_filters_first = (
-        takes_filters_first(device, images.dtype, precision) if kernel is None else kernel.layout == "nt"
+    if precision not in ("fp32", "tf32"):
+        raise InvalidArgumentError(f"precision is {precision!r}; known are fp32, tf32")
+    clips = _epilogue(bias, activation, ("relu",)) == "relu"
+    steps = (stride, padding, dilation)
+    return _native.archived_convolve(
+        device, images, filters, bias, steps, groups, clips=clips, is_tf32=precision == "tf32"
     )
-    shape = (*filters.shape[1:], filters.shape[0]) if has_filters_first else filters.shape
-    if images.shape[3] != shape[2] * groups or shape[3] % groups:
-        raise ShapeMismatchError(f"images have the shape {images.shape}, filters {filters.shape}, in {groups} groups")
-    if images.dtype != filters.dtype or (bias is not None and bias.dtype != images.dtype):
-        raise UnsupportedDtypeError(f"images are {images.dtype} and filters {filters.dtype}")
-    count, height, width, channels = images.shape
-    kernel_height, kernel_width, own_channels, out_channels = shape
-    if bias is not None and tuple(bias.shape) != (out_channels,):
-        raise ShapeMismatchError(f"bias has the shape {bias.shape}; there are {out_channels} filters")
-    out_height, out_width = (
-        (size + 2 * padding - dilation * (taps - 1) - 1) // stride + 1
-        for size, taps in ((height, kernel_height), (width, kernel_width))
-    )
-    if min(out_height, out_width) < 1:
-        raise ShapeMismatchError(
-            f"images of {height} x {width} have no place for filters of {kernel_height} x {kernel_width}"
-        )
-    result = device.native.empty((count, out_height, out_width, out_channels), str(images.dtype))
-    if not result.size:
-        return result
-    number = NUMBERS.get(str(images.dtype), "")
-    vector = _VECTOR_BYTES // ITEM_BYTES.get(number, 1)
-    is_aligned = own_channels % vector == 0 and out_channels // groups % vector == 0
-    # Arrays of other libraries may begin anywhere.
-    is_aligned = is_aligned and not any(x.kernel_address % _VECTOR_BYTES for x in (images, filters, result))
-    pixels, own_filters = count * out_height * out_width, out_channels // groups
-    if kernel is None:
-        operand, layout = ("tf32", "nt") if has_filters_first else (number, "nn")
-        depth = kernel_height * kernel_width * own_channels
-        epilogue = epilogue_of(bias, activation)
-        problem = Problem(pixels, own_filters, depth, groups, operand, number, layout, epilogue, is_aligned=is_aligned)
-        kernel = _convolution(device, problem)
-    grid = (-(-pixels // kernel.tile[0]) * -(-own_filters // kernel.tile[1]), groups, 1)
-    arguments = [images, filters, result, result if bias is None else bias, count, height, width, channels]
-    arguments += [out_height, out_width, out_channels, kernel_height, kernel_width, stride, padding, dilation, groups]
-    made, shared_bytes = load(device, kernel), kernel.dynamic_shared_bytes
-    launch(made, grid, kernel.threads, arguments, shared_bytes=shared_bytes, stream=stream)
-    return result

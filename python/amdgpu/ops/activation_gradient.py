@@ -10,7 +10,7 @@ from typing import Any
 
 from amdgpu.arguments import number
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.ops import short_way
+from amdgpu.ops import fast_call
 from amdgpu.ops.placement import elementwise
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def relu_gradient(x: Any, gradient: Any, *, out: Any = None) -> Any:
     """The gradient by x of `relu`: the gradient of the result where x is positive, else zero.
 
@@ -42,7 +42,7 @@ def relu_gradient(x: Any, gradient: Any, *, out: Any = None) -> Any:
     return elementwise("relu_gradient", (x, gradient), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def leaky_relu_gradient(x: Any, gradient: Any, *, alpha: float = 0.01, out: Any = None) -> Any:
     """The gradient by x of `leaky_relu`: alpha times the gradient of the result where x is not positive.
 
@@ -55,7 +55,7 @@ def leaky_relu_gradient(x: Any, gradient: Any, *, alpha: float = 0.01, out: Any 
     return elementwise("leaky_relu_gradient", (x, gradient), out, alpha=number("leaky_relu_gradient", "alpha", alpha))
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def elu_gradient(x: Any, gradient: Any, *, alpha: float = 1.0, out: Any = None) -> Any:
     """The gradient by x of `elu`: alpha e^x times the gradient of the result where x is not positive.
 
@@ -68,7 +68,7 @@ def elu_gradient(x: Any, gradient: Any, *, alpha: float = 1.0, out: Any = None) 
     return elementwise("elu_gradient", (x, gradient), out, alpha=number("elu_gradient", "alpha", alpha))
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def gelu_gradient(x: Any, gradient: Any, *, approximate: str = "none", out: Any = None) -> Any:
     """The gradient by x of `gelu`. The absolute error of the slope is below 1e-6 in float32 and 1e-14 in float64.
 
@@ -87,7 +87,7 @@ def gelu_gradient(x: Any, gradient: Any, *, approximate: str = "none", out: Any 
     return elementwise(operation, (x, gradient), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def silu_gradient(x: Any, gradient: Any, *, out: Any = None) -> Any:
     """The gradient by x of `silu`: s (1 + x (1 - s)) times the gradient of the result, s the sigmoid of x.
 
@@ -99,7 +99,7 @@ def silu_gradient(x: Any, gradient: Any, *, out: Any = None) -> Any:
     return elementwise("silu_gradient", (x, gradient), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def softplus_gradient(x: Any, gradient: Any, *, out: Any = None) -> Any:
     """The gradient by x of `softplus`: the sigmoid of x times the gradient of the result.
 
@@ -111,7 +111,7 @@ def softplus_gradient(x: Any, gradient: Any, *, out: Any = None) -> Any:
     return elementwise("softplus_gradient", (x, gradient), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def sigmoid_gradient(y: Any, gradient: Any, *, out: Any = None) -> Any:
     """The gradient by the argument of `sigmoid`, from its result: y (1 - y) times the gradient of the result.
 
@@ -123,7 +123,7 @@ def sigmoid_gradient(y: Any, gradient: Any, *, out: Any = None) -> Any:
     return elementwise("sigmoid_gradient", (y, gradient), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def tanh_gradient(y: Any, gradient: Any, *, out: Any = None) -> Any:
     """The gradient by the argument of `tanh`, from its result: (1 - y^2) times the gradient of the result.
 

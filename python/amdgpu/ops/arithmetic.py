@@ -10,7 +10,7 @@ from typing import Any
 
 from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.ops import placement, short_way
+from amdgpu.ops import placement, fast_call
 from amdgpu.ops.placement import elementwise
 from amdgpu.ops.reduce import min as smallest_of
 
@@ -67,7 +67,7 @@ def power(a: Any, b: Any, *, out: Any = None) -> Any:
     return elementwise("power", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def remainder(a: Any, b: Any, *, out: Any = None) -> Any:
     """What division of a by b leaves, with the sign of b, as `%` of Python; exact. NaN for b = 0.
 
@@ -84,7 +84,7 @@ def remainder(a: Any, b: Any, *, out: Any = None) -> Any:
     return elementwise("remainder", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def fmod(a: Any, b: Any, *, out: Any = None) -> Any:
     """What division of a by b leaves, with the sign of a, as `%` of C; exact. NaN for b = 0.
 
@@ -101,7 +101,7 @@ def fmod(a: Any, b: Any, *, out: Any = None) -> Any:
     return elementwise("fmod", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def floor_divide(a: Any, b: Any, *, out: Any = None) -> Any:
     """The largest whole number that is not above a / b, as `//` of Python; a / b for floats where b = 0.
 
@@ -148,7 +148,7 @@ def round(x: Any, decimals: int = 0, *, out: Any = None) -> Any:
     return elementwise(back, (rounded, factor), rounded)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def bitwise_and(a: Any, b: Any, *, out: Any = None) -> Any:
     """The bits that both have; of truth values, their conjunction.
 
@@ -160,7 +160,7 @@ def bitwise_and(a: Any, b: Any, *, out: Any = None) -> Any:
     return elementwise("bitwise_and", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def bitwise_or(a: Any, b: Any, *, out: Any = None) -> Any:
     """The bits that one of both has; of truth values, their disjunction.
 
@@ -172,7 +172,7 @@ def bitwise_or(a: Any, b: Any, *, out: Any = None) -> Any:
     return elementwise("bitwise_or", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def bitwise_xor(a: Any, b: Any, *, out: Any = None) -> Any:
     """The bits in which both differ.
 
@@ -184,7 +184,7 @@ def bitwise_xor(a: Any, b: Any, *, out: Any = None) -> Any:
     return elementwise("bitwise_xor", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def invert(x: Any, *, out: Any = None) -> Any:
     """Every bit turned; of truth values, the other one.
 

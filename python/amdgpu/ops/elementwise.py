@@ -22,7 +22,7 @@ from typing import Any
 
 from amdgpu.arguments import number
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.ops import short_way
+from amdgpu.ops import fast_call
 from amdgpu.ops.placement import elementwise as _run
 
 __all__ = [
@@ -78,7 +78,7 @@ __all__ = [
 ]
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def add(a: Any, b: Any, *, out: Any = None) -> Any:
     """The sum a + b; of truth values, their disjunction.
 
@@ -95,7 +95,7 @@ def add(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("add", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def subtract(a: Any, b: Any, *, out: Any = None) -> Any:
     """The difference a - b; refused for truth values.
 
@@ -107,7 +107,7 @@ def subtract(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("subtract", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def multiply(a: Any, b: Any, *, out: Any = None) -> Any:
     """The product a * b; of truth values, their conjunction.
 
@@ -119,7 +119,7 @@ def multiply(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("multiply", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def divide(a: Any, b: Any, *, out: Any = None) -> Any:
     """The quotient a / b in floating point; x / 0 is an infinity, 0 / 0 is NaN.
 
@@ -136,7 +136,7 @@ def divide(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("divide", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def maximum(a: Any, b: Any, *, out: Any = None) -> Any:
     """The larger of a and b; NaN when either is.
 
@@ -148,7 +148,7 @@ def maximum(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("maximum", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def minimum(a: Any, b: Any, *, out: Any = None) -> Any:
     """The smaller of a and b; NaN when either is.
 
@@ -160,7 +160,7 @@ def minimum(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("minimum", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def negative(x: Any, *, out: Any = None) -> Any:
     """-x; refused for truth values.
 
@@ -171,7 +171,7 @@ def negative(x: Any, *, out: Any = None) -> Any:
     return _run("negative", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def absolute(x: Any, *, out: Any = None) -> Any:
     """The distance from zero; the smallest integer of a dtype stays what it is.
 
@@ -182,7 +182,7 @@ def absolute(x: Any, *, out: Any = None) -> Any:
     return _run("absolute", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def sign(x: Any, *, out: Any = None) -> Any:
     """-1, 0 or 1; zeros keep their sign and NaN stays NaN.
 
@@ -193,7 +193,7 @@ def sign(x: Any, *, out: Any = None) -> Any:
     return _run("sign", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def square(x: Any, *, out: Any = None) -> Any:
     """The square x * x.
 
@@ -204,7 +204,7 @@ def square(x: Any, *, out: Any = None) -> Any:
     return _run("square", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def reciprocal(x: Any, *, out: Any = None) -> Any:
     """1 / x in floating point.
 
@@ -215,7 +215,7 @@ def reciprocal(x: Any, *, out: Any = None) -> Any:
     return _run("reciprocal", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def sqrt(x: Any, *, out: Any = None) -> Any:
     """The square root, correctly rounded; NaN below zero.
 
@@ -231,7 +231,7 @@ def sqrt(x: Any, *, out: Any = None) -> Any:
     return _run("sqrt", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def exp(x: Any, *, out: Any = None) -> Any:
     """e^x.
 
@@ -247,7 +247,7 @@ def exp(x: Any, *, out: Any = None) -> Any:
     return _run("exp", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def exp2(x: Any, *, out: Any = None) -> Any:
     """2^x; exact for whole numbers.
 
@@ -258,7 +258,7 @@ def exp2(x: Any, *, out: Any = None) -> Any:
     return _run("exp2", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def expm1(x: Any, *, out: Any = None) -> Any:
     """e^x - 1, precise near zero.
 
@@ -269,7 +269,7 @@ def expm1(x: Any, *, out: Any = None) -> Any:
     return _run("expm1", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def log(x: Any, *, out: Any = None) -> Any:
     """The natural logarithm; -inf at zero, NaN below.
 
@@ -285,7 +285,7 @@ def log(x: Any, *, out: Any = None) -> Any:
     return _run("log", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def log2(x: Any, *, out: Any = None) -> Any:
     """The logarithm to base 2; exact for powers of two.
 
@@ -296,7 +296,7 @@ def log2(x: Any, *, out: Any = None) -> Any:
     return _run("log2", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def log10(x: Any, *, out: Any = None) -> Any:
     """The logarithm to base 10.
 
@@ -307,7 +307,7 @@ def log10(x: Any, *, out: Any = None) -> Any:
     return _run("log10", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def log1p(x: Any, *, out: Any = None) -> Any:
     """log(1 + x), precise near zero.
 
@@ -318,7 +318,7 @@ def log1p(x: Any, *, out: Any = None) -> Any:
     return _run("log1p", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def erf(x: Any, *, out: Any = None) -> Any:
     """The error function.
 
@@ -329,7 +329,7 @@ def erf(x: Any, *, out: Any = None) -> Any:
     return _run("erf", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def sin(x: Any, *, out: Any = None) -> Any:
     """The sine; NaN for infinities.
 
@@ -340,7 +340,7 @@ def sin(x: Any, *, out: Any = None) -> Any:
     return _run("sin", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def cos(x: Any, *, out: Any = None) -> Any:
     """The cosine; NaN for infinities.
 
@@ -351,7 +351,7 @@ def cos(x: Any, *, out: Any = None) -> Any:
     return _run("cos", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def tanh(x: Any, *, out: Any = None) -> Any:
     """The hyperbolic tangent.
 
@@ -362,7 +362,7 @@ def tanh(x: Any, *, out: Any = None) -> Any:
     return _run("tanh", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def floor(x: Any, *, out: Any = None) -> Any:
     """The largest whole number that is not larger.
 
@@ -373,7 +373,7 @@ def floor(x: Any, *, out: Any = None) -> Any:
     return _run("floor", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def ceil(x: Any, *, out: Any = None) -> Any:
     """The smallest whole number that is not smaller.
 
@@ -384,7 +384,7 @@ def ceil(x: Any, *, out: Any = None) -> Any:
     return _run("ceil", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def trunc(x: Any, *, out: Any = None) -> Any:
     """The whole part, towards zero.
 
@@ -395,7 +395,7 @@ def trunc(x: Any, *, out: Any = None) -> Any:
     return _run("trunc", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def rint(x: Any, *, out: Any = None) -> Any:
     """The nearest whole number, ties to even.
 
@@ -411,7 +411,7 @@ def rint(x: Any, *, out: Any = None) -> Any:
     return _run("rint", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def sigmoid(x: Any, *, out: Any = None) -> Any:
     """1 / (1 + e^-x).
 
@@ -427,7 +427,7 @@ def sigmoid(x: Any, *, out: Any = None) -> Any:
     return _run("sigmoid", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def relu(x: Any, *, out: Any = None) -> Any:
     """The value where it is positive, else zero; NaN stays NaN.
 
@@ -443,7 +443,7 @@ def relu(x: Any, *, out: Any = None) -> Any:
     return _run("relu", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def leaky_relu(x: Any, *, alpha: float = 0.01, out: Any = None) -> Any:
     """The value where it is positive, else alpha * x.
 
@@ -455,7 +455,7 @@ def leaky_relu(x: Any, *, alpha: float = 0.01, out: Any = None) -> Any:
     return _run("leaky_relu", (x,), out, number("leaky_relu", "alpha", alpha))
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def elu(x: Any, *, alpha: float = 1.0, out: Any = None) -> Any:
     """The value where it is positive, else alpha * (e^x - 1).
 
@@ -467,7 +467,7 @@ def elu(x: Any, *, alpha: float = 1.0, out: Any = None) -> Any:
     return _run("elu", (x,), out, number("elu", "alpha", alpha))
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def gelu(x: Any, *, approximate: str = "none", out: Any = None) -> Any:
     """Gaussian error linear unit: x / 2 * (1 + erf(x / sqrt 2)), or its approximation by tanh (Hendrycks & Gimpel 2016).
 
@@ -484,7 +484,7 @@ def gelu(x: Any, *, approximate: str = "none", out: Any = None) -> Any:
     return _run("gelu" if approximate == "none" else "gelu_tanh", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def silu(x: Any, *, out: Any = None) -> Any:
     """Sigmoid linear unit: x * sigmoid(x).
 
@@ -495,7 +495,7 @@ def silu(x: Any, *, out: Any = None) -> Any:
     return _run("silu", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def softplus(x: Any, *, out: Any = None) -> Any:
     """log(1 + e^x) without overflow.
 
@@ -506,7 +506,7 @@ def softplus(x: Any, *, out: Any = None) -> Any:
     return _run("softplus", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def isnan(x: Any, *, out: Any = None) -> Any:
     """Whether values are NaN.
 
@@ -517,7 +517,7 @@ def isnan(x: Any, *, out: Any = None) -> Any:
     return _run("isnan", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def isinf(x: Any, *, out: Any = None) -> Any:
     """Whether values are infinite.
 
@@ -528,7 +528,7 @@ def isinf(x: Any, *, out: Any = None) -> Any:
     return _run("isinf", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def isfinite(x: Any, *, out: Any = None) -> Any:
     """Whether values are neither infinite nor NaN.
 
@@ -539,7 +539,7 @@ def isfinite(x: Any, *, out: Any = None) -> Any:
     return _run("isfinite", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def equal(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether a == b.
 
@@ -551,7 +551,7 @@ def equal(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("equal", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def not_equal(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether a != b.
 
@@ -563,7 +563,7 @@ def not_equal(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("not_equal", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def less(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether a < b.
 
@@ -580,7 +580,7 @@ def less(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("less", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def less_equal(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether a <= b.
 
@@ -592,7 +592,7 @@ def less_equal(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("less_equal", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def greater(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether a > b.
 
@@ -604,7 +604,7 @@ def greater(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("greater", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def greater_equal(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether a >= b.
 
@@ -616,7 +616,7 @@ def greater_equal(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("greater_equal", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def logical_and(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether both are other than zero.
 
@@ -628,7 +628,7 @@ def logical_and(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("logical_and", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def logical_or(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether either is other than zero.
 
@@ -640,7 +640,7 @@ def logical_or(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("logical_or", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def logical_xor(a: Any, b: Any, *, out: Any = None) -> Any:
     """Whether one of both is other than zero.
 
@@ -652,7 +652,7 @@ def logical_xor(a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("logical_xor", (a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def logical_not(x: Any, *, out: Any = None) -> Any:
     """Whether values are zero.
 
@@ -663,7 +663,7 @@ def logical_not(x: Any, *, out: Any = None) -> Any:
     return _run("logical_not", (x,), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def where(condition: Any, a: Any, b: Any, *, out: Any = None) -> Any:
     """The value of a where the condition (bool or 8-bit integers) is true, else b.
 
@@ -681,7 +681,7 @@ def where(condition: Any, a: Any, b: Any, *, out: Any = None) -> Any:
     return _run("where", (condition, a, b), out)
 
 
-@short_way.elementwise
+@fast_call.elementwise
 def clip(x: Any, /, min: Any = None, max: Any = None, *, out: Any = None) -> Any:  # noqa: A002 (the standard's names)
     """The value kept within [min, max]; `max` wins where it is below `min`.
 

@@ -17,15 +17,15 @@ PRECISIONS = ("fp64", "fp32", "tf32", "fp16", "bf16", "int8")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def _with_short_way(function: _Function) -> _Function:
-    """The function with a native fast path in front: NumPy's matrices that ask for nothing else, and arrays of a device."""
+def _with_fast_path(function: _Function) -> _Function:
+    """The function with a native fast path in front, for arrays in memory of the host and arrays of a device."""
     host = dispatch.host_functions("matrix_multiply", "matrix"), _native.matmul
     device = dispatch.device_functions(), _native.matmul_on_device
-    short = _native.matmul_way(function, host, device)
-    return cast(_Function, functools.update_wrapper(short, function))
+    fast = _native.matmul_fast_call(function, host, device)
+    return cast(_Function, functools.update_wrapper(fast, function))
 
 
-@_with_short_way
+@_with_fast_path
 def matrix_multiply(
     a: Any,
     b: Any,
@@ -45,7 +45,7 @@ def matrix_multiply(
 
     Args:
         a: Matrix of shape (m, k): a NumPy array, `amdgpu.Array` or anything with DLPack. Any strides. With more axes it is a stack of
-            matrices; the axes before the last two stretch to those of `b` and back, as in `numpy.matmul`. A vector counts as one row, and
+            matrices; the axes before the last two broadcast with those of `b`, as in `numpy.matmul`. A vector counts as one row, and
             its axis is not in the result.
         b: Matrix of shape (k, n), or a stack of them; a vector counts as one column.
         device_id: Index in `list_devices()` or a name: where the product is computed when no operand is on a device. Arrays of a device
@@ -67,7 +67,7 @@ def matrix_multiply(
         activation: identity, relu, leaky_relu (slope 0.01 as a float32), sigmoid, tanh, gelu (with erf), silu, softplus or elu (scale
             1), applied last. The bits are those of `amdgpu.ops` after the product; what is narrower than its sums is rounded after it.
             Of int8 products relu only.
-        residual: Added before the activation; stretches to the shape of the result. Converted to the type of the sums.
+        residual: Added before the activation; broadcast to the shape of the result. Converted to the type of the sums.
         alpha: Factor of the product; an integer for int8.
         beta: Factor of what `out` holds; an integer for int8. With 0 `out` is not read.
 

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from amdgpu import arguments
-from amdgpu.ops import placement, short_way
+from amdgpu.ops import placement, fast_call
 
 __all__ = ["layer_norm", "log_softmax", "rms_norm", "softmax"]
 
 
-@short_way.normalize
+@fast_call.normalize
 def softmax(x: Any, axis: int = -1, *, out: Any = None) -> Any:
     """e^(x - max) / sum of the same along an axis.
 
@@ -43,13 +43,13 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None) -> Any:
     return _run("softmax", x, (), (arguments.integer("softmax", "axis", axis),), out)
 
 
-@short_way.normalize
+@fast_call.normalize
 def log_softmax(x: Any, axis: int = -1, *, out: Any = None) -> Any:
     """The logarithm of `softmax`, without overflow; arguments and errors as there."""
     return _run("log_softmax", x, (), (arguments.integer("log_softmax", "axis", axis),), out)
 
 
-@short_way.normalize
+@fast_call.normalize
 def layer_norm(
     x: Any,
     normalized_shape: int | Sequence[int],
@@ -91,7 +91,7 @@ def layer_norm(
     return _norm("layer_norm", x, normalized_shape, parameters, eps=eps, out=out)
 
 
-@short_way.normalize
+@fast_call.normalize
 def rms_norm(
     x: Any, normalized_shape: int | Sequence[int], weight: Any = None, eps: float = 1e-6, *, out: Any = None
 ) -> Any:

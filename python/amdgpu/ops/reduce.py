@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu import arguments
-from amdgpu.ops import placement, short_way
+from amdgpu.ops import placement, fast_call
 
 __all__ = [
     "all",
@@ -53,7 +53,7 @@ def _run(
     return made if dtype is None or out is not None else _in_dtype(made, dtype)
 
 
-@short_way.reduce
+@fast_call.reduce
 def sum(
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -79,7 +79,7 @@ def sum(
     return _run("sum", _in_dtype(x, dtype), axis, out, keepdims=keepdims, dtype=dtype)
 
 
-@short_way.reduce
+@fast_call.reduce
 def prod(
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -100,7 +100,7 @@ def prod(
     return _run("prod", _in_dtype(x, dtype), axis, out, keepdims=keepdims, dtype=dtype)
 
 
-@short_way.reduce
+@fast_call.reduce
 def mean(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The arithmetic mean; of integers in float64, NaN of nothing.
 
@@ -113,7 +113,7 @@ def mean(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = 
     return _run("mean", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def max(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The largest value; NaN when there is one.
 
@@ -126,7 +126,7 @@ def max(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("max", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def min(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The smallest value; NaN when there is one.
 
@@ -139,7 +139,7 @@ def min(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("min", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def any(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """Whether any value is other than zero.
 
@@ -152,7 +152,7 @@ def any(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("any", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def all(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """Whether every value is other than zero.
 
@@ -165,7 +165,7 @@ def all(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     return _run("all", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def var(
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -186,7 +186,7 @@ def var(
     return _run("var", x, axis, out, keepdims=keepdims, correction=correction)
 
 
-@short_way.reduce
+@fast_call.reduce
 def std(
     x: Any,
     axis: int | tuple[int, ...] | None = None,
@@ -207,7 +207,7 @@ def std(
     return _run("std", x, axis, out, keepdims=keepdims, correction=correction)
 
 
-@short_way.reduce
+@fast_call.reduce
 def argmax(x: Any, axis: int | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The first place of the largest value; the first NaN counts as the largest.
 
@@ -225,7 +225,7 @@ def argmax(x: Any, axis: int | None = None, *, keepdims: bool = False, out: Any 
     return _run("argmax", x, axis, out, keepdims=keepdims)
 
 
-@short_way.reduce
+@fast_call.reduce
 def argmin(x: Any, axis: int | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The first place of the smallest value; the first NaN counts as the smallest.
 

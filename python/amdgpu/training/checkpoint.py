@@ -12,13 +12,13 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amdgpu.errors import NetworkError
 from amdgpu.training.history import History
-from amdgpu.training.train import Training, make_trainer
+from amdgpu.training.train import Training
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,8 +114,15 @@ def write(path: str | Path, header: dict[str, Any], arrays: Mapping[str, Any]) -
         raise
 
 
-def restore(native: _native.LayeredNetwork, path: str | Path) -> Training | None:
+def restore(
+    native: _native.LayeredNetwork, path: str | Path, trainer_of: Callable[[dict[str, Any]], _native.Trainer]
+) -> Training | None:
     """Read the file into the network; the training that goes on from it, if it was saved with one.
+
+    Args:
+        native: The network.
+        path: What `save` wrote.
+        trainer_of: Makes a trainer for options as they were saved.
 
     Raises:
         OSError: It cannot be read.
@@ -137,7 +144,7 @@ def restore(native: _native.LayeredNetwork, path: str | Path) -> Training | None
     for name, values in thresholds.items():
         if values is not None:
             _check_array(path, f"the thresholds of {name}", values, (native.weights(name).shape[1],))
-    training = _training_of(native, header.get("training"), arrays, path)
+    training = _training_of(trainer_of, header.get("training"), arrays, path)
     set_numbers(native, numbers)
     for name, values in thresholds.items():
         native.set_thresholds(name, values)
@@ -186,13 +193,16 @@ def _check_array(path: str | Path, name: str, values: npt.NDArray[Any], shape: t
 
 
 def _training_of(
-    native: _native.LayeredNetwork, saved: Any, arrays: dict[str, npt.NDArray[Any]], path: str | Path
+    trainer_of: Callable[[dict[str, Any]], _native.Trainer],
+    saved: Any,
+    arrays: dict[str, npt.NDArray[Any]],
+    path: str | Path,
 ) -> Training | None:
     if saved is None:
         return None
     try:
         options = saved["options"]
-        trainer = make_trainer(native, options)
+        trainer = trainer_of(options)
         slots = len(trainer.state()[0]) if trainer.state() else 0
         state = [
             [arrays[f"optimizer.{tensor}.{slot}"] for slot in range(slots)] for tensor in range(int(saved["tensors"]))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.figure import Figure
 
+    from amdgpu.device import AMDGPUDevice
     from amdgpu.training.train import Progress, Rate
 
 
@@ -86,7 +87,9 @@ class TrainingMixin:
             restore_best: With `patience`, keep the weights of the best epoch at the end.
             progress: True draws a bar on standard error; a function is called with an `EpochProgress` at least once an epoch.
             resume: Go on with the training that the network holds, with the options it was begun with. `learning_rate` may change.
-            backend: "julia" lets the Math core do the optimizer's arithmetic (same bits); None and "rust" do it here.
+            backend: None and "rust" train where the network is: on the CPU by the Matrix core, on a GPU by its kernels, where weights,
+                gradients and what the optimizer keeps stay. "julia" lets the Math core do the optimizer's arithmetic, on the CPU (same
+                bits). "generated" trains on the CPU device by the kernels that GPUs get.
 
         Returns:
             The learning curves; also `net.history`.
@@ -119,7 +122,7 @@ class TrainingMixin:
             "l2": arguments.number("train", "l2", l2),
             "shuffle": arguments.truth("train", "shuffle", shuffle),
             "seed": self._plan.seed if seed is None else arguments.count("train", "seed", seed, 0, LARGEST_SEED),
-            "backend": _backend_of(backend),
+            "backend": _backend_of("train", backend),
             "validation_split": arguments.share("train", "validation_split", validation_split),
         }
         epochs = arguments.count("train", "epochs", epochs)
@@ -130,8 +133,8 @@ class TrainingMixin:
         progress = arguments.progress("train", progress)
         for name, value in (("restore_best", restore_best), ("resume", resume)):
             arguments.truth("train", name, value)
-        self._record_training_on_cpu()
         if y is None:
+            self._record_rules_on_cpu()
             self._training = None
             return learn_by_rules(self._engine, x, epochs=epochs, options=options, progress=progress)
         inputs, targets = samples_of(x, y, "train")
@@ -146,7 +149,7 @@ class TrainingMixin:
             )
             validation_data = as_rows(self._engine, held_inputs, "validation_data")[0], held_targets
         chosen, held_back = _split(data, options, validation_data)
-        training = self._resumed(options) if resume else Training(make_trainer(self._engine, options), options)
+        training = self._resumed(options) if resume else Training(self._trainer(options), options)
         self._training = training
         history = run_epochs(
             training,
@@ -169,14 +172,22 @@ class TrainingMixin:
         """Learning curves of the training that the network holds; None before the first."""
         return None if self._training is None else self._training.history
 
-    def _record_training_on_cpu(self) -> None:
-        """Weights of layered networks change on the CPU whatever the device is: counted, and said once."""
+    def _trainer(self, options: dict[str, Any]) -> _native.Trainer:
+        """A trainer for options as they are saved, where the network is."""
+        device = default_device(self._device)
+        device.require_core("neuromorphic")
+        backend, is_gpu = options["backend"], device.native.kind in dispatch.GPU_KINDS
+        if backend == "julia" and is_gpu:
+            _record_on_cpu(device, "the optimizer's arithmetic by julia")
+        is_there = backend == "generated" or (backend == "rust" and is_gpu)
+        return make_trainer(self._engine, options, device if is_there else None)
+
+    def _record_rules_on_cpu(self) -> None:
+        """Plasticity rules of layered networks run on the CPU whatever the device is: counted, and said once."""
         device = default_device(self._device)
         device.require_core("neuromorphic")
         if device.native.kind in dispatch.GPU_KINDS:
-            _native.record_fallback(
-                "dense_training", f"the CPU computes what {device.name} does not: changes of weights"
-            )
+            _record_on_cpu(device, "plasticity rules")
 
     def _resumed(self, options: dict[str, Any]) -> Training:
         training = self._training
@@ -189,7 +200,13 @@ class TrainingMixin:
         return training
 
     def gradients(
-        self, x: npt.ArrayLike, y: npt.ArrayLike, *, loss: str | None = None, l2: float = 0.0
+        self,
+        x: npt.ArrayLike,
+        y: npt.ArrayLike,
+        *,
+        loss: str | None = None,
+        l2: float = 0.0,
+        backend: str | None = None,
     ) -> tuple[float, dict[str, npt.NDArray[np.float32]]]:
         """Loss of one batch and its gradient by every weight and bias; nothing is learnt.
 
@@ -198,6 +215,7 @@ class TrainingMixin:
             y: As `train` takes it.
             loss: As in `train`.
             l2: As in `train`.
+            backend: As in `train`.
 
         Returns:
             The loss, and arrays by connection (`"input -> hidden"`) and by layer for the biases.
@@ -211,10 +229,10 @@ class TrainingMixin:
             "l2": arguments.number("gradients", "l2", l2),
             "shuffle": False,
             "seed": 0,
-            "backend": "rust",
+            "backend": _backend_of("gradients", backend),
         }
         inputs, options["steps"] = as_rows(self._engine, inputs, "gradients")
-        found, gradients = make_trainer(self._engine, options).gradients(inputs, targets)
+        found, gradients = self._trainer(options).gradients(inputs, targets)
         return found, dict(gradients)
 
     def save(self, path: str | Path) -> None:
@@ -234,7 +252,7 @@ class TrainingMixin:
         """
         path = arguments.path("restore", "path", path)
         try:
-            self._training = checkpoint.restore(self._engine, path)
+            self._training = checkpoint.restore(self._engine, path, self._trainer)
         except IsADirectoryError as error:
             raise NetworkError(f"{path} is a directory, no checkpoint") from error
 
@@ -250,6 +268,10 @@ class TrainingMixin:
         return self.history.plot(path)
 
 
+def _record_on_cpu(device: AMDGPUDevice, what: str) -> None:
+    _native.record_fallback("dense_training", f"the CPU computes what {device.name} does not: {what}")
+
+
 def _numbers_by_name(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
     if given is None:
         return {}
@@ -261,9 +283,9 @@ def _loss_of(operation: str, loss: str | None) -> str | None:
     return None if loss is None else arguments.text(operation, "loss", loss, "cross_entropy or mean_squared_error")
 
 
-def _backend_of(backend: str | None) -> str:
+def _backend_of(operation: str, backend: str | None) -> str:
     if backend is not None:
-        arguments.choice("train", "backend", backend, ("rust", "julia"))
+        arguments.choice(operation, "backend", backend, ("rust", "julia", "generated"))
     if backend == "julia":
         from amdgpu.math import prepare_runtime
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from amdgpu.device import AMDGPUDevice
+
 # Sample numbers are uint32 in the trainer.
 LARGEST_SAMPLE_COUNT = 2**32 - 1
 
@@ -44,8 +46,10 @@ class Training:
     best: dict[str, npt.NDArray[np.float32]] | None = None
 
 
-def make_trainer(native: _native.LayeredNetwork, options: dict[str, Any]) -> _native.Trainer:
-    """A trainer for options as they are saved."""
+def make_trainer(
+    native: _native.LayeredNetwork, options: dict[str, Any], device: AMDGPUDevice | None
+) -> _native.Trainer:
+    """A trainer for options as they are saved, on a device; None is this machine's cores."""
     return _native.Trainer(
         native,
         options["loss"],
@@ -57,6 +61,7 @@ def make_trainer(native: _native.LayeredNetwork, options: dict[str, Any]) -> _na
         options["shuffle"],
         options["backend"] == "julia",
         options.get("steps", 1),
+        device,
     )
 
 

@@ -8,12 +8,32 @@ from typing import Any, NamedTuple
 from amdgpu import _native, arguments
 
 SCHEMA = "amdgpu.tuning/1"
-OUTPUTS = {"f64": "f64", "f32": "f32", "tf32": "f32", "f16": "f16", "bf16": "bf16", "i8": "i32"}
+# Number formats by name; the last is a result's alone.
+_FORMATS = _native.archived_formats()
+# NumPy's types; bfloat16 is `ml_dtypes`' and no part of NumPy.
+DTYPES = {name: dtype for name, dtype, *_ in _FORMATS}
+ITEM_BYTES = {name: size for name, _, size, *_ in _FORMATS}
+# Of results, by the format of the operands.
+OUTPUTS = {name: output for name, _, _, output, _ in _FORMATS[:-1]}
+# Error of a result, relative to the sum of absolute products: rounding of operands and results, and of sums over thousands of products.
+ERROR_BOUNDS = {name: bound for name, *_, bound in _FORMATS[:-1]}
 LAYOUTS = ("nn", "nt", "tn", "tt")
 
 
 class Product(NamedTuple):
-    """A product of dense matrices; the fields are those of `amdgpu.gpu_kernels.Problem`."""
+    """A product of matrices without gaps; `amdgpu.gpu_kernels.Problem` is another name of it.
+
+    Attributes:
+        m: Rows of the result.
+        n: Columns of the result.
+        k: Inner dimension.
+        batch: How many products.
+        operand: Number format of the operands: f64, f32, tf32, f16, bf16, i8.
+        output: Number format of the result; 16-bit operands have kernels that give float32, their sums, as well.
+        layout: nn, nt, tn or tt; t says that an operand is stored transposed.
+        epilogue: Empty, bias, relu, gelu or silu.
+        is_aligned: Rows of all three begin at multiples of 16 bytes.
+    """
 
     m: int
     n: int

@@ -14,7 +14,7 @@ from amdgpu import _native
 from amdgpu.array import array
 from amdgpu.device import AMDGPUDevice
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.gpu_kernels.problem import DTYPES, ERROR_BOUNDS, ITEM_BYTES
+from amdgpu.tuning.entries import DTYPES, ERROR_BOUNDS, ITEM_BYTES
 
 if TYPE_CHECKING:
     from amdgpu.tuning.entries import Product

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from x import process, rust
@@ -54,15 +55,26 @@ def _fault(entry: Mapping[str, Any]) -> Fault:
     return Fault(**{**entry, "edit": tuple(entry["edit"]), "body": tuple(entry["body"])})
 
 
-def run(console: Console, arguments: Sequence[str], label: str) -> process.Finished:
+def with_messages(arguments: Sequence[str]) -> list[str]:
+    """The arguments, with JSON messages unless they ask for another form of them."""
+    form = "--message-format"
+    return [*arguments, *([] if any(one.startswith(form) for one in arguments) else [f"{form}=json"])]
+
+
+def run(
+    console: Console,
+    arguments: Sequence[str],
+    label: str,
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> process.Finished:
     """One call of cargo in the copy, with JSON messages."""
     return process.run(
-        [rust.cargo_command(), *arguments, "--message-format=json"],
+        [rust.cargo_command(), *with_messages(arguments)],
         console=console,
         label=label,
         log_name=f"mutate-{label.replace(' ', '-')}",
         cwd=COPY,
-        environment={**rust.cargo_environment(), **BUILD_VARIABLES},
+        environment={**rust.cargo_environment(), **BUILD_VARIABLES, **variables},
     )
 
 

@@ -198,7 +198,8 @@ class Workshop:
 def build_extension(console: Console) -> None:
     """Builds the extension with the faults in it, into the copy."""
     built = {core_library.LIBRARY_CRATE: CORE_LIBRARY, core_library.EXTENSION_CRATE: EXTENSION}
-    done = cargo.run(console, core_library.cargo_arguments(*built), "build the extension")
+    arguments = core_library.cargo_arguments(*built)
+    done = cargo.run(console, arguments, "build the extension", core_library.ENVIRONMENT)
     done.require("the extension does not build with the faults in it")
     for crate, output in built.items():
         core_library.place(core_library.artifact(done.output, crate), COPY / output.relative_to(ROOT))

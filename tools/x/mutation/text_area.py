@@ -18,7 +18,7 @@ from x.mutation.text_faults import LANGUAGES, faults_of_text
 from x.mutation.units import Unit
 from x.mutation.working_copy import COPY, FOLDER, environment, refresh, source_names
 from x.native import zig_environment
-from x.paths import CORE_LIBRARY, EXTENSION, ROOT, VENV_PYTHON
+from x.paths import EXTENSION, ROOT, VENV_PYTHON
 from x.rust import find_program
 from x.system import julia_executable
 
@@ -163,11 +163,10 @@ class Runner:
     def run(self, drawn: Sequence[Fault], count: int) -> list[Verdict]:
         """The verdicts of the first `count` faults that compile."""
         refresh({f"js/sdk/{SDK_SETTINGS}": json.dumps(SDK_FILES).encode()})
-        for built in (EXTENSION, CORE_LIBRARY):
-            if built.exists():
-                copy = COPY / built.relative_to(ROOT)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(built, copy)
+        if EXTENSION.exists():
+            copy = COPY / EXTENSION.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(EXTENSION, copy)
         verdicts: list[Verdict] = []
         for fault in drawn:
             if len(verdicts) >= count:

@@ -17,7 +17,9 @@ FOLDER = STATE / "mutate"
 COPY = FOLDER / "tree"
 TARGET = FOLDER / "target"
 # Built by `./x build` in the tree and used from there, since no fault of Rust or Python changes them.
-LINKED = ("python/amdgpu/_lib", "js/node_modules")
+LINKED = ("js/node_modules",)
+# The same for each entry of this folder but one: the core's library, which faults of Rust change, replaces its link.
+LINKED_ENTRIES = "python/amdgpu/_lib"
 
 
 def source_names(root: Path = ROOT) -> list[str]:
@@ -46,10 +48,21 @@ def refresh(changed: Mapping[str, bytes], root: Path = ROOT, copy: Path = COPY) 
                 target.chmod(source.stat().st_mode)
     _remove_others(wanted, copy)
     for name in LINKED:
-        link = copy / name
-        if (root / name).exists() and not link.is_symlink():
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(root / name)
+        _link(root / name, copy / name)
+    libraries = copy / LINKED_ENTRIES
+    if libraries.is_symlink():
+        # As earlier versions had it; through the link, those of the tree would be replaced.
+        libraries.unlink()
+    for entry in (root / LINKED_ENTRIES).glob("*"):
+        _link(entry, libraries / entry.name)
+
+
+def _link(target: Path, link: Path) -> None:
+    """Links to a file or folder of the tree, in place of what was built into the copy."""
+    if target.exists() and not link.is_symlink():
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
 
 
 def _remove_others(wanted: set[str], copy: Path) -> None:

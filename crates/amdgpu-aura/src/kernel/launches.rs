@@ -197,7 +197,11 @@ pub(super) fn is_in_sample(number: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use amdgpu_hal::registry;
+    use amdgpu_memory::AllocatorOptions;
+
     use super::*;
+    use crate::open_device::OpenDevice;
 
     #[test]
     fn a_sample_is_even_whatever_rhythm_it_meets() {
@@ -211,5 +215,95 @@ mod tests {
                 "{taken} of 64,000 with step {step}"
             );
         }
+    }
+
+    const CONFIG: LaunchConfig = LaunchConfig {
+        grid: [1; 3],
+        block: [1; 3],
+        shared_bytes: 0,
+    };
+
+    fn launches(device: &str, records: LaunchRecords) -> Launches {
+        // Names that no other test counts under.
+        static NUMBER: AtomicU64 = AtomicU64::new(1 << 40);
+        let device = registry::open_device(device).unwrap();
+        let device = OpenDevice::alone(device, 0, AllocatorOptions::default()).unwrap();
+        let identity = KernelIdentity {
+            name: "sampled",
+            id: NUMBER.fetch_add(1, Ordering::Relaxed),
+        };
+        Launches::new(&Shared::new(device, records), CoreType::Aura, identity)
+    }
+
+    fn time(launches: &Launches, count: u64, duration_ns: u64) {
+        for _ in 0..count {
+            launches.time(Timing::ALONE, 1, 1, duration_ns, &CONFIG);
+        }
+    }
+
+    /// How many of as many launches as make up ten samples are timed.
+    fn timed(next: impl Fn() -> Timing) -> usize {
+        let all = (0..10 * SAMPLED_EVERY).map(|_| next());
+        all.filter(|timing| *timing != Timing::Untimed).count()
+    }
+
+    #[test]
+    fn of_short_launches_a_sample_is_timed_once_many_were() {
+        let every = 10 * SAMPLED_EVERY as usize;
+        let short = launches("cpu:0", LaunchRecords::Sampled);
+        let next = || short.next_waited_for();
+        assert_eq!(next(), Timing::ALONE);
+        time(&short, FIRST_TIMED - 1, SHORT_NS / 2);
+        assert_eq!(timed(next), every);
+        time(&short, 1, SHORT_NS / 2);
+        assert!((5..=15).contains(&timed(next)), "{}", timed(next));
+        // Each of the sample stands for all that were not.
+        let weights = (0..every).map(|_| next());
+        let sampled = Timing::Timed {
+            launches: SAMPLED_EVERY,
+        };
+        assert!(weights.clone().any(|timing| timing == sampled));
+        assert!(weights.clone().all(|timing| timing != Timing::ALONE));
+        // Long ones are all timed again, however many there were.
+        time(&short, 100, 2 * SHORT_NS);
+        assert_eq!(timed(next), every);
+        // In streams, the CPU device times all of them.
+        assert_eq!(short.next_in_stream(), Timing::ALONE);
+    }
+
+    #[test]
+    fn the_level_of_telemetry_decides_before_any_time_does() {
+        let every = 10 * SAMPLED_EVERY as usize;
+        let (none, all) = (
+            launches("cpu:0", LaunchRecords::None),
+            launches("cpu:0", LaunchRecords::All),
+        );
+        for launches in [&none, &all] {
+            time(launches, 2 * FIRST_TIMED, 1);
+        }
+        assert_eq!(timed(|| none.next_waited_for()), 0);
+        assert_eq!(timed(|| none.next_in_stream()), 0);
+        assert_eq!(timed(|| all.next_waited_for()), every);
+        assert_eq!(timed(|| all.next_in_stream()), every);
+        assert!(none.sums().is_none() && none.typical_ns() == 0);
+        assert_eq!(all.sums().unwrap().timed_calls as u64, 2 * FIRST_TIMED);
+    }
+
+    #[test]
+    fn the_mean_follows_the_newest_launches() {
+        let launches = launches("cpu:0", LaunchRecords::All);
+        launches.time(Timing::Untimed, 1, 1, 80_000, &CONFIG);
+        assert_eq!(launches.typical_ns(), 0);
+        time(&launches, 1, 80_000);
+        assert_eq!(launches.typical_ns(), 10_000);
+        time(&launches, 1, 80_000);
+        assert_eq!(launches.typical_ns(), 18_750);
+        time(&launches, 200, 80_000);
+        assert!((79_990..=80_000).contains(&launches.typical_ns()));
+        launches.count(202 + 3);
+        launches.count_untimed(4, 1000);
+        launches.count_inside(5, 2, 1000);
+        let sums = launches.sums().unwrap();
+        assert_eq!((sums.calls as u64, sums.timed_calls as u64), (214, 204));
     }
 }

@@ -1,4 +1,10 @@
-//! Waiting for streams and stopping them. Launches are tested from Python, where the code generator is.
+//! Waiting for streams and stopping them, and launches of kernels that the C compiler made. Those of our own compiler are tested from
+//! Python, where the code generator is.
+
+mod launching;
+mod replaying;
+pub(crate) mod scene;
+mod watching;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};

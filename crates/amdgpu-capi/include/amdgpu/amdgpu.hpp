@@ -5,6 +5,7 @@
 #ifndef AMDGPU_HPP
 #define AMDGPU_HPP
 
+#include <array>
 #include <chrono>
 #include <concepts>
 #include <cstring>
@@ -183,9 +184,13 @@ public:
     }
 };
 
-// An argument of a launch. Numbers, memory and structs convert by themselves; addresses are given as a span.
+class Array;
+
+// An argument of a launch. Numbers, memory, arrays and structs convert by themselves; addresses are given as a span.
 class Argument {
 public:
+    // A contiguous array of the kernel's device.
+    inline Argument(const Array &array);
     Argument(const Memory &memory, std::uint64_t offset_bytes = 0) : value_(agpu_argument_memory(memory.get(), offset_bytes)) {}
     Argument(bool value) : value_(agpu_argument_boolean(value)) {}
     template <std::signed_integral T>
@@ -568,52 +573,7 @@ private:
     }
 };
 
-struct ReduceOptions {
-    std::vector<std::int64_t> axes{};
-    bool keeps_axes = false;
-    double correction = 0;
-    Array out{};
-};
-
-struct MatmulOptions {
-    Array out{}, bias{}, residual{};
-    std::optional<std::string> activation{}, precision{};
-    bool transpose_a = false, transpose_b = false;
-    double alpha = 1, beta = 0;
-};
-
-namespace ops {
-
-inline Array elementwise(const std::string &operation, std::initializer_list<Array> inputs, double alpha = 0, const Array &out = {}) {
-    std::vector<agpu_array> handles;
-    for (const Array &input : inputs) handles.push_back(input.get());
-    const agpu_ops_elementwise_options options = {sizeof(agpu_ops_elementwise_options), out.get(), alpha};
-    agpu_array result = nullptr;
-    check(agpu_ops_elementwise(operation.c_str(), handles.data(), handles.size(), &options, &result));
-    return Array(result);
-}
-
-inline Array reduce(const std::string &operation, const Array &x, const ReduceOptions &options = {}) {
-    const agpu_ops_reduce_options c_options = {sizeof(agpu_ops_reduce_options), options.out.get(),          options.axes.data(),
-                                           options.axes.size(),         options.correction,         options.keeps_axes ? 1U : 0U,
-                                           0};
-    agpu_array result = nullptr;
-    check(agpu_ops_reduce(operation.c_str(), x.get(), &c_options, &result));
-    return Array(result);
-}
-
-inline Array matmul(const Array &a, const Array &b, const MatmulOptions &options = {}) {
-    const agpu_ops_matmul_options c_options = {
-        sizeof(agpu_ops_matmul_options),  options.out.get(),           options.bias.get(),           options.residual.get(),
-        or_null(options.activation),  or_null(options.precision),  options.alpha,                options.beta,
-        1,                            options.transpose_a ? 1U : 0U, options.transpose_b ? 1U : 0U, 0,
-    };
-    agpu_array result = nullptr;
-    check(agpu_ops_matmul(a.get(), b.get(), &c_options, &result));
-    return Array(result);
-}
-
-}  // namespace ops
+inline Argument::Argument(const Array &array) : value_(agpu_argument_array(array.get())) {}
 
 namespace telemetry {
 
@@ -636,5 +596,7 @@ inline void set_enabled(bool is_enabled) { check(agpu_telemetry_set_enabled(is_e
 }  // namespace telemetry
 
 }  // namespace amdgpu
+
+#include "ops.hpp"
 
 #endif

@@ -43,6 +43,7 @@ typedef struct agpu_array_facts {
 } agpu_array_facts;
 #define AGPU_ARRAY_FACTS_INIT {sizeof(agpu_array_facts), {0}, {0}, NULL, 0, 0, 0, {0}, {0}, 0, 0}
 
+/* Facts of an array. */
 agpu_status agpu_array_info(agpu_array array, agpu_array_facts *info);
 
 /* Set the elements of a contiguous array from the host, in row-major order; `bytes` are those of the whole array. */

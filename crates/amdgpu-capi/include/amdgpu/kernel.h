@@ -8,7 +8,7 @@
 #ifndef AMDGPU_KERNEL_H
 #define AMDGPU_KERNEL_H
 
-#include "runtime.h"
+#include "array.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,6 +51,7 @@ typedef struct agpu_kernel_facts {
 } agpu_kernel_facts;
 #define AGPU_KERNEL_FACTS_INIT {sizeof(agpu_kernel_facts), {0}, {0}, 0, 0, 0, 0}
 
+/* Facts of a kernel. */
 agpu_status agpu_kernel_info(agpu_kernel kernel, agpu_kernel_facts *info);
 
 /* An argument. Make one with the functions below. */
@@ -61,11 +62,13 @@ agpu_status agpu_kernel_info(agpu_kernel kernel, agpu_kernel_facts *info);
 #define AGPU_ARGUMENT_REAL 5
 #define AGPU_ARGUMENT_BOOLEAN 6
 #define AGPU_ARGUMENT_STRUCT 7
+#define AGPU_ARGUMENT_ARRAY 8
 typedef struct agpu_argument {
     uint32_t kind;
     uint32_t reserved;
     union {
         agpu_memory memory;
+        agpu_array array;
         const void *pointer;
         int64_t integer;
         uint64_t unsigned_integer;
@@ -78,6 +81,15 @@ typedef struct agpu_argument {
 static inline agpu_argument agpu_argument_memory(agpu_memory memory, uint64_t offset) {
     agpu_argument argument = {AGPU_ARGUMENT_MEMORY, 0, {0}, offset};
     argument.value.memory = memory;
+    return argument;
+}
+
+/* A contiguous array of the kernel's device, whose dtype is checked against the parameter's. A launch in a stream keeps it alive until it has
+ * run, also when it is released meanwhile, and whoever reads the array waits for the launch. A launch without a stream waits for what streams
+ * were given to do with the array. */
+static inline agpu_argument agpu_argument_array(agpu_array array) {
+    agpu_argument argument = {AGPU_ARGUMENT_ARRAY, 0, {0}, 0};
+    argument.value.array = array;
     return argument;
 }
 
@@ -110,6 +122,7 @@ static inline agpu_argument agpu_argument_real(double value) {
     return argument;
 }
 
+/* A truth value, for a parameter of any type that holds 0 and 1. */
 static inline agpu_argument agpu_argument_boolean(bool value) {
     agpu_argument argument = {AGPU_ARGUMENT_BOOLEAN, 0, {0}, 0};
     argument.value.integer = value ? 1 : 0;
@@ -136,7 +149,7 @@ typedef struct agpu_launch_shape {
 agpu_status agpu_kernel_launch(agpu_kernel kernel, const agpu_launch_shape *shape, const agpu_argument *arguments, size_t count,
                                agpu_stream stream);
 
-/* A launch that will be repeated: shape and arguments are checked and packed once. It keeps its kernel and its memory alive. */
+/* A launch that will be repeated: shape and arguments are checked and packed once. It keeps its kernel, its memory and its arrays alive. */
 agpu_status agpu_launch_prepare(agpu_kernel kernel, const agpu_launch_shape *shape, const agpu_argument *arguments, size_t count,
                                 agpu_launch *launch);
 

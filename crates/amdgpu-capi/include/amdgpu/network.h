@@ -38,6 +38,7 @@ typedef struct agpu_network_facts {
 } agpu_network_facts;
 #define AGPU_NETWORK_FACTS_INIT {sizeof(agpu_network_facts), {0}, 0, 0, 0, 0, 0}
 
+/* Facts of a layered network. */
 agpu_status agpu_network_info(agpu_network network, agpu_network_facts *info);
 
 /* `input` is row-major [samples, inputs], or [samples, steps, inputs] for a network that has steps (`steps` counts only there); `output` is
@@ -64,6 +65,7 @@ typedef struct agpu_spiking_facts {
 } agpu_spiking_facts;
 #define AGPU_SPIKING_FACTS_INIT {sizeof(agpu_spiking_facts), {0}, 0, 0}
 
+/* Facts of a spiking network. */
 agpu_status agpu_spiking_info(agpu_spiking network, agpu_spiking_facts *info);
 
 /* Make steps. `run` may be NULL for those who do not want to know what happened. */
@@ -87,6 +89,7 @@ typedef struct agpu_run_facts {
 } agpu_run_facts;
 #define AGPU_RUN_FACTS_INIT {sizeof(agpu_run_facts), 0, 0, 0, 0, 0, 0}
 
+/* Facts of a run. */
 agpu_status agpu_run_info(agpu_run run, agpu_run_facts *info);
 
 typedef struct agpu_run_item {

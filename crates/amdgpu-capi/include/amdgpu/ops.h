@@ -1,8 +1,11 @@
 /* amdgpu/ops.h: operations on arrays (docs/guide.md, `amdgpu.ops`). The rules of amdgpu/runtime.h hold.
  *
- * Operations run on the device of their arrays and broadcast as NumPy does. The result is a new array of that device, or `out` of the options,
- * of which the result is then another reference. On a GPU a call returns before the result is computed; reading it waits. Names of
- * operations are those of `amdgpu.ops`: "add", "multiply", "exp", "where", "relu", ...; "sum", "mean", "max", "argmax", "var", ...
+ *  - Operations run on the device of their arrays, which is the same for all of a call, and broadcast as NumPy does. Arrays may have gaps.
+ *  - The result is a new array of that device, or `out` of the options, of which the result is then another reference. `out` has the shape
+ *    and dtype of the result and shares no memory with an operand, unless a function says otherwise. A call that fails writes no answer.
+ *  - On a GPU a call returns before the result is computed; reading it waits.
+ *  - Names of operations are those of `amdgpu.ops`; the message for one that is not known lists those that are. Axes count from 0, negative
+ *    ones from the end. `options` may be NULL everywhere; what is zero has its default.
  */
 #ifndef AMDGPU_OPS_H
 #define AMDGPU_OPS_H
@@ -13,30 +16,57 @@
 extern "C" {
 #endif
 
-typedef struct agpu_ops_elementwise_options {
+/* Of functions that take no more than a place for the result. */
+typedef struct agpu_ops_options {
     uint64_t size_bytes;
     agpu_array out; /* NULL: a new array */
-    double alpha;   /* the slope of leaky_relu, the scale of elu */
+} agpu_ops_options;
+#define AGPU_OPS_OPTIONS_INIT {sizeof(agpu_ops_options), NULL}
+
+typedef struct agpu_ops_elementwise_options {
+    uint64_t size_bytes;
+    agpu_array out; /* NULL: a new array. It may be an operand itself */
+    double alpha;   /* the slope of leaky_relu, the scale of elu, and of their gradients */
 } agpu_ops_elementwise_options;
 #define AGPU_OPS_ELEMENTWISE_OPTIONS_INIT {sizeof(agpu_ops_elementwise_options), NULL, 0}
 
-/* `operation(inputs...)` with as many arrays as the operation takes; `options` may be NULL. */
+/* `operation(inputs...)` with as many arrays as the operation takes: "add", "exp", "where", "gelu", "gelu_gradient", ... An array without
+ * dimensions stands for a number. */
 agpu_status agpu_ops_elementwise(const char *operation, const agpu_array *inputs, size_t count, const agpu_ops_elementwise_options *options,
                                  agpu_array *result);
+
+/* The elements in another dtype, in row-major order, converted as NumPy converts them; x itself where it is that already. */
+agpu_status agpu_ops_cast(agpu_array x, const char *dtype, agpu_array *result);
 
 typedef struct agpu_ops_reduce_options {
     uint64_t size_bytes;
     agpu_array out;      /* NULL: a new array */
-    const int64_t *axes; /* negative ones count from the end */
+    const int64_t *axes;
     uint64_t axis_count; /* 0: all axes */
     double correction;   /* of var and std: taken off the number of values */
     uint32_t keeps_axes; /* 1: reduced axes stay, with extent 1 */
     uint32_t reserved;
+    const char *dtype;   /* what sums, means and variances of floats are rounded to; NULL: what the operation gives by itself */
 } agpu_ops_reduce_options;
-#define AGPU_OPS_REDUCE_OPTIONS_INIT {sizeof(agpu_ops_reduce_options), NULL, NULL, 0, 0, 0, 0}
+#define AGPU_OPS_REDUCE_OPTIONS_INIT {sizeof(agpu_ops_reduce_options), NULL, NULL, 0, 0, 0, 0, NULL}
 
-/* `operation(x)` over axes; `options` may be NULL. */
+/* `operation(x)` over axes: sum, prod, mean, max, min, any, all, var, std, argmax, argmin. */
 agpu_status agpu_ops_reduce(const char *operation, agpu_array x, const agpu_ops_reduce_options *options, agpu_array *result);
+
+/* Prefix sums ("cumsum") or products ("cumprod") along an axis; integers in 64 bits. `out` may be x itself. */
+agpu_status agpu_ops_scan(const char *operation, agpu_array x, int64_t axis, const agpu_ops_options *options, agpu_array *result);
+
+typedef struct agpu_ops_top_k_options {
+    uint64_t size_bytes;
+    uint32_t is_smallest; /* 1: the smallest values are best */
+    uint32_t reserved;
+} agpu_ops_top_k_options;
+#define AGPU_OPS_TOP_K_OPTIONS_INIT {sizeof(agpu_ops_top_k_options), 0, 0}
+
+/* The k best values along an axis, best first, and their int64 indices, whose place may be NULL. Of equal values the first is better; NaN is
+ * larger than any number. */
+agpu_status agpu_ops_top_k(agpu_array x, int64_t k, int64_t axis, const agpu_ops_top_k_options *options, agpu_array *values,
+                           agpu_array *indices);
 
 typedef struct agpu_ops_matmul_options {
     uint64_t size_bytes;
@@ -54,8 +84,109 @@ typedef struct agpu_ops_matmul_options {
 } agpu_ops_matmul_options;
 #define AGPU_OPS_MATMUL_OPTIONS_INIT {sizeof(agpu_ops_matmul_options), NULL, NULL, NULL, NULL, NULL, 1, 0, 0, 0, 0, 0}
 
-/* `activation(alpha * (a @ b) + beta * out + bias + residual)` with the axes of `numpy.matmul`; `options` may be NULL. */
+/* `activation(alpha * (a @ b) + beta * out + bias + residual)` with the axes of `numpy.matmul`. */
 agpu_status agpu_ops_matmul(agpu_array a, agpu_array b, const agpu_ops_matmul_options *options, agpu_array *result);
+
+typedef struct agpu_ops_normalize_options {
+    uint64_t size_bytes;
+    agpu_array out;       /* NULL: a new array. It may be x (of a gradient also `gradient`) itself */
+    agpu_array scale;     /* factors of layer_norm and rms_norm, of the shape of the normalised axes; NULL: 1 */
+    agpu_array shift;     /* addends of layer_norm, of that shape; NULL: 0 */
+    const int64_t *axes;  /* that are normalised together */
+    uint64_t axis_count;  /* 0: the last axis */
+    double epsilon;       /* added to the variance or the mean square, where has_epsilon is 1; else 1e-5 of layer_norm, 1e-6 of rms_norm */
+    uint32_t has_epsilon;
+    uint32_t reserved;
+} agpu_ops_normalize_options;
+#define AGPU_OPS_NORMALIZE_OPTIONS_INIT {sizeof(agpu_ops_normalize_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0}
+
+/* `operation(x)` over axes: softmax, log_softmax, layer_norm, rms_norm. */
+agpu_status agpu_ops_normalize(const char *operation, agpu_array x, const agpu_ops_normalize_options *options, agpu_array *result);
+
+/* The gradients of `agpu_ops_normalize`, from that of its result: by x and, where the places are not NULL, by the scale and by the shift.
+ * x is what the operation took; for softmax and log_softmax it is what they returned. `shift` of the options stays NULL. */
+agpu_status agpu_ops_normalize_gradient(const char *operation, agpu_array x, agpu_array gradient, const agpu_ops_normalize_options *options,
+                                        agpu_array *by_x, agpu_array *by_scale, agpu_array *by_shift);
+
+/* Parameters have one value for each channel. */
+typedef struct agpu_ops_batch_norm_options {
+    uint64_t size_bytes;
+    agpu_array weight;    /* NULL: 1 */
+    agpu_array bias;      /* NULL: 0 */
+    double epsilon;       /* added to the variance, where has_epsilon is 1; else 1e-5 */
+    uint32_t has_epsilon;
+    uint32_t reserved;
+} agpu_ops_batch_norm_options;
+#define AGPU_OPS_BATCH_NORM_OPTIONS_INIT {sizeof(agpu_ops_batch_norm_options), NULL, NULL, 0, 0, 0}
+
+/* (x - mean) / sqrt(variance + epsilon) * weight + bias, as at inference. `channel_axis` is 1 for NCHW, -1 for NHWC. Waits for the parameters. */
+agpu_status agpu_ops_batch_norm(agpu_array x, agpu_array mean, agpu_array variance, int64_t channel_axis,
+                                const agpu_ops_batch_norm_options *options, agpu_array *result);
+
+/* The same with the statistics of x itself, which are answered where the places are not NULL: float32 unless x is float64, the variance
+ * divided by the number of values. */
+agpu_status agpu_ops_batch_norm_training(agpu_array x, int64_t channel_axis, const agpu_ops_batch_norm_options *options, agpu_array *result,
+                                         agpu_array *mean, agpu_array *variance);
+
+/* The gradients of `agpu_ops_batch_norm_training`, from that of its result: by x and, where the places are not NULL, by the weight and by the
+ * bias. `bias` of the options stays NULL. */
+agpu_status agpu_ops_batch_norm_gradient(agpu_array x, agpu_array gradient, int64_t channel_axis, const agpu_ops_batch_norm_options *options,
+                                         agpu_array *by_x, agpu_array *by_weight, agpu_array *by_bias);
+
+/* Pairs are (along rows, along columns). */
+typedef struct agpu_ops_conv2d_options {
+    uint64_t size_bytes;
+    agpu_array out;         /* NULL: a new array */
+    agpu_array bias;        /* an addend for each output, of agpu_ops_conv2d alone; NULL: 0 */
+    int64_t stride[2];      /* 0: 1 */
+    int64_t padding[2];
+    int64_t dilation[2];    /* 0: 1 */
+    int64_t groups;         /* 0: 1 */
+    const char *layout;     /* of images: NCHW (NULL) or NHWC */
+    const char *precision;  /* fp32 (NULL), or tf32, which lets NVIDIA's matrix units cut float32 */
+} agpu_ops_conv2d_options;
+#define AGPU_OPS_CONV2D_OPTIONS_INIT {sizeof(agpu_ops_conv2d_options), NULL, NULL, {0, 0}, {0, 0}, {0, 0}, 0, NULL, NULL}
+
+/* Convolve images with weights of shape (outputs, channels / groups, rows, columns). Floats of one dtype. */
+agpu_status agpu_ops_conv2d(agpu_array x, agpu_array weight, const agpu_ops_conv2d_options *options, agpu_array *result);
+
+/* The gradient by the images, which have four extents `shape`, from that of the result. */
+agpu_status agpu_ops_conv2d_input_gradient(agpu_array gradient, agpu_array weight, const int64_t *shape,
+                                           const agpu_ops_conv2d_options *options, agpu_array *result);
+
+/* The gradient by the weights, which have four extents `shape`, from that of the result. */
+agpu_status agpu_ops_conv2d_weight_gradient(agpu_array x, agpu_array gradient, const int64_t *shape, const agpu_ops_conv2d_options *options,
+                                            agpu_array *result);
+
+/* Pairs are (along rows, along columns). */
+typedef struct agpu_ops_pool_options {
+    uint64_t size_bytes;
+    agpu_array out;            /* NULL: a new array */
+    int64_t window[2];         /* must be set */
+    int64_t stride[2];         /* 0: that of the window */
+    int64_t padding[2];        /* at most half of the window */
+    int64_t dilation[2];       /* 0: 1 */
+    const char *layout;        /* NCHW (NULL) or NHWC */
+    uint32_t excludes_padding; /* 1: averages are over the image alone */
+    uint32_t reserved;
+} agpu_ops_pool_options;
+#define AGPU_OPS_POOL_OPTIONS_INIT {sizeof(agpu_ops_pool_options), NULL, {0, 0}, {0, 0}, {0, 0}, {0, 0}, NULL, 0, 0}
+
+/* The largest value ("max_pool2d") or the average ("avg_pool2d") of each window. Floats. */
+agpu_status agpu_ops_pool(const char *operation, agpu_array x, const agpu_ops_pool_options *options, agpu_array *result);
+
+/* The gradient of `agpu_ops_pool` by x, from that of its result. Of equal values in a window the first has it all. */
+agpu_status agpu_ops_pool_gradient(const char *operation, agpu_array x, agpu_array gradient, const agpu_ops_pool_options *options,
+                                   agpu_array *result);
+
+/* `table[indices]`: rows of a table by int32 or int64 indices, negative ones of which are refused. Waits for the indices. */
+agpu_status agpu_ops_embedding(agpu_array indices, agpu_array table, const agpu_ops_options *options, agpu_array *result);
+
+/* A row-major copy whose axis i is axis `axes[i]` of x; with NULL and 0 the axes are reversed. */
+agpu_status agpu_ops_transpose(agpu_array x, const int64_t *axes, size_t axis_count, const agpu_ops_options *options, agpu_array *result);
+
+/* The elements in row-major order without gaps: another reference to the memory of x where it is that already, a copy otherwise or with `out`. */
+agpu_status agpu_ops_contiguous(agpu_array x, const agpu_ops_options *options, agpu_array *result);
 
 #ifdef __cplusplus
 }

@@ -66,7 +66,7 @@ typedef struct agpu_error_info {
 } agpu_error_info;
 #define AGPU_ERROR_INFO_INIT {sizeof(agpu_error_info), 0, 0, NULL, NULL, NULL, NULL, NULL}
 
-/* Does not change what it describes, whatever it returns. */
+/* Describe the last failure of the calling thread. Does not change what it describes, whatever it returns. */
 agpu_status agpu_last_error(agpu_error_info *info);
 
 /* Another reference to what a handle of any kind stands for. */
@@ -132,6 +132,7 @@ typedef struct agpu_memory_info {
 } agpu_memory_info;
 #define AGPU_MEMORY_INFO_INIT {sizeof(agpu_memory_info), 0, 0, 0}
 
+/* Free and used memory of a device. */
 agpu_status agpu_device_memory(agpu_device device, agpu_memory_info *memory);
 
 /* Kinds of memory. */
@@ -154,6 +155,7 @@ typedef struct agpu_memory_statistics {
 } agpu_memory_statistics;
 #define AGPU_MEMORY_STATISTICS_INIT {sizeof(agpu_memory_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
+/* What the allocator did for one kind of memory, AGPU_MEMORY_DEVICE and so on. */
 agpu_status agpu_device_memory_statistics(agpu_device device, uint32_t kind, agpu_memory_statistics *statistics);
 
 /* Give cached memory back to the system; `freed_bytes` may be NULL. */

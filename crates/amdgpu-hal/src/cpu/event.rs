@@ -207,3 +207,93 @@ impl Event for CpuEvent {
         self
     }
 }
+
+#[cfg(all(test, not(feature = "model")))]
+mod tests {
+    use std::thread;
+
+    use super::super::cancel::{self, CancelFlag};
+    use super::super::queue::Mode;
+    use super::*;
+
+    fn failure() -> Error {
+        Error::Panicked {
+            message: "on purpose".to_string(),
+        }
+    }
+
+    #[test]
+    fn a_completion_keeps_its_error_and_its_time() {
+        let (good, bad) = (Completion::default(), Completion::default());
+        assert!(!good.is_complete());
+        let before_ns = clock::now_ns();
+        good.complete(None);
+        bad.complete(Some(&failure()));
+        let at_ns = good.timestamp_ns.load(Ordering::Acquire);
+        assert!((before_ns..=clock::now_ns()).contains(&at_ns));
+        assert!(good.is_complete() && bad.is_complete());
+        for _ in 0..2 {
+            assert_eq!((good.wait(), bad.wait()), (Ok(()), Err(failure())));
+            assert_eq!(good.wait_unless_cancelled(), Ok(()));
+            assert_eq!(bad.wait_unless_cancelled(), Err(failure()));
+        }
+    }
+
+    #[test]
+    fn followers_happen_after_what_they_follow_and_without_its_error() {
+        // As long as no recursion could be.
+        let chain: Vec<Arc<Completion>> = (0..100_000).map(|_| Arc::default()).collect();
+        for pair in chain.windows(2) {
+            pair[0].pass_on(&pair[1]);
+        }
+        let second = Arc::new(Completion::default());
+        chain[0].pass_on(&second);
+        assert!(chain.iter().all(|one| !one.is_complete()) && !second.is_complete());
+        chain[0].complete(Some(&failure()));
+        assert!(chain.iter().all(|one| one.is_complete()) && second.is_complete());
+        assert_eq!(chain[0].wait(), Err(failure()));
+        assert_eq!((chain[1].wait(), second.wait()), (Ok(()), Ok(())));
+        // What follows something that has happened happens at once.
+        let late = Arc::new(Completion::default());
+        chain[0].pass_on(&late);
+        assert!(late.is_complete());
+        assert_eq!(late.wait(), Ok(()));
+    }
+
+    #[test]
+    fn only_a_wait_that_may_be_given_up_is_given_up_when_its_command_is_cancelled() {
+        let (flag, awaited) = (CancelFlag::new(), Arc::new(Completion::default()));
+        thread::scope(|scope| {
+            let given_up =
+                scope.spawn(|| cancel::within(&flag, || awaited.wait_unless_cancelled()));
+            let kept = scope.spawn(|| cancel::within(&flag, || awaited.wait()));
+            flag.request();
+            while !given_up.is_finished() {
+                awaited.look_again();
+                thread::yield_now();
+            }
+            assert_eq!(given_up.join().unwrap(), Err(Error::cancelled()));
+            assert!(!kept.is_finished());
+            awaited.complete(None);
+            assert_eq!(kept.join().unwrap(), Ok(()));
+        });
+        flag.clear();
+    }
+
+    #[test]
+    fn an_event_is_its_latest_recording() {
+        let (event, queue) = (CpuEvent::new(), Queue::new(Mode::Inline));
+        assert!(event.is_complete() && event.latest().is_none());
+        assert_eq!((event.timestamp_ns(), event.synchronize()), (None, Ok(())));
+        event.record(&queue).unwrap();
+        let first = event.latest().unwrap();
+        let first_ns = event.timestamp_ns().unwrap();
+        assert!(event.is_complete());
+        event.record(&queue).unwrap();
+        assert!(!Arc::ptr_eq(&first, &event.latest().unwrap()));
+        assert!(event.timestamp_ns().unwrap() >= first_ns);
+        assert_eq!(event.synchronize(), Ok(()));
+        assert!(event.as_any().is::<CpuEvent>());
+        queue.close();
+    }
+}

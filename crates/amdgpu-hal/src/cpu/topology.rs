@@ -221,6 +221,84 @@ mod tests {
         assert_eq!(parse_size("3X"), None);
     }
 
+    /// Files with these texts in a folder of their own, which `look` is given and which is gone afterwards.
+    fn with_files<T>(name: &str, files: &[(&str, &str)], look: impl FnOnce(&Path) -> T) -> T {
+        let root = std::env::temp_dir().join(format!("agpu-cpu-{}-{name}", std::process::id()));
+        for (path, text) in files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let found = look(&root);
+        fs::remove_dir_all(root).unwrap();
+        found
+    }
+
+    #[test]
+    fn cores_are_counted_once_however_many_threads_they_have() {
+        let files = [
+            ("cpu0/topology/physical_package_id", "0\n"),
+            ("cpu0/topology/core_id", "0\n"),
+            ("cpu1/topology/physical_package_id", "0\n"),
+            ("cpu1/topology/core_id", "0\n"),
+            ("cpu2/topology/physical_package_id", "0\n"),
+            ("cpu2/topology/core_id", "1\n"),
+            ("cpu3/topology/physical_package_id", "1\n"),
+            ("cpu3/topology/core_id", "1\n"),
+            ("cpufreq/boost", "1\n"),
+        ];
+        assert_eq!(with_files("cores", &files, physical_cores), Some(3));
+        assert_eq!(with_files("none", &files[8..], physical_cores), None);
+        assert_eq!(physical_cores(Path::new("/nonexistent")), None);
+    }
+
+    #[test]
+    fn caches_are_told_apart_by_level_and_type() {
+        let files = [
+            ("index0/level", "1\n"),
+            ("index0/type", "Data\n"),
+            ("index0/size", "48K\n"),
+            ("index1/level", "1\n"),
+            ("index1/type", "Instruction\n"),
+            ("index1/size", "32K\n"),
+            ("index2/level", "2\n"),
+            ("index2/type", "Unified\n"),
+            ("index2/size", "2M\n"),
+            ("index3/level", "3\n"),
+            ("index3/type", "Unified\n"),
+            ("index3/size", "1G\n"),
+            ("index4/level", "4\n"),
+            ("index4/type", "Unified\n"),
+            ("index4/size", "2G\n"),
+            ("index5/level", "2\n"),
+        ];
+        let sizes = with_files("caches", &files, cache_sizes);
+        assert_eq!(sizes.level1_data_bytes, Some(48 << 10));
+        assert_eq!(sizes.level1_instruction_bytes, Some(32 << 10));
+        assert_eq!(sizes.level2_bytes, Some(2 << 20));
+        assert_eq!(sizes.level3_bytes, Some(1 << 30));
+        assert_eq!(
+            cache_sizes(Path::new("/nonexistent")),
+            CacheSizes::default()
+        );
+    }
+
+    #[test]
+    fn the_highest_clock_counts_where_it_is_known() {
+        let ask = |folder: &Path| clock_hertz(&folder.join("max"), Some(5));
+        assert_eq!(
+            with_files("clock", &[("max", "3700000\n")], ask),
+            Some(3_700_000_000)
+        );
+        assert_eq!(with_files("words", &[("max", "fast")], ask), Some(5));
+        assert_eq!(clock_hertz(Path::new("/nonexistent"), None), None);
+        let slow =
+            Identity::parse("cpu MHz : 0.0\nmodel name :\nFeatures : fp asimd fp\nvendor_id : x");
+        assert_eq!((slow.clock_hertz, slow.product_name), (None, None));
+        assert_eq!(slow.features, ["asimd", "fp"]);
+        assert_eq!(slow.vendor.as_deref(), Some("x"));
+    }
+
     #[test]
     fn this_machine_is_described() {
         let info = device_info(1 << 30);
@@ -229,6 +307,17 @@ mod tests {
         assert!(info.architecture.starts_with(std::env::consts::ARCH));
         assert!(info.logical_cores.unwrap() >= 1);
         assert!(info.compute_units.unwrap() >= 1);
+        assert_eq!(
+            info.compute_units,
+            info.physical_cores.or(info.logical_cores)
+        );
+        assert!(info.driver_version.unwrap().starts_with("Linux "));
+        assert_eq!((info.warp_size, info.max_threads_per_block), (32, 1024));
+        assert_eq!(info.shared_memory_per_block_bytes, 65_536);
+        assert_eq!(
+            (info.max_block, info.max_grid[1..].to_vec()),
+            ([1024, 1024, 64], vec![65_535; 2])
+        );
         assert_eq!(info.total_memory_bytes, 1 << 30);
     }
 }

@@ -270,3 +270,112 @@ impl Api {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::{self, VENDOR};
+    use super::*;
+
+    unsafe extern "C" fn initialize_without_devices(_flags: u32) -> Status {
+        NO_DEVICE
+    }
+    unsafe extern "C" fn initialize_elsewhere(_flags: u32) -> Status {
+        INVALID_DEVICE
+    }
+    unsafe extern "C" fn initialize_in_vain(_flags: u32) -> Status {
+        999
+    }
+    unsafe extern "C" fn no_text(_status: Status, _out: *mut *const c_char) -> Status {
+        1
+    }
+    unsafe extern "C" fn other_text(_status: Status, out: *mut *const c_char) -> Status {
+        // SAFETY: callers give valid places.
+        unsafe { out.write(c"what it means".as_ptr()) };
+        SUCCESS
+    }
+
+    /// The fake driver with some functions replaced.
+    fn with(replaced: &[(&CStr, *const ())]) -> std::result::Result<Api, Failure> {
+        // SAFETY: the functions above have the signatures of the table, and live for good.
+        unsafe {
+            Api::with(&VENDOR, |name| {
+                let other = replaced.iter().find(|(known, _)| *known == name);
+                other.map_or_else(|| fake::find(name), |(_, at)| Some(at.cast_mut().cast()))
+            })
+        }
+    }
+
+    fn absent(replaced: &[(&CStr, *const ())]) -> String {
+        match with(replaced) {
+            Err(Failure::Absent(reason)) => reason,
+            Err(Failure::Broken(error)) => panic!("broken: {error}"),
+            Ok(_) => panic!("it works"),
+        }
+    }
+
+    #[test]
+    fn a_driver_that_lacks_a_function_is_too_old() {
+        assert_eq!(
+            absent(&[(c"cuGraphLaunch", std::ptr::null())]),
+            "the fake driver is too old: it lacks cuGraphLaunch"
+        );
+    }
+
+    #[test]
+    fn a_driver_without_devices_is_absent_and_one_that_fails_is_broken() {
+        for none in [
+            initialize_without_devices as *const (),
+            initialize_elsewhere as *const (),
+        ] {
+            assert_eq!(
+                absent(&[(c"cuInit", none)]),
+                "the fake driver finds no device"
+            );
+        }
+        let Err(Failure::Broken(error)) = with(&[(c"cuInit", initialize_in_vain as *const ())])
+        else {
+            panic!("a driver that refuses to work is there all the same")
+        };
+        assert_eq!(
+            error.to_string(),
+            "fake: initialising the driver failed: FAKE_ERROR (999)"
+        );
+    }
+
+    #[test]
+    fn a_status_has_the_name_and_the_text_of_the_driver() {
+        let describe = |name: *const (), text: *const ()| {
+            let api = with(&[(c"cuGetErrorName", name), (c"cuGetErrorString", text)]);
+            api.unwrap_or_else(|_| panic!("it works")).describe(7)
+        };
+        let (none, other) = (no_text as *const (), other_text as *const ());
+        let own = fake::find(c"cuGetErrorName").unwrap().cast_const().cast();
+        assert_eq!(describe(none, none), "status 7");
+        assert_eq!(describe(none, other), "status 7");
+        assert_eq!(describe(own, none), "FAKE_ERROR (7)");
+        assert_eq!(describe(own, own), "FAKE_ERROR (7)");
+        assert_eq!(describe(own, other), "FAKE_ERROR (7): what it means");
+    }
+
+    #[test]
+    fn statuses_that_end_the_context_are_a_loss() {
+        let api = Api::fake();
+        assert_eq!(api.check("cuda:0", "working", SUCCESS), Ok(()));
+        assert_eq!(
+            api.check("cuda:0", "working", 700),
+            Err(Error::DeviceLost {
+                device: "cuda:0".to_string(),
+                reason: "working failed: FAKE_ILLEGAL_ADDRESS (700)".to_string(),
+            })
+        );
+        assert_eq!(
+            api.check("cuda:0", "working", 701),
+            Err(Error::DriverFault {
+                device: "cuda:0".to_string(),
+                operation: "working",
+                reason: "FAKE_ERROR (701)".to_string(),
+            })
+        );
+        assert_eq!(format!("{api:?} {VENDOR:?}"), "fake fake");
+    }
+}

@@ -26,6 +26,14 @@ const UNJOINED: Status = 904;
 
 /// What the next wait for a stream answers.
 pub(super) static NEXT_WAIT: AtomicI32 = AtomicI32::new(SUCCESS);
+/// What the next recording of an event answers.
+pub(super) static NEXT_RECORD: AtomicI32 = AtomicI32::new(SUCCESS);
+/// What every reset of the primary context answers.
+pub(super) static RESET: AtomicI32 = AtomicI32::new(SUCCESS);
+/// How many devices there are; a negative number is the status that counting them answers instead, times minus one.
+pub(super) static DEVICE_COUNT: AtomicI32 = AtomicI32::new(1);
+/// Bytes of the device that other processes hold.
+pub(super) static HELD_BY_OTHERS: AtomicUsize = AtomicUsize::new(0);
 static NEXT_HANDLE: AtomicUsize = AtomicUsize::new(1);
 
 /// How often the primary context was reset and given back.
@@ -194,6 +202,15 @@ unsafe extern "C" fn give_one(out: *mut i32) -> Status {
     unsafe { out.write(1) };
     SUCCESS
 }
+unsafe extern "C" fn device_count(out: *mut i32) -> Status {
+    let count = DEVICE_COUNT.load(Ordering::Relaxed);
+    if count < 0 {
+        return -count;
+    }
+    // SAFETY: as above.
+    unsafe { out.write(count) };
+    SUCCESS
+}
 unsafe extern "C" fn error_text(status: Status, out: *mut *const c_char) -> Status {
     let text = if status == ILLEGAL_ADDRESS {
         c"FAKE_ILLEGAL_ADDRESS"
@@ -246,10 +263,17 @@ unsafe extern "C" fn context_release(_device: i32) -> Status {
 }
 unsafe extern "C" fn context_reset(_device: i32) -> Status {
     RESETS.fetch_add(1, Ordering::Relaxed);
-    SUCCESS
+    RESET.load(Ordering::Relaxed)
 }
-unsafe extern "C" fn pointer_attribute(_out: *mut c_void, _number: i32, _at: Address) -> Status {
-    INVALID_VALUE
+/// The first page belongs to nobody; the address of any other is the number of its device.
+unsafe extern "C" fn pointer_attribute(out: *mut c_void, number: i32, at: Address) -> Status {
+    assert_eq!(number, 9, "the ordinal of the device");
+    if at < 4096 {
+        return INVALID_VALUE;
+    }
+    // SAFETY: callers give a valid place for an `int`.
+    unsafe { out.cast::<i32>().write((at >> 12) as i32) };
+    SUCCESS
 }
 unsafe extern "C" fn context_current(out: *mut Handle) -> Status {
     called("cuCtxGetCurrent");
@@ -264,7 +288,7 @@ unsafe extern "C" fn context_set_current(context: Handle) -> Status {
 unsafe extern "C" fn memory_info(free: *mut usize, total: *mut usize) -> Status {
     // SAFETY: as above.
     unsafe {
-        free.write(MEMORY_BYTES);
+        free.write(MEMORY_BYTES - HELD_BY_OTHERS.load(Ordering::Relaxed));
         total.write(MEMORY_BYTES);
     }
     SUCCESS
@@ -344,6 +368,10 @@ unsafe extern "C" fn wait_event(stream: Handle, event: Handle, _flags: u32) -> S
 }
 unsafe extern "C" fn record(event: Handle, stream: Handle) -> Status {
     called("cuEventRecord");
+    let status = NEXT_RECORD.swap(SUCCESS, Ordering::Relaxed);
+    if status != SUCCESS {
+        return status;
+    }
     let is_recorded = RECORDING.with_borrow_mut(|recording| {
         let Some(recorded) = recording else {
             return false;
@@ -455,14 +483,26 @@ unsafe extern "C" fn module_function(
     unsafe { out.write(1) };
     SUCCESS
 }
-/// No module of the fake has variables.
+/// Modules of the fake have one variable, and one that is not there at the moment.
 unsafe extern "C" fn module_global(
-    _address: *mut Address,
-    _bytes: *mut usize,
+    address: *mut Address,
+    bytes: *mut usize,
     _module: Handle,
-    _name: *const c_char,
+    name: *const c_char,
 ) -> Status {
-    500
+    // SAFETY: callers give a text with a zero byte behind it.
+    match unsafe { CStr::from_ptr(name) }.to_bytes() {
+        b"counter" => {
+            // SAFETY: callers give valid places.
+            unsafe {
+                address.write(0x7000);
+                bytes.write(12);
+            }
+            SUCCESS
+        }
+        b"busy" => INVALID_VALUE,
+        _ => 500,
+    }
 }
 /// Each is 40 and its number.
 unsafe extern "C" fn function_attribute(out: *mut i32, number: i32, _function: Handle) -> Status {
@@ -517,6 +557,10 @@ unsafe extern "C" fn launch(
     if block_x * block_y * block_z > 1024 || i64::from(shared_bytes) > i64::from(allowed_bytes) {
         return INVALID_VALUE;
     }
+    if extra.is_null() {
+        // A launch without arguments writes nowhere.
+        return SUCCESS;
+    }
     // SAFETY: the list is pointer marker, pointer, size marker, size, end; tests launch with two words.
     let [address, value] = unsafe {
         assert_eq!(*extra.add(3).read().cast::<usize>(), 16);
@@ -533,7 +577,8 @@ unsafe extern "C" fn launch(
 pub(super) fn find(name: &CStr) -> Option<*mut c_void> {
     let address = match name.to_str().ok()? {
         "cuInit" => take_number as *const (),
-        "cuDriverGetVersion" | "cuDeviceGetCount" => give_one as *const (),
+        "cuDriverGetVersion" => give_one as *const (),
+        "cuDeviceGetCount" => device_count as *const (),
         "cuGetErrorName" | "cuGetErrorString" => error_text as *const (),
         "cuDeviceGet" => device_at as *const (),
         "cuDeviceGetName" => device_name as *const (),

@@ -232,4 +232,67 @@ mod tests {
         let linked = elf_file(elf::MACHINE_AMDGPU, elf::TYPE_SHARED, &[]);
         assert_eq!(names(Dialect::Hip, &linked).unwrap(), Vec::<String>::new());
     }
+
+    /// One entry of a table of symbols: place of the name, kind and binding, section, size.
+    fn symbol(name: u32, kind: u8, binding: u8, section: u16, size_bytes: u64) -> [u8; 24] {
+        let mut entry = [0; 24];
+        entry[..4].copy_from_slice(&name.to_le_bytes());
+        entry[4] = binding << 4 | kind;
+        entry[6..8].copy_from_slice(&section.to_le_bytes());
+        entry[16..].copy_from_slice(&size_bytes.to_le_bytes());
+        entry
+    }
+
+    /// A linked AMD file with a table of symbols of this kind of section.
+    fn file_with_symbols(section_kind: u32) -> Vec<u8> {
+        const NAMES: &[u8] = b"\0scale\0scale.kd\0counter\0own\0missing\0";
+        let symbols: Vec<u8> = [
+            symbol(0, 0, 0, 0, 0),
+            symbol(1, 2, 1, 1, 64),
+            symbol(7, 1, 1, 1, 64),
+            symbol(16, 1, 1, 1, 12),
+            symbol(24, 1, 0, 1, 8),
+            symbol(28, 1, 1, 0, 8),
+        ]
+        .concat();
+        let mut file = elf_file(elf::MACHINE_AMDGPU, elf::TYPE_SHARED, &[]);
+        let mut headers = Vec::new();
+        for (kind, link, bytes, entry_bytes) in [
+            (section_kind, 3_u32, symbols.as_slice(), 24_u64),
+            (3, 0, NAMES, 0),
+        ] {
+            let mut header = [0_u8; 64];
+            header[4..8].copy_from_slice(&kind.to_le_bytes());
+            header[24..32].copy_from_slice(&(file.len() as u64).to_le_bytes());
+            header[32..40].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+            header[40..44].copy_from_slice(&link.to_le_bytes());
+            header[56..64].copy_from_slice(&entry_bytes.to_le_bytes());
+            headers.extend(header);
+            file.extend(bytes);
+        }
+        // The table of sections moves behind the rest: the first two, then these.
+        let begin = u64::from_le_bytes(file[40..48].try_into().unwrap()) as usize;
+        let table = [&file[begin..begin + 128], headers.as_slice()].concat();
+        let end = file.len() as u64;
+        file[40..48].copy_from_slice(&end.to_le_bytes());
+        file[60..62].copy_from_slice(&4_u16.to_le_bytes());
+        file.extend(table);
+        file
+    }
+
+    #[test]
+    fn kernels_and_variables_are_told_apart_by_their_symbols() {
+        for kind in [elf::SECTION_SYMBOLS, elf::SECTION_DYNAMIC_SYMBOLS] {
+            let file = file_with_symbols(kind);
+            let object = Object::parse(&file).unwrap();
+            let kernels = kernel_descriptors(&object).unwrap();
+            assert_eq!(kernels.into_iter().collect::<Vec<_>>(), ["scale"]);
+            let variables = variables(&object).unwrap();
+            assert_eq!(variables, BTreeMap::from([("counter".to_string(), 12)]));
+        }
+        let file = file_with_symbols(7);
+        let object = Object::parse(&file).unwrap();
+        assert!(kernel_descriptors(&object).unwrap().is_empty());
+        assert!(variables(&object).unwrap().is_empty());
+    }
 }

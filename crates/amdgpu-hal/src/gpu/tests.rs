@@ -1,5 +1,7 @@
 //! Our side of the table, over a driver that runs commands at once. One test, since what the fake driver answers belongs to the process.
 
+mod driver;
+
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -607,6 +609,17 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     launches_make_few_calls_of_the_driver(&device);
     graphs_run_when_they_are_replayed(&device);
     other_libraries_submit_in_order_with_the_context_current(&device);
+    driver::devices_are_found_by_their_number(api);
+    driver::objects_of_another_gpu_are_refused(&device, api);
+    driver::a_refused_recording_is_told_to_all_who_wait_for_it(&device);
+    driver::spare_events_are_kept_up_to_a_number(&device);
+    driver::memory_of_other_processes_is_in_use_too(&device);
+    driver::variables_are_where_the_driver_has_them(&device);
+    driver::a_launch_without_arguments_hands_no_list_over(&device);
+    driver::streams_of_other_libraries_wait_for_what_is_held_here(&device);
+    driver::errors_of_another_opening_stay_there(&device, api);
+    driver::a_forked_child_gets_errors(&device);
+    driver::a_device_that_cannot_be_recovered_says_so(api);
     // A stream dropped by its own command drains by itself.
     let stream = device.create_stream().unwrap();
     let release = hold(&stream);

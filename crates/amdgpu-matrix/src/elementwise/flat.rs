@@ -10,8 +10,8 @@ use super::{Elementwise, ElementwiseOptions};
 use crate::matrix::{Work, crossing};
 use crate::{Error, Matrix, element};
 
-/// Inputs of an operation at most.
-const MAX_INPUTS: usize = 4;
+/// Inputs of an elementwise operation at most.
+pub const MAX_INPUTS: usize = 4;
 
 /// One operand.
 #[derive(Clone, Copy, Debug)]
@@ -22,9 +22,9 @@ pub enum Flat {
     One(*const c_void),
 }
 
-/// One operand that was stretched to the shape of the result.
+/// One operand that was broadcast to the shape of the result.
 #[derive(Clone, Copy, Debug)]
-pub struct Stretched<'a> {
+pub struct Broadcast<'a> {
     pub data: *const c_void,
     pub dtype: Dtype,
     /// In elements; 0 along axes that it repeats on.
@@ -84,7 +84,7 @@ impl Matrix {
         )
     }
 
-    /// As [`Self::elementwise_flat`], with operands that were stretched to the shape of a row-major `out`. Shapes have [`crate::MAX_RANK`]
+    /// As [`Self::elementwise_flat`], with operands that were broadcast to the shape of a row-major `out`. Shapes have [`crate::MAX_RANK`]
     /// axes at most.
     ///
     /// # Safety
@@ -94,11 +94,11 @@ impl Matrix {
     /// # Errors
     ///
     /// What the executor reports.
-    pub unsafe fn elementwise_stretched(
+    pub unsafe fn elementwise_broadcast(
         &self,
         operation: Elementwise,
         dtype: Dtype,
-        inputs: &[Stretched<'_>],
+        inputs: &[Broadcast<'_>],
         out: (*mut c_void, Dtype),
         shape: &[i64],
         options: &ElementwiseOptions,

@@ -699,23 +699,4 @@ fn columns_of(columns: &[u32], targets: usize) -> Result<(Vec<u32>, Vec<u32>)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Three sources with the targets 2 and 0; nothing; 2, 1 and 2.
-    const STARTS: [u64; 4] = [0, 2, 2, 5];
-    const COLUMNS: [u32; 5] = [0, 2, 1, 2, 2];
-
-    #[test]
-    fn synapses_are_found_by_target_as_they_are_by_source() {
-        let (starts, synapses) = columns_of(&COLUMNS, 4).unwrap();
-        assert_eq!(starts, [0, 1, 2, 5, 5]);
-        assert_eq!(synapses, [0, 2, 1, 3, 4]);
-        assert_eq!(counts_of(&COLUMNS, 4).unwrap(), [1, 1, 3, 0]);
-        let sources = sources_of(&STARTS).unwrap();
-        assert_eq!(sources, [0, 0, 2, 2, 2]);
-        assert_eq!(in_order(&synapses, &sources).unwrap(), [0, 2, 0, 2, 2]);
-        let (starts, synapses) = columns_of(&[], 2).unwrap();
-        assert_eq!((starts, synapses.len()), (vec![0, 0, 0], 0));
-    }
-}
+mod tests;

@@ -2,67 +2,17 @@
 //!
 //! [`super::Trainer`] and [`super::workspace`] are written against [`Operations`] alone: matrix multiplications with an epilogue, elementwise
 //! operations, reductions and the updates of optimizers, on buffers of float32 in the memory of a device. [`super::cpu`] computes them on
-//! this machine's cores. An implementation for another device promises what its forward pass promises: the same bits on every
-//! run, and on every device of its class.
+//! this machine's cores, [`super::device`] on any device through `amdgpu-ops`. An implementation promises what its forward pass promises: the
+//! same bits on every run, and on every device of its class.
 
 use amdgpu_abi::{Activation, Language};
 
 use super::loss::{Columns, Score, Targets};
 use super::optimizer::{Optimizer, StepSize};
+pub use super::tensors::{Tensors, TensorsRef};
 use crate::error::Result;
 use crate::layered_network::LayeredNetwork;
 use crate::temporal::Temporal;
-
-/// Weights and biases by layer. Weights of the input layer are empty; a layer may have no bias.
-#[derive(Debug)]
-pub struct Tensors<B> {
-    pub weights: Vec<B>,
-    pub biases: Vec<Option<B>>,
-}
-
-/// As [`Tensors`], of somebody else.
-#[derive(Debug)]
-pub struct TensorsRef<'a, B> {
-    pub weights: &'a [B],
-    pub biases: &'a [Option<B>],
-}
-
-impl<B> Clone for TensorsRef<'_, B> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<B> Copy for TensorsRef<'_, B> {}
-
-impl<B> Tensors<B> {
-    /// Every buffer, in the order of the layers: weights, then bias.
-    pub fn iter(&self) -> impl Iterator<Item = &B> {
-        self.as_ref().iter()
-    }
-
-    /// As [`Tensors::iter`].
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut B> {
-        let layers = self.weights.iter_mut().zip(&mut self.biases);
-        layers.flat_map(|(weight, bias)| std::iter::once(weight).chain(bias))
-    }
-
-    #[must_use]
-    pub fn as_ref(&self) -> TensorsRef<'_, B> {
-        TensorsRef {
-            weights: &self.weights,
-            biases: &self.biases,
-        }
-    }
-}
-
-impl<'a, B> TensorsRef<'a, B> {
-    /// As [`Tensors::iter`].
-    pub fn iter(self) -> impl Iterator<Item = &'a B> {
-        let layers = self.weights.iter().zip(self.biases);
-        layers.flat_map(|(weight, bias)| std::iter::once(weight).chain(bias))
-    }
-}
 
 /// Sizes of a connection or layer: `rows` of `inputs` values each become rows of `outputs` values.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +46,11 @@ pub trait Operations: Send {
 
     /// Who computes, for counters.
     fn language(&self) -> Language;
+
+    /// The device's name for counters; `None` for this machine's cores.
+    fn device(&self) -> Option<&str> {
+        None
+    }
 
     // Memory.
 
@@ -309,6 +264,20 @@ pub trait Operations: Send {
     ///
     /// The device fails.
     fn first_not_finite(&self, values: &Self::Buffer, len: usize) -> Result<Option<(usize, f32)>>;
+
+    /// Whether no value of these buffers is NaN or infinite.
+    ///
+    /// # Errors
+    ///
+    /// The device fails.
+    fn are_finite(&self, buffers: &[&Self::Buffer]) -> Result<bool> {
+        for buffer in buffers {
+            if self.first_not_finite(buffer, self.len(buffer))?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 
     /// `sums[size]` of the columns of `values[rows, size]`.
     ///

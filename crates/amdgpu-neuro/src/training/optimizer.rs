@@ -50,6 +50,23 @@ pub struct StepSize {
     pub step: u64,
 }
 
+/// What Adam scales a step with: both moments begin at 0 and are divided by what they lack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AdamStep {
+    pub step: f32,
+    pub root: f32,
+}
+
+impl AdamStep {
+    pub fn of(beta_1: f32, beta_2: f32, size: StepSize) -> Self {
+        let bias = |beta: f32| 1.0 - f64::from(beta).powf(size.step as f64);
+        Self {
+            step: (size.learning_rate / bias(beta_1)) as f32,
+            root: bias(beta_2).sqrt() as f32,
+        }
+    }
+}
+
 /// Writes the changed weights over `weights`; `slots` are the numbers kept for them.
 pub(crate) fn update(
     optimizer: Optimizer,
@@ -97,9 +114,7 @@ pub(crate) fn update(
             },
             [first, second],
         ) => {
-            let bias = |beta: f32| 1.0 - f64::from(beta).powf(size.step as f64);
-            let step = (size.learning_rate / bias(beta_1)) as f32;
-            let root = bias(beta_2).sqrt() as f32;
+            let AdamStep { step, root } = AdamStep::of(beta_1, beta_2, size);
             match arithmetic {
                 Arithmetic::Rust => adam_moments(gradients, first, second, beta_1, beta_2),
                 Arithmetic::Julia(_) => {

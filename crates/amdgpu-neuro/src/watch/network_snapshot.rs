@@ -337,4 +337,38 @@ mod tests {
         assert_eq!(curve["loss"].as_array().map(Vec::len), Some(MAX_EPOCHS));
         assert_eq!(curve["accuracy"][0], 0.5);
     }
+
+    #[test]
+    fn a_sample_spreads_over_its_matrix_and_shows_what_was_set() {
+        let mut sample = WeightSample::empty("a -> b", 2, 100);
+        assert_eq!(sample.rows, [0, 1]);
+        assert_eq!(sample.columns.len(), WeightSample::LARGEST);
+        assert_eq!(sample.columns[..4], [0, 3, 6, 9]);
+        assert_eq!(sample.columns.last(), Some(&96));
+        sample.set(1, 3, 0.5);
+        // Between two columns that are shown.
+        sample.set(0, 4, 0.25);
+        let shown = sample.to_json();
+        assert_eq!(shown["connection"], "a -> b");
+        assert_eq!(
+            (&shown["of_rows"], &shown["of_columns"]),
+            (&json!(2), &json!(100))
+        );
+        let values = shown["values"].as_array().unwrap();
+        assert_eq!(values.len(), 2);
+        for (row, column, value) in [(0, 1, Value::Null), (1, 1, json!(0.5)), (1, 0, Value::Null)] {
+            assert_eq!(values[row][column], value);
+        }
+        assert_eq!(
+            values[0].as_array().map(Vec::len),
+            Some(WeightSample::LARGEST)
+        );
+        let exact = WeightSample::empty("", 32, 33);
+        assert_eq!(exact.rows, (0..32).collect::<Vec<_>>());
+        assert_eq!((exact.columns.len(), exact.columns[31]), (32, 31));
+        assert_eq!(exact.values.len(), 32 * 32);
+        let none = WeightSample::empty("", 3, 0);
+        assert!(none.columns.is_empty() && none.values.is_empty());
+        assert_eq!(none.to_json()["values"], json!([]));
+    }
 }

@@ -73,7 +73,7 @@ impl RasterSample {
                 self.spikes.push(Spike {
                     step,
                     population: window.population,
-                    neuron: index.saturating_sub(window.neurons.start),
+                    neuron: index - window.neurons.start,
                 });
             }
         }

@@ -1,6 +1,6 @@
 //! Archives of GPU kernels: `kernels/<architecture>.archive` in a folder of native libraries, made by `./x kernels`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -130,6 +130,9 @@ pub struct ArchivedKernel {
     /// aligned or any: whether rows of that matrix have to start at multiples of 16 bytes.
     #[serde(default)]
     pub alignment: String,
+    /// Registers, shared and private memory, from the metadata of the code; nothing where the driver's compiler decides.
+    #[serde(default)]
+    pub resources: BTreeMap<String, Option<i64>>,
 }
 
 fn yes() -> bool {
@@ -192,6 +195,24 @@ impl Archive {
         found
             .map(|(path, name)| Self::read(&path, &name))
             .transpose()
+    }
+
+    /// The archive of an architecture itself.
+    ///
+    /// # Errors
+    ///
+    /// `library-missing` for an archive that is not there or cannot be read.
+    pub fn of(architecture: &str) -> Result<Self> {
+        let name = format!("{architecture}.{SUFFIX}");
+        let folders = folders();
+        let paths = folders.iter().map(|folder| folder.join(&name));
+        let path = paths.clone().find(|path| path.exists());
+        Self::read(
+            &path
+                .or_else(|| paths.into_iter().next())
+                .unwrap_or_default(),
+            architecture,
+        )
     }
 
     fn read(path: &Path, architecture: &str) -> Result<Self> {
@@ -281,6 +302,17 @@ impl Archive {
 fn folders() -> Vec<PathBuf> {
     let folders = library::search_directories().into_iter();
     folders.map(|folder| folder.join("kernels")).collect()
+}
+
+/// Architectures with an archive, sorted.
+#[must_use]
+pub fn known_architectures() -> Vec<String> {
+    let folders = folders();
+    let found: BTreeSet<String> = folders
+        .iter()
+        .flat_map(|folder| architectures(folder))
+        .collect();
+    found.into_iter().collect()
 }
 
 /// Architectures with an archive in a folder, sorted.

@@ -16,8 +16,16 @@ use crate::{Arg, DeviceOps, Error, Result};
 ///
 /// # Errors
 ///
-/// [`Error::NoKernel`] where the archive has no kernel for elements of this size; what the device reports.
+/// `shape-mismatch` for fewer than two dimensions; [`Error::NoKernel`] where the archive has no kernel for elements of this size; what the
+/// device reports.
 pub fn transpose(ops: &DeviceOps, x: &Array) -> Result<Array> {
+    if x.shape.len() < 2 {
+        let shape = x.shape.as_slice();
+        return Err(Error::refused(
+            ErrorCode::ShapeMismatch,
+            format!("x has the shape {shape:?}; two or more dimensions are transposed"),
+        ));
+    }
     push_transpose(&Steps::of(ops)?, x)
 }
 

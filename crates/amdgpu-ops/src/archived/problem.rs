@@ -1,8 +1,11 @@
 //! A matrix multiplication as archived kernels see it.
 
-use amdgpu_abi::Dtype;
+use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_array::Array;
 use amdgpu_matrix::vendor;
 use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
 
 /// Rows that begin at multiples of it are read 16 bytes at a time.
 pub const VECTOR_BYTES: u64 = 16;
@@ -216,6 +219,29 @@ impl Epilogue {
     }
 }
 
+/// The number format of operands of these dtypes.
+fn operand_of(a: Dtype, b: Dtype, is_tf32: bool) -> Result<Number> {
+    let name = |dtype: Dtype| dtype.name().unwrap_or("?");
+    let number = Number::of_dtype(a).filter(|number| *number != Number::I32 && a == b);
+    let number = number.ok_or_else(|| {
+        let known = Number::OPERANDS
+            .into_iter()
+            .filter(|one| *one != Number::Tf32);
+        let known: Vec<_> = known.map(|one| name(one.dtype())).collect();
+        let (a, b, known) = (name(a), name(b), known.join(", "));
+        let message = format!("operands are {a} and {b}; kernels take two of {known}");
+        Error::refused(ErrorCode::UnsupportedDtype, message)
+    })?;
+    match (number, is_tf32) {
+        (Number::F32, true) => Ok(Number::Tf32),
+        (_, true) => Err(Error::refused(
+            ErrorCode::InvalidArgument,
+            "precision is 'tf32', which is for float32 operands",
+        )),
+        (number, false) => Ok(number),
+    }
+}
+
 /// A product of matrices without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Problem {
@@ -236,7 +262,85 @@ pub struct Problem {
     pub is_aligned: bool,
 }
 
+/// How arrays are multiplied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ArrayProduct {
+    /// Which operands are stored transposed.
+    pub are_transposed: [bool; 2],
+    pub epilogue: Epilogue,
+    /// float32 operands may lose digits to the matrix units of NVIDIA.
+    pub is_tf32: bool,
+    /// The result is float32 though operands have 16 bits.
+    pub is_wide: bool,
+}
+
 impl Problem {
+    /// The product of two arrays without gaps, both matrices or both batches of them.
+    ///
+    /// # Errors
+    ///
+    /// `shape-mismatch`; `unsupported-dtype` for formats that no kernel takes; `invalid-argument` for tf32 of another format than float32.
+    #[allow(
+        clippy::many_single_char_names,
+        reason = "the names of matrix multiplication"
+    )]
+    pub fn of_arrays(a: &Array, b: &Array, product: ArrayProduct) -> Result<Self> {
+        let operand = operand_of(a.dtype, b.dtype, product.is_tf32)?;
+        let is_narrow = matches!(operand, Number::F16 | Number::Bf16);
+        let output = if product.is_wide && is_narrow {
+            Number::F32
+        } else {
+            operand.output()
+        };
+        let shapes = [a.shape.as_slice(), b.shape.as_slice()];
+        let mismatch = |what: String| {
+            let [a, b] = shapes;
+            let message = format!("operands have the shapes {a:?} and {b:?}{what}");
+            Error::refused(ErrorCode::ShapeMismatch, message)
+        };
+        let rank = shapes[0].len();
+        if rank != shapes[1].len() || !(2..=3).contains(&rank) {
+            let what = "; two matrices or two batches of them are multiplied";
+            return Err(mismatch(what.to_owned()));
+        }
+        let stored = shapes.map(|shape| [shape[rank - 2] as u64, shape[rank - 1] as u64]);
+        let [[m, k], [inner, n]] = [0, 1].map(|side| {
+            let [rows, columns] = stored[side];
+            if product.are_transposed[side] {
+                [columns, rows]
+            } else {
+                [rows, columns]
+            }
+        });
+        let batches = shapes.map(|shape| if rank == 3 { shape[0] as u64 } else { 1 });
+        if k != inner || batches[0] != batches[1] {
+            return Err(mismatch(format!(
+                ", transposed: {:?}",
+                product.are_transposed
+            )));
+        }
+        let leads = [
+            stored[0][1] * operand.bytes(),
+            stored[1][1] * operand.bytes(),
+            n * output.bytes(),
+        ];
+        let addresses = [a, b].map(|array| array.address().address());
+        let mut sizes = leads.into_iter().chain(addresses);
+        let letter = |is_transposed| if is_transposed { 't' } else { 'n' };
+        let letters: String = product.are_transposed.iter().copied().map(letter).collect();
+        Ok(Self {
+            m,
+            n,
+            k,
+            batch: batches[0],
+            operand,
+            output,
+            layout: Layout::from_name(&letters).unwrap_or_default(),
+            epilogue: product.epilogue,
+            is_aligned: sizes.all(|size| size.is_multiple_of(VECTOR_BYTES)),
+        })
+    }
+
     /// Multiplications of one product of the batch.
     #[must_use]
     pub fn work(&self) -> u128 {

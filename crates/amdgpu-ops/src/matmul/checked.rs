@@ -5,7 +5,9 @@ use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims};
 use smallvec::SmallVec;
 
-use super::{Activation, Matmul, NAME, Precision};
+use super::axes::Axes;
+use super::precision::{Kinds, Precision};
+use super::{Activation, Matmul, NAME};
 use crate::operand::{Operand, Target, broadcast};
 use crate::{DeviceOps, Error, Result, elementwise};
 
@@ -38,13 +40,6 @@ pub struct Checked {
     pub beta: f64,
 }
 
-/// Which axis vectors lack: the rows of the result, its columns.
-#[derive(Clone, Copy)]
-struct Missing {
-    rows: bool,
-    columns: bool,
-}
-
 impl Checked {
     /// Checks a call.
     ///
@@ -57,12 +52,13 @@ impl Checked {
             .precision
             .unwrap_or_else(|| Precision::of_dtypes(call.a.dtype, call.b.dtype));
         let kinds = Kinds::of(precision, call.a.dtype, call.b.dtype);
-        let (a, b, shape, missing) = axes(call)?;
+        let (a, b, axes) = axes(call)?;
+        let shape = axes.shape.as_slice();
         check_following(call, precision)?;
         let bias = call.bias.map(|bias| checked_bias(bias, &b)).transpose()?;
         let residual = call
             .residual
-            .map(|residual| checked_residual(ops, residual, &shape))
+            .map(|residual| checked_residual(ops, residual, shape))
             .transpose()?;
         let mut inputs: SmallVec<[&Operand; 4]> = SmallVec::from_slice(&[&a, &b]);
         inputs.extend(bias.iter().chain(&residual));
@@ -74,13 +70,13 @@ impl Checked {
             may_alias: false,
             is_dense: false,
         };
-        let made = target.resolve(&shape, kinds.result)?;
+        let made = target.resolve(shape, kinds.result)?;
         drop(inputs);
         let Some(out) = made.array.clone() else {
             return Err(Error::no_kernel("the result is a number"));
         };
-        let result = completed(made, missing);
-        let residual = residual.map(|one| completed(one.broadcast_to(&shape), missing));
+        let result = completed(made, &axes);
+        let residual = residual.map(|one| completed(one.broadcast_to(shape), &axes));
         let lead = &result.shape[..result.rank() - 2];
         Ok(Self {
             a: over_batch(a, lead),
@@ -132,43 +128,6 @@ impl Checked {
     }
 }
 
-/// Dtypes of the result and of the sums, and what operands are rounded to.
-struct Kinds {
-    result: Dtype,
-    sums: Dtype,
-    rounding: Option<Dtype>,
-}
-
-impl Kinds {
-    fn of(precision: Precision, a: Dtype, b: Dtype) -> Self {
-        let alike = |dtype| Self {
-            result: dtype,
-            sums: dtype,
-            rounding: None,
-        };
-        let narrow = |dtype| {
-            if a == dtype && b == dtype {
-                Self {
-                    result: dtype,
-                    ..alike(Dtype::F32)
-                }
-            } else {
-                Self {
-                    rounding: Some(dtype),
-                    ..alike(Dtype::F32)
-                }
-            }
-        };
-        match precision {
-            Precision::Int8 => alike(Dtype::I32),
-            Precision::Fp64 => alike(Dtype::F64),
-            Precision::Fp32 | Precision::Tf32 => alike(Dtype::F32),
-            Precision::Fp16 => narrow(Dtype::F16),
-            Precision::Bf16 => narrow(Dtype::BF16),
-        }
-    }
-}
-
 fn refused<T>(code: ErrorCode, message: String) -> Result<T> {
     Err(Error::refused(code, message))
 }
@@ -194,18 +153,8 @@ fn check_dtypes(call: &Matmul<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Operands as batches of matrices, the shape of the result as the caller sees it, and the axes it lacks.
-fn axes(call: &Matmul<'_>) -> Result<(Operand, Operand, Dims, Missing)> {
-    if call.a.rank() == 0 || call.b.rank() == 0 {
-        return refused(
-            ErrorCode::ShapeMismatch,
-            format!(
-                "matrix_multiply takes vectors, matrices and stacks of matrices, not shapes {:?} and {:?}",
-                call.a.shape.as_slice(),
-                call.b.shape.as_slice()
-            ),
-        );
-    }
+/// Operands as batches of matrices, and the axes of the result.
+fn axes(call: &Matmul<'_>) -> Result<(Operand, Operand, Axes)> {
     let transposed = |one: &Operand, is_transposed: bool| {
         if is_transposed && one.rank() > 1 {
             swapped(one)
@@ -215,51 +164,16 @@ fn axes(call: &Matmul<'_>) -> Result<(Operand, Operand, Dims, Missing)> {
     };
     let mut a = transposed(call.a, call.transpose_a);
     let mut b = transposed(call.b, call.transpose_b);
-    let missing = Missing {
-        rows: a.rank() == 1,
-        columns: b.rank() == 1,
-    };
-    if a.shape[a.rank() - 1] != b.shape[b.rank().saturating_sub(2)] {
-        return refused(
-            ErrorCode::ShapeMismatch,
-            format!(
-                "inner dimensions differ: {:?} @ {:?}",
-                a.shape.as_slice(),
-                b.shape.as_slice()
-            ),
-        );
-    }
-    let mut shape = batch_of(&a, &b)?;
-    if missing.rows {
+    let axes = Axes::of(&a.shape, &b.shape)?;
+    if axes.is_row_missing {
         a.shape.insert(0, 1);
         a.strides.insert(0, 0);
-    } else {
-        shape.push(a.shape[a.rank() - 2]);
     }
-    if missing.columns {
+    if axes.is_column_missing {
         b.shape.push(1);
         b.strides.push(0);
-    } else {
-        shape.push(b.shape[b.rank() - 1]);
     }
-    Ok((a, b, shape, missing))
-}
-
-/// The axes before the matrices, broadcast.
-fn batch_of(a: &Operand, b: &Operand) -> Result<Dims> {
-    let lead = |one: &Operand| one.rank().saturating_sub(2);
-    let (of_a, of_b) = (&a.shape[..lead(a)], &b.shape[..lead(b)]);
-    if of_a == of_b {
-        return Ok(Dims::from_slice(of_a));
-    }
-    amdgpu_array::broadcast_shapes([of_a, of_b].into_iter()).ok_or_else(|| {
-        Error::refused(
-            ErrorCode::ShapeMismatch,
-            format!(
-                "the axes before the matrices: shapes do not broadcast: a {of_a:?}, b {of_b:?}"
-            ),
-        )
-    })
+    Ok((a, b, axes))
 }
 
 /// The last two axes swapped.
@@ -282,13 +196,13 @@ fn over_batch(x: Operand, lead: &[i64]) -> Operand {
 }
 
 /// An operand of the result's shape with the axes that vectors lack.
-fn completed(mut x: Operand, missing: Missing) -> Operand {
+fn completed(mut x: Operand, axes: &Axes) -> Operand {
     let is_dense = x.is_dense();
-    if missing.columns {
+    if axes.is_column_missing {
         x.shape.push(1);
         x.strides.push(1);
     }
-    if missing.rows {
+    if axes.is_row_missing {
         // Row-major memory stays so: the stride of the one row is the length of a row.
         let last = x.rank() - 1;
         let row = if is_dense { x.shape[last] } else { 0 };

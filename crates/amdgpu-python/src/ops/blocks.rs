@@ -1,16 +1,16 @@
-//! Blocks at offsets, bound to `amdgpu_matrix::Matrix::{gather, scatter}` and `amdgpu_ops::{gather, scatter}`.
+//! Blocks at offsets, bound to `amdgpu_ops::blocks`.
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_array as core;
-use amdgpu_matrix::{Block, Described, Matrix, Scatter, blocks_shape};
+use amdgpu_matrix::{Block, Matrix, Scatter};
 use amdgpu_ops::{DeviceOps, blocks};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
 use crate::array::Array;
 use crate::errors::{IntoPyResult, raise};
+use crate::ops::host;
 use crate::ops::on_device::{self, Out};
-use crate::ops::tensors;
 
 static GATHER: Boundary = Boundary::new(Language::Python, Language::Rust, "gather");
 static SCATTER: Boundary = Boundary::new(Language::Python, Language::Rust, "scatter");
@@ -19,7 +19,6 @@ static SCATTER: Boundary = Boundary::new(Language::Python, Language::Rust, "scat
 #[pyfunction]
 #[pyo3(signature = (x, offsets, block_shape, block_strides, *, threads=None))]
 pub fn gather<'py>(
-    py: Python<'py>,
     x: &Bound<'py, PyAny>,
     offsets: &Bound<'py, PyAny>,
     block_shape: Vec<i64>,
@@ -27,30 +26,15 @@ pub fn gather<'py>(
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = GATHER.enter();
+    let inputs = [x.clone()];
     let (memory, at) = (
-        tensors::array("gather", "x", x)?,
-        tensors::array("gather", "offsets", offsets)?,
+        host::array("gather", "x", x)?,
+        host::array("gather", "offsets", offsets)?,
     );
-    let (memory, at) = (
-        memory.view().into_py_result(py)?,
-        at.view().into_py_result(py)?,
-    );
-    let described = Described {
-        shape: blocks_shape(at.shape(), &block_shape),
-        dtype: memory.dtype(),
-    };
-    let (made, target) = tensors::result("gather", &described, None, std::slice::from_ref(x))?;
-    let operations = target.len();
-    let mut target = target.view_mut().into_py_result(py)?;
-    let block = Block {
-        shape: &block_shape,
-        strides: &block_strides,
-    };
-    tensors::compute(py, operations, || {
-        Matrix::global()?.gather(&memory, &at, block, &mut target, threads)
-    })
-    .into_py_result(py)?;
-    Ok(made)
+    let block = (block_shape.as_slice(), block_strides.as_slice());
+    let mut call = host::Call::new("gather", &inputs, None);
+    let done = blocks::gather_on_host(&memory.view(), &at.view(), block, threads, &mut call);
+    Ok(call.finish(done)?.0)
 }
 
 fn mode_of(py: Python<'_>, mode: &str) -> PyResult<Scatter> {
@@ -78,25 +62,21 @@ pub fn scatter(
 ) -> PyResult<()> {
     let _crossing = SCATTER.enter();
     let mode = mode_of(py, mode)?;
-    let memory = tensors::writable("scatter", "target", target)?;
     let (at, given) = (
-        tensors::array("scatter", "offsets", offsets)?,
-        tensors::array("scatter", "values", values)?,
+        host::array("scatter", "offsets", offsets)?,
+        host::array("scatter", "values", values)?,
     );
-    let operations = given.len();
-    let mut memory = memory.view_mut().into_py_result(py)?;
-    let (at, given) = (
-        at.view().into_py_result(py)?,
-        given.view().into_py_result(py)?,
-    );
+    let (at, given) = (at.view(), given.view());
     let block = Block {
         shape: &block_shape,
         strides: &block_strides,
     };
-    tensors::compute(py, operations, || {
-        Matrix::global()?.scatter(&mut memory, &at, block, &given, mode, threads)
-    })
-    .into_py_result(py)
+    let inputs = [values.clone()];
+    let mut call = host::Call::new("scatter", &inputs, Some(target));
+    let done = call.write_out(amdgpu_ops::cpu::len(&given), |memory| {
+        Ok(Matrix::global()?.scatter(memory, &at, block, &given, mode, threads)?)
+    });
+    call.finish(done).map(drop)
 }
 
 /// An argument as memory of the device; a number becomes an array of one.

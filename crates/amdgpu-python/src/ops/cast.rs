@@ -1,14 +1,14 @@
-//! Values in another dtype, bound to `amdgpu_matrix::Matrix::cast` and `amdgpu_ops::cast`.
+//! Values in another dtype, bound to `amdgpu_ops::cast`.
 
 use amdgpu_abi::promotion::TENSOR_DTYPES;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_matrix::{Described, Matrix};
+use amdgpu_ops::cast::on_host;
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
 use crate::errors::{IntoPyResult, raise};
+use crate::ops::host;
 use crate::ops::on_device::{self, Out};
-use crate::ops::tensors;
 
 static CAST: Boundary = Boundary::new(Language::Python, Language::Rust, "cast");
 
@@ -39,32 +39,16 @@ pub fn cast<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = CAST.enter();
     let dtype = known(py, dtype)?;
-    let input = tensors::array("cast", "x", x)?;
-    let view = input.view().into_py_result(py)?;
-    let described = Described {
-        shape: view.shape().to_vec(),
-        dtype,
+    let inputs = [x.clone()];
+    let input = host::array("cast", "x", x)?;
+    let view = input.view();
+    let shape = match out.filter(|out| !out.is_none()) {
+        Some(out) => out.getattr("shape")?.extract::<Vec<i64>>()?,
+        None => view.shape().to_vec(),
     };
-    let (made, target) = tensors::result("cast", &described, out, std::slice::from_ref(x))?;
-    if target.dtype() != dtype {
-        let message = format!(
-            "cast: out has dtype {}; the result has {}",
-            target.dtype().name().unwrap_or("?"),
-            dtype.name().unwrap_or("?")
-        );
-        return Err(raise(
-            py,
-            ErrorCode::UnsupportedDtype,
-            Language::Rust,
-            &message,
-        ));
-    }
-    let mut target = target.view_mut().into_py_result(py)?;
-    tensors::compute(py, input.len(), || {
-        Matrix::global()?.cast(&view, &mut target, threads)
-    })
-    .into_py_result(py)?;
-    Ok(made)
+    let mut call = host::Call::new("cast", &inputs, out);
+    let done = on_host(&view, &shape, dtype, threads, &mut call);
+    Ok(call.finish(done)?.0)
 }
 
 /// The values of `x` in another dtype, by a kernel of the device, into `out` or a new array there.
@@ -84,7 +68,7 @@ pub fn cast_on_device<'py>(
     let out = Out::of("cast", out, &ops)?;
     let target = out.array();
     let made = py
-        .detach(|| amdgpu_ops::cast::by_kernel(&ops, &input, dtype, target))
+        .detach(|| amdgpu_ops::cast::on_device(&ops, &input, dtype, target))
         .into_py_result(py)?;
     out.deliver(py, "cast", made)
 }

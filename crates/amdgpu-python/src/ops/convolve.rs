@@ -1,17 +1,15 @@
-//! Convolution and its gradients, bound to `amdgpu_matrix::Matrix::convolve` and `amdgpu_ops::convolve`.
+//! Convolution and its gradients, bound to `amdgpu_ops::convolve`.
 
 use amdgpu_abi::{ErrorCode, Language};
-use amdgpu_matrix::{
-    ConvolveOptions, ConvolvePass, Described, ImageLayout, Matrix, Sliding, TensorView,
-};
-use amdgpu_ops::convolve::Convolution;
+use amdgpu_ops::convolve::{Convolution, ConvolveOptions, ConvolvePass, input_names, on_host};
+use amdgpu_ops::pool::{ImageLayout, Sliding};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors::{IntoPyResult, raise};
+use crate::ops::host;
 use crate::ops::on_device::{self, Out};
-use crate::ops::tensors;
 
 static CONVOLVE: Boundary = Boundary::new(Language::Python, Language::Rust, "convolve");
 
@@ -37,38 +35,31 @@ pub fn convolve<'py>(
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = CONVOLVE.enter();
-    let (known, names) = known(direction);
+    let pass = pass_of(direction);
     let objects: Vec<_> = inputs.iter().collect();
-    let lent = objects
+    let arguments = objects
         .iter()
-        .zip(names)
-        .map(|(object, name)| tensors::array("conv2d", name, object))
+        .zip(input_names(pass))
+        .map(|(object, name)| host::array("conv2d", name, object))
         .collect::<PyResult<Vec<_>>>()?;
-    let views = lent
-        .iter()
-        .map(tensors::Lent::view)
-        .collect::<Result<Vec<_>, _>>()
-        .into_py_result(py)?;
-    let options = ConvolveOptions {
-        sliding: Sliding {
-            stride,
-            padding,
-            dilation,
+    let asked = Convolution {
+        pass,
+        options: ConvolveOptions {
+            sliding: Sliding {
+                stride,
+                padding,
+                dilation,
+            },
+            groups,
+            layout: image_layout(py, "conv2d", layout)?,
+            thread_limit: threads,
         },
-        groups,
-        layout: image_layout(py, "conv2d", layout)?,
-        thread_limit: threads,
+        shape: shape.as_deref().unwrap_or_default(),
+        is_tf32: false,
     };
-    let described = match shape {
-        None => forward_of(&views, &options),
-        Some(shape) => gradient_of(known, &views, shape, &options),
-    }
-    .into_py_result(py)?;
-    let (made, target) = tensors::result("conv2d", &described, out, &objects)?;
-    let mut target = target.view_mut().into_py_result(py)?;
-    py.detach(|| Matrix::global()?.convolve(known, &views, &mut target, &options))
-        .into_py_result(py)?;
-    Ok(made)
+    let mut call = host::Call::new("conv2d", &objects, out);
+    let done = on_host(&host::views(&arguments), &asked, &mut call);
+    Ok(call.finish(done)?.0)
 }
 
 /// The pass as [`convolve`] computes it, by kernels of the device, into `out` or a new array there; "tf32" lets matrix units cut float32.
@@ -93,15 +84,15 @@ pub fn convolve_on_device<'py>(
     device: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = CONVOLVE.enter();
-    let (known, names) = known(direction);
+    let pass = pass_of(direction);
     let ops = on_device::ops_of(device)?;
     let lent = inputs
         .iter()
-        .zip(names)
+        .zip(input_names(pass))
         .map(|(object, name)| on_device::lend("conv2d", name, &object, &ops))
         .collect::<PyResult<Vec<_>>>()?;
     let call = Convolution {
-        pass: known,
+        pass,
         options: ConvolveOptions {
             sliding: Sliding {
                 stride,
@@ -123,44 +114,12 @@ pub fn convolve_on_device<'py>(
     out.deliver(py, "conv2d", made)
 }
 
-/// A pass, and the names of its inputs.
-fn known(direction: &str) -> (ConvolvePass, &'static [&'static str]) {
+fn pass_of(direction: &str) -> ConvolvePass {
     match direction {
-        "forward" => (ConvolvePass::Forward, &["x", "weight", "bias"]),
-        "image_gradient" => (ConvolvePass::ImageGradient, &["gradient", "weight"]),
-        _ => (ConvolvePass::WeightGradient, &["x", "gradient"]),
+        "forward" => ConvolvePass::Forward,
+        "image_gradient" => ConvolvePass::ImageGradient,
+        _ => ConvolvePass::WeightGradient,
     }
-}
-
-fn forward_of(
-    views: &[TensorView<'_>],
-    options: &ConvolveOptions,
-) -> Result<Described, amdgpu_matrix::Error> {
-    let of = |view: &TensorView<'_>| (view.shape().to_vec(), view.dtype());
-    let (image, weight) = (of(&views[0]), of(&views[1]));
-    options.describe((&image.0, image.1), (&weight.0, weight.1))
-}
-
-/// What a gradient is: checked before there is memory for it.
-fn gradient_of(
-    pass: ConvolvePass,
-    views: &[TensorView<'_>],
-    shape: Vec<i64>,
-    options: &ConvolveOptions,
-) -> Result<Described, amdgpu_matrix::Error> {
-    let dtype = views[0].dtype();
-    let of = |view: &TensorView<'_>| (view.shape().to_vec(), view.dtype());
-    let (first, second) = (of(&views[0]), of(&views[1]));
-    let made = (&shape[..], dtype);
-    match pass {
-        ConvolvePass::WeightGradient => {
-            options.check((&first.0, first.1), made, (&second.0, second.1))?;
-        }
-        _ => {
-            options.check(made, (&second.0, second.1), (&first.0, first.1))?;
-        }
-    }
-    Ok(Described { shape, dtype })
 }
 
 pub fn image_layout(py: Python<'_>, operation: &str, layout: &str) -> PyResult<ImageLayout> {

@@ -1,20 +1,17 @@
-//! Elementwise operations, bound to `amdgpu_matrix::Matrix::elementwise` and `amdgpu_ops::elementwise`.
+//! Elementwise operations, bound to `amdgpu_ops::elementwise`.
 
 use amdgpu_abi::{ErrorCode, Language};
-use amdgpu_matrix::{Elementwise, ElementwiseOptions, Matrix};
 use amdgpu_ops::DeviceOps;
+use amdgpu_ops::elementwise::{Elementwise, ElementwiseOptions, on_host};
 use amdgpu_telemetry::{Boundary, BoundaryGuard};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::{IntoPyResult, raise};
+use crate::fast_call::{self, Arguments, Choice, DeviceChoice, FastPath, is_on_host};
+use crate::ops::host;
 use crate::ops::on_device::{self, Out};
-use crate::ops::tensors;
-use crate::short_way::{self, Arguments, Choice, DeviceChoice, Way, is_on_host};
-
-mod direct;
-mod stretched;
 
 static ELEMENTWISE: Boundary = Boundary::new(Language::Python, Language::Rust, "elementwise");
 
@@ -42,7 +39,7 @@ pub fn elementwise<'py>(
         thread_limit: threads,
     };
     let inputs: Vec<_> = inputs.iter().collect();
-    compute(py, crossing, known(py, operation)?, &inputs, out, &options)
+    compute_on_host(crossing, known(py, operation)?, &inputs, out, &options)
 }
 
 /// `operation(*inputs)`, broadcast, by a kernel of the device, into `out` or a new array there.
@@ -80,16 +77,16 @@ fn compute_on_device<'py>(
 }
 
 /// `function(*inputs, out=None)` of the façade, with its fast path in front: for memory of the host, and for arrays of a device. `host` and
-/// `device` are a table of the dispatcher and the function of this module that the path stands in for.
+/// `device` are a table of the dispatcher and the function of this module that the path replaces.
 #[pyfunction]
-pub fn elementwise_way<'py>(
+pub fn elementwise_fast_call<'py>(
     function: &Bound<'py, PyAny>,
     operation: &str,
     alpha: f64,
     host: (Bound<'py, PyDict>, Bound<'py, PyAny>),
     device: (Bound<'py, PyDict>, Bound<'py, PyAny>),
 ) -> PyResult<Bound<'py, PyAny>> {
-    let way = Short {
+    let path = FastElementwise {
         operation: known(function.py(), operation)?,
         options: ElementwiseOptions {
             alpha,
@@ -98,17 +95,17 @@ pub fn elementwise_way<'py>(
         choice: Choice::new(&host.0, &host.1),
         on_device: DeviceChoice::new("elementwise", &device.0, &device.1),
     };
-    short_way::new(function, Box::new(way))
+    fast_call::new(function, Box::new(path))
 }
 
-struct Short {
+struct FastElementwise {
     operation: Elementwise,
     options: ElementwiseOptions,
     choice: Choice,
     on_device: DeviceChoice,
 }
 
-impl Way for Short {
+impl FastPath for FastElementwise {
     fn take<'py>(
         &self,
         py: Python<'py>,
@@ -129,7 +126,7 @@ impl Way for Short {
             else {
                 return Ok(None);
             };
-            return compute(py, crossing, self.operation, inputs, out, &self.options).map(Some);
+            return compute_on_host(crossing, self.operation, inputs, out, &self.options).map(Some);
         }
         let Some((ops, _crossing)) = self.on_device.enter(inputs.iter().chain(out), &ELEMENTWISE)
         else {
@@ -139,39 +136,19 @@ impl Way for Short {
     }
 }
 
-fn compute<'py>(
-    py: Python<'py>,
+fn compute_on_host<'py>(
     crossing: BoundaryGuard,
     known: Elementwise,
     inputs: &[Bound<'py, PyAny>],
     out: Option<&Bound<'py, PyAny>>,
     options: &ElementwiseOptions,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if let Some((result, end_ns)) = direct::compute(known, py, inputs, out, options)? {
-        if end_ns > 0 {
-            crossing.leave_at(end_ns);
-        }
-        return Ok(result);
+    let arguments = host::arrays_and_numbers(known.name(), known.inputs(), inputs)?;
+    let mut call = host::Call::new(known.name(), inputs, out);
+    let done = on_host(known, &host::views(&arguments), options, &mut call);
+    let (result, end_ns) = call.finish(done)?;
+    if end_ns > 0 {
+        crossing.leave_at(end_ns);
     }
-    if out.is_none()
-        && let Some(result) = stretched::compute(known, py, inputs, options)?
-    {
-        return Ok(result);
-    }
-    let operation = known.name();
-    let lent = tensors::arrays_and_numbers(operation, known.inputs(), inputs)?;
-    let views = lent
-        .iter()
-        .map(tensors::Lent::view)
-        .collect::<Result<Vec<_>, _>>()
-        .into_py_result(py)?;
-    let described = known.describe(&views).into_py_result(py)?;
-    let (made, target) = tensors::result(operation, &described, out, inputs)?;
-    let elements = target.len();
-    let mut target = target.view_mut().into_py_result(py)?;
-    tensors::compute(py, elements, || {
-        Matrix::global()?.elementwise(known, &views, &mut target, options)
-    })
-    .into_py_result(py)?;
-    Ok(made)
+    Ok(result)
 }

@@ -1,13 +1,13 @@
-//! Rows of a table by index, bound to `amdgpu_matrix::Matrix::embedding` and `amdgpu_ops::embedding`.
+//! Rows of a table by index, bound to `amdgpu_ops::embedding`.
 
 use amdgpu_abi::Language;
-use amdgpu_matrix::{Matrix, describe_embedding};
+use amdgpu_ops::embedding::on_host;
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
 use crate::errors::IntoPyResult;
+use crate::ops::host;
 use crate::ops::on_device::{self, Out};
-use crate::ops::tensors;
 
 static EMBEDDING: Boundary = Boundary::new(Language::Python, Language::Rust, "embedding");
 
@@ -15,24 +15,18 @@ static EMBEDDING: Boundary = Boundary::new(Language::Python, Language::Rust, "em
 #[pyfunction]
 #[pyo3(signature = (table, indices, out=None, *, threads=None))]
 pub fn embedding<'py>(
-    py: Python<'py>,
     table: &Bound<'py, PyAny>,
     indices: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = EMBEDDING.enter();
-    let lent_table = tensors::array("embedding", "table", table)?;
-    let lent_indices = tensors::array("embedding", "indices", indices)?;
-    let table_view = lent_table.view().into_py_result(py)?;
-    let indices_view = lent_indices.view().into_py_result(py)?;
-    let described = describe_embedding(&table_view, &indices_view).into_py_result(py)?;
-    let (made, target) =
-        tensors::result("embedding", &described, out, std::slice::from_ref(table))?;
-    let mut target = target.view_mut().into_py_result(py)?;
-    py.detach(|| Matrix::global()?.embedding(&table_view, &indices_view, &mut target, threads))
-        .into_py_result(py)?;
-    Ok(made)
+    let inputs = [table.clone(), indices.clone()];
+    let rows = host::array("embedding", "table", table)?;
+    let indices = host::array("embedding", "indices", indices)?;
+    let mut call = host::Call::new("embedding", &inputs, out);
+    let done = on_host(&rows.view(), &indices.view(), threads, &mut call);
+    Ok(call.finish(done)?.0)
 }
 
 /// `table[indices]`, by a kernel of the device, into `out` or a new array there.

@@ -1,17 +1,18 @@
-//! Normalisations, bound to `amdgpu_matrix::Matrix::normalize` and `amdgpu_ops::normalize`.
+//! Normalisations, bound to `amdgpu_ops::normalize`.
 
 use amdgpu_abi::{ErrorCode, Language};
-use amdgpu_matrix::{Matrix, Normalize, NormalizeOptions, RowAxes};
 use amdgpu_ops::DeviceOps;
+use amdgpu_ops::normalize::{Normalize, NormalizeOptions, RowAxes, gradient_on_host, on_host};
 use amdgpu_telemetry::Boundary;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyTuple};
+use smallvec::SmallVec;
 
 use crate::errors::{IntoPyResult, raise};
+use crate::fast_call::{self, Arguments, Choice, DeviceChoice, FastPath, is_on_host};
+use crate::ops::host;
 use crate::ops::on_device::{self, Out};
-use crate::ops::tensors;
-use crate::short_way::{self, Arguments, Choice, DeviceChoice, Way, is_on_host};
 
 static NORMALIZE: Boundary = Boundary::new(Language::Python, Language::Rust, "normalize");
 static GRADIENT: Boundary = Boundary::new(Language::Python, Language::Rust, "normalize_gradient");
@@ -47,7 +48,7 @@ pub fn normalize<'py>(
         ..options_of(&axes, row_shape.as_deref(), epsilon)
     };
     let parameters: Vec<_> = parameters.iter().collect();
-    compute(py, known(py, operation)?, x, &parameters, out, &options)
+    compute_on_host(known(py, operation)?, x, &parameters, out, &options)
 }
 
 /// `operation(x)` as [`normalize`] computes it, by a kernel of the device, into `out` or a new array there.
@@ -114,25 +115,25 @@ fn options_of<'a>(
 
 /// `softmax(x, axis=-1, *, out=None)` or `layer_norm(x, normalized_shape, weight=None, bias=None, eps, *, out=None)` of the façade, and their
 /// kin, with its fast path in front, for memory of the host and for arrays of a device. `host` and `device` are a table of the dispatcher and
-/// the function of this module that the path stands in for.
+/// the function of this module that the path replaces.
 #[pyfunction]
-pub fn normalize_way<'py>(
+pub fn normalize_fast_call<'py>(
     function: &Bound<'py, PyAny>,
     operation: &str,
     epsilon: f64,
     host: (Bound<'py, PyDict>, Bound<'py, PyAny>),
     device: (Bound<'py, PyDict>, Bound<'py, PyAny>),
 ) -> PyResult<Bound<'py, PyAny>> {
-    let way = Short {
+    let path = FastNormalize {
         operation: known(function.py(), operation)?,
         epsilon,
         choice: Choice::new(&host.0, &host.1),
         on_device: DeviceChoice::new("normalize", &device.0, &device.1),
     };
-    short_way::new(function, Box::new(way))
+    fast_call::new(function, Box::new(path))
 }
 
-struct Short {
+struct FastNormalize {
     operation: Normalize,
     epsilon: f64,
     choice: Choice,
@@ -149,7 +150,7 @@ struct Plain<'a, 'py> {
     out: Option<&'a Bound<'py, PyAny>>,
 }
 
-impl Short {
+impl FastNormalize {
     fn is_softmax(&self) -> bool {
         matches!(self.operation, Normalize::Softmax | Normalize::LogSoftmax)
     }
@@ -213,7 +214,7 @@ fn integer(value: &Bound<'_, PyAny>) -> Option<i64> {
     value.cast_exact::<PyInt>().ok()?.extract().ok()
 }
 
-impl Way for Short {
+impl FastPath for FastNormalize {
     fn take<'py>(
         &self,
         py: Python<'py>,
@@ -245,7 +246,7 @@ impl Way for Short {
             let Some(_crossing) = self.choice.enter(name, &NORMALIZE) else {
                 return Ok(None);
             };
-            return compute(py, self.operation, x, parameters, out, &options).map(Some);
+            return compute_on_host(self.operation, x, parameters, out, &options).map(Some);
         }
         let Some((ops, _crossing)) = self.on_device.enter(arrays(), &NORMALIZE) else {
             return Ok(None);
@@ -254,38 +255,26 @@ impl Way for Short {
     }
 }
 
-/// Additions that take as long as the work on one element.
-const COST: u64 = 12;
-
-fn compute<'py>(
-    py: Python<'py>,
+fn compute_on_host<'py>(
     known: Normalize,
     x: &Bound<'py, PyAny>,
     parameters: &[Bound<'py, PyAny>],
     out: Option<&Bound<'py, PyAny>>,
-    options: &NormalizeOptions,
+    options: &NormalizeOptions<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let operation = known.name();
-    let input = tensors::array(operation, "x", x)?;
-    let lent = parameters
-        .iter()
-        .zip(["scale", "shift"])
-        .map(|(object, name)| tensors::array(operation, name, object))
-        .collect::<PyResult<Vec<_>>>()?;
-    let view = input.view().into_py_result(py)?;
-    let parameter_views = lent
-        .iter()
-        .map(tensors::Lent::view)
-        .collect::<Result<Vec<_>, _>>()
-        .into_py_result(py)?;
-    let described = known.describe(&view);
-    let (made, target) = tensors::result(operation, &described, out, std::slice::from_ref(x))?;
-    let mut target = target.view_mut().into_py_result(py)?;
-    tensors::compute(py, input.len().saturating_mul(COST), || {
-        Matrix::global()?.normalize(known, &view, &parameter_views, &mut target, options)
-    })
-    .into_py_result(py)?;
-    Ok(made)
+    let name = known.name();
+    let mut inputs: SmallVec<[Bound<'py, PyAny>; 3]> = SmallVec::new();
+    inputs.push(x.clone());
+    inputs.extend(parameters.iter().cloned());
+    let names = ["x", "scale", "shift"].into_iter();
+    let arguments = names
+        .zip(&inputs)
+        .map(|(argument, object)| host::array(name, argument, object))
+        .collect::<PyResult<SmallVec<[_; 3]>>>()?;
+    let views = host::views(&arguments);
+    let mut call = host::Call::new(name, &inputs, out);
+    let done = on_host(known, &views[0], &views[1..], options, &mut call);
+    Ok(call.finish(done)?.0)
 }
 
 /// The gradient of `operation` by `x` (of the softmaxes its result) from that of the result; axes as for [`normalize`].
@@ -310,37 +299,28 @@ pub fn normalize_gradient<'py>(
     let _crossing = GRADIENT.enter();
     let known = known(py, operation)?;
     let name = format!("{operation}_gradient");
-    let input = tensors::array(&name, "x", x)?;
-    let lent_gradient = tensors::array(&name, "gradient", gradient)?;
-    let lent_scale = scale
-        .map(|object| tensors::array(&name, "weight", object))
-        .transpose()?;
-    let view = input.view().into_py_result(py)?;
-    let gradient_view = lent_gradient.view().into_py_result(py)?;
-    let scale_view = lent_scale
-        .as_ref()
-        .map(tensors::Lent::view)
-        .transpose()
-        .into_py_result(py)?;
-    let described = known.describe(&view);
-    let (made, target) = tensors::result(&name, &described, out, std::slice::from_ref(x))?;
+    let mut inputs = vec![x.clone(), gradient.clone()];
+    inputs.extend(scale.cloned());
+    let names = ["x", "gradient", "weight"].into_iter();
+    let arguments = names
+        .zip(&inputs)
+        .map(|(argument, object)| host::array(&name, argument, object))
+        .collect::<PyResult<Vec<_>>>()?;
     let options = NormalizeOptions {
         thread_limit: threads,
         ..options_of(&axes, row_shape.as_deref(), epsilon)
     };
-    let mut target = target.view_mut().into_py_result(py)?;
-    py.detach(|| {
-        Matrix::global()?.normalize_gradient(
-            known,
-            &view,
-            &gradient_view,
-            scale_view.as_ref(),
-            &mut target,
-            &options,
-        )
-    })
-    .into_py_result(py)?;
-    Ok(made)
+    let views = host::views(&arguments);
+    let mut call = host::Call::new(&name, &inputs, out);
+    let done = gradient_on_host(
+        known,
+        &views[0],
+        &views[1],
+        views.get(2),
+        &options,
+        &mut call,
+    );
+    Ok(call.finish(done)?.0)
 }
 
 /// The gradient as [`normalize_gradient`] computes it, by a kernel of the device, into `out` or a new array there.

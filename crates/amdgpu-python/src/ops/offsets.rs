@@ -1,13 +1,14 @@
-//! Offsets of the elements that indices name, bound to `amdgpu_matrix::Matrix::offsets` and `amdgpu_ops::offsets`.
+//! Offsets of the elements that indices name, bound to `amdgpu_ops::offsets`.
 
-use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_matrix::{Described, IndexedAxis, Matrix};
+use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_matrix::IndexedAxis;
+use amdgpu_ops::offsets::on_host;
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
 use crate::array::Array;
 use crate::errors::{IntoPyResult, raise};
-use crate::ops::{on_device, tensors};
+use crate::ops::{host, on_device};
 
 static OFFSETS: Boundary = Boundary::new(Language::Python, Language::Rust, "offsets");
 
@@ -57,20 +58,6 @@ pub fn offsets<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = OFFSETS.enter();
     let axes = axes_of(py, &extents, &strides, axes.as_deref())?;
-    let inputs = indices
-        .iter()
-        .map(|one| tensors::array("offsets", "indices", one))
-        .collect::<PyResult<Vec<_>>>()?;
-    let views = inputs
-        .iter()
-        .map(|input| input.view().into_py_result(py))
-        .collect::<PyResult<Vec<_>>>()?;
-    let shapes = views.iter().map(|view| view.shape());
-    let shape = amdgpu_array::broadcast_shapes(shapes).unwrap_or_default();
-    let described = Described {
-        shape: shape.to_vec(),
-        dtype: Dtype::I64,
-    };
     if indices.is_empty() {
         let message = "offsets: no arrays of indices";
         return Err(raise(
@@ -80,14 +67,14 @@ pub fn offsets<'py>(
             message,
         ));
     }
-    let (made, target) = tensors::result("offsets", &described, None, &indices)?;
-    let operations = target.len();
-    let mut target = target.view_mut().into_py_result(py)?;
-    tensors::compute(py, operations, || {
-        Matrix::global()?.offsets(&views, &axes, &mut target, threads)
-    })
-    .into_py_result(py)?;
-    Ok(made)
+    let inputs = indices
+        .iter()
+        .map(|one| host::array("offsets", "indices", one))
+        .collect::<PyResult<Vec<_>>>()?;
+    let views = host::views(&inputs);
+    let mut call = host::Call::new("offsets", &indices, None);
+    let done = on_host(&views, &axes, threads, &mut call);
+    Ok(call.finish(done)?.0)
 }
 
 /// Sums of indices times strides in elements, by a kernel of the device, as a new int64 array there.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use amdgpu_abi::layout::{DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
 use amdgpu_abi::promotion::promote;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array as core;
@@ -12,15 +11,15 @@ use amdgpu_ops::{DeviceOps, Operand, Scalar};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt};
+use pyo3::types::PyInt;
 
 use crate::array::Array;
 use crate::device::Device;
 use crate::errors::{IntoPyResult, raise};
 use crate::operand;
-use crate::ops::tensors::scalar_dtype;
+use crate::ops::number::{dtype_beside, is_number, plain};
 
-/// The operations of a device: of a `_native.Device`, or of an object that has one as `native`.
+/// Operations by kernels of a device, a CPU device included: of a `_native.Device`, or of an object that has one as `native`.
 pub fn ops_of(device: &Bound<'_, PyAny>) -> PyResult<Arc<DeviceOps>> {
     let py = device.py();
     let native = match device.cast::<Device>() {
@@ -29,7 +28,7 @@ pub fn ops_of(device: &Bound<'_, PyAny>) -> PyResult<Arc<DeviceOps>> {
     };
     let context = native.get().context();
     let opened = context.open_device().into_py_result(py)?;
-    DeviceOps::of(opened).into_py_result(py)
+    DeviceOps::of_kernels(opened).into_py_result(py)
 }
 
 /// An argument as values on the device; host memory that is no device's is copied there.
@@ -129,9 +128,6 @@ pub fn lend_all(
     inputs: &[Bound<'_, PyAny>],
     ops: &DeviceOps,
 ) -> PyResult<Vec<Operand>> {
-    let is_number = |object: &Bound<'_, PyAny>| {
-        object.is_instance_of::<PyFloat>() || object.is_instance_of::<PyInt>()
-    };
     let mut common: Option<Dtype> = None;
     let mut lent = Vec::with_capacity(inputs.len());
     for (name, object) in names.iter().zip(inputs) {
@@ -166,9 +162,9 @@ pub fn number(
     common: Option<Dtype>,
 ) -> PyResult<Operand> {
     let py = value.py();
-    let dtype = common.map(|common| scalar_dtype(value, common));
+    let dtype = common.map(|common| dtype_beside(value, common));
     if let Some(dtype) = dtype
-        && let Some(number) = plain_number(value, dtype)
+        && let Some(number) = plain(value, dtype)
     {
         return Ok(Operand::of_number(number, dtype));
     }
@@ -195,33 +191,6 @@ pub fn number(
 
 fn is_real(dtype: Dtype) -> bool {
     amdgpu_abi::promotion::is_float(dtype)
-}
-
-/// A number without NumPy's help; `None` where it is out of range or takes more than a cast.
-fn plain_number(value: &Bound<'_, PyAny>, dtype: Dtype) -> Option<Scalar> {
-    let is_float = value.is_exact_instance_of::<PyFloat>();
-    if !is_float && !value.is_exact_instance_of::<PyInt>() {
-        return None;
-    }
-    match (dtype.code, dtype.bits) {
-        (DTYPE_FLOAT, 64) => value.extract().ok().map(Scalar::Float),
-        (DTYPE_FLOAT, 32) => {
-            let exact = value.extract::<f64>().ok()?;
-            let rounded = exact as f32;
-            let fits = rounded.is_finite() || !exact.is_finite();
-            fits.then_some(Scalar::Float(f64::from(rounded)))
-        }
-        (DTYPE_INT | DTYPE_UINT, bits) if !is_float => {
-            let exact = value.extract::<i128>().ok()?;
-            let (low, high) = if dtype.code == DTYPE_INT {
-                (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
-            } else {
-                (0, (1_i128 << bits) - 1)
-            };
-            (low..=high).contains(&exact).then_some(Scalar::Int(exact))
-        }
-        _ => None,
-    }
 }
 
 /// Where a caller wants a result.

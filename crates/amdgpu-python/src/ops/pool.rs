@@ -1,14 +1,14 @@
-//! Pooling and its gradients, bound to `amdgpu_matrix::Matrix::pool` and `amdgpu_ops::pool`.
+//! Pooling and its gradients, bound to `amdgpu_ops::pool`.
 
 use amdgpu_abi::{ErrorCode, Language};
-use amdgpu_matrix::{Described, Matrix, Pool, PoolOptions, Sliding};
+use amdgpu_ops::pool::{Pool, PoolOptions, Sliding, on_host};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
 use crate::errors::{IntoPyResult, raise};
 use crate::ops::convolve::image_layout;
+use crate::ops::host;
 use crate::ops::on_device::{self, Out};
-use crate::ops::tensors;
 
 static POOL: Boundary = Boundary::new(Language::Python, Language::Rust, "pool");
 
@@ -42,16 +42,13 @@ pub fn pool<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = POOL.enter();
     let known = known(py, operation)?;
-    let input = tensors::array(operation, "x", x)?;
-    let view = input.view().into_py_result(py)?;
-    let lent = gradient
-        .map(|object| tensors::array(operation, "gradient", object))
-        .transpose()?;
-    let gradient_view = lent
-        .as_ref()
-        .map(tensors::Lent::view)
-        .transpose()
-        .into_py_result(py)?;
+    let mut inputs = vec![x.clone()];
+    inputs.extend(gradient.cloned());
+    let arguments = inputs
+        .iter()
+        .zip(["x", "gradient"])
+        .map(|(object, name)| host::array(operation, name, object))
+        .collect::<PyResult<Vec<_>>>()?;
     let options = PoolOptions {
         window,
         sliding: Sliding {
@@ -63,20 +60,10 @@ pub fn pool<'py>(
         counts_padding,
         thread_limit: threads,
     };
-    let mut described = known.describe(&view, &options).into_py_result(py)?;
-    if gradient_view.is_some() {
-        described = Described {
-            shape: view.shape().to_vec(),
-            dtype: view.dtype(),
-        };
-    }
-    let (made, target) = tensors::result(operation, &described, out, std::slice::from_ref(x))?;
-    let mut target = target.view_mut().into_py_result(py)?;
-    py.detach(|| {
-        Matrix::global()?.pool(known, &view, gradient_view.as_ref(), &mut target, &options)
-    })
-    .into_py_result(py)?;
-    Ok(made)
+    let views = host::views(&arguments);
+    let mut call = host::Call::new(operation, &inputs, out);
+    let done = on_host(known, &views[0], views.get(1), &options, &mut call);
+    Ok(call.finish(done)?.0)
 }
 
 /// `operation(x)`, or with `gradient` its gradient by x, by a kernel of the device, into `out` or a new array there.

@@ -1,17 +1,17 @@
-//! Reductions, bound to `amdgpu_matrix::Matrix::reduce` and `amdgpu_ops::reduce`.
+//! Reductions, bound to `amdgpu_ops::reduce`.
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_matrix::{Matrix, Reduce, ReduceOptions};
 use amdgpu_ops::DeviceOps;
+use amdgpu_ops::reduce::{Reduce, ReduceOptions, on_host};
 use amdgpu_telemetry::Boundary;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 
 use crate::errors::{IntoPyResult, raise};
+use crate::fast_call::{self, Arguments, Choice, DeviceChoice, FastPath, is_on_host};
+use crate::ops::host;
 use crate::ops::on_device::{self, Out};
-use crate::ops::tensors;
-use crate::short_way::{self, Arguments, Choice, DeviceChoice, Way, is_on_host};
 
 static REDUCE: Boundary = Boundary::new(Language::Python, Language::Rust, "reduce");
 
@@ -55,7 +55,7 @@ pub fn reduce<'py>(
         result: dtype.map(|name| float_dtype(py, name)).transpose()?,
         thread_limit: threads,
     };
-    compute(py, known(py, operation)?, x, out, &options)
+    compute_on_host(known(py, operation)?, x, out, &options)
 }
 
 /// `operation(x)` over `axes` (None: all), by kernels of the device, into `out` or a new array there; rounded to `dtype`, where that is given.
@@ -108,23 +108,23 @@ fn compute_on_device<'py>(
 
 /// `function(x, axis=None, *, keepdims=False, out=None)` of the façade, some with a `correction`, with its fast path in front, for
 /// memory of the host and for arrays of a device. `host` and `device` are a table of the dispatcher and the function of this module that the
-/// path stands in for.
+/// path replaces.
 #[pyfunction]
-pub fn reduce_way<'py>(
+pub fn reduce_fast_call<'py>(
     function: &Bound<'py, PyAny>,
     operation: &str,
     host: (Bound<'py, PyDict>, Bound<'py, PyAny>),
     device: (Bound<'py, PyDict>, Bound<'py, PyAny>),
 ) -> PyResult<Bound<'py, PyAny>> {
-    let way = Short {
+    let path = FastReduce {
         operation: known(function.py(), operation)?,
         choice: Choice::new(&host.0, &host.1),
         on_device: DeviceChoice::new("reduce", &device.0, &device.1),
     };
-    short_way::new(function, Box::new(way))
+    fast_call::new(function, Box::new(path))
 }
 
-struct Short {
+struct FastReduce {
     operation: Reduce,
     choice: Choice,
     on_device: DeviceChoice,
@@ -133,7 +133,7 @@ struct Short {
 /// Parameters that are given by position.
 const POSITIONAL: usize = 2;
 
-impl Short {
+impl FastReduce {
     /// The array, the axis, `out` and the options without axes.
     #[expect(clippy::type_complexity, reason = "four arguments of one call")]
     fn plain<'a, 'py>(
@@ -184,7 +184,7 @@ impl Short {
     }
 }
 
-impl Way for Short {
+impl FastPath for FastReduce {
     fn take<'py>(
         &self,
         py: Python<'py>,
@@ -201,7 +201,7 @@ impl Way for Short {
             let Some(_crossing) = self.choice.enter(intern!(py, "reduce").as_any(), &REDUCE) else {
                 return Ok(None);
             };
-            return compute(py, self.operation, x, out, &options).map(Some);
+            return compute_on_host(self.operation, x, out, &options).map(Some);
         }
         let arrays = std::iter::once(x).chain(out);
         let Some((ops, _crossing)) = self.on_device.enter(arrays, &REDUCE) else {
@@ -211,22 +211,15 @@ impl Way for Short {
     }
 }
 
-fn compute<'py>(
-    py: Python<'py>,
+fn compute_on_host<'py>(
     known: Reduce,
     x: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
-    options: &ReduceOptions,
+    options: &ReduceOptions<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let operation = known.name();
-    let input = tensors::array(operation, "x", x)?;
-    let view = input.view().into_py_result(py)?;
-    let described = known.describe(&view, options).into_py_result(py)?;
-    let (made, target) = tensors::result(operation, &described, out, std::slice::from_ref(x))?;
-    let mut target = target.view_mut().into_py_result(py)?;
-    tensors::compute(py, input.len(), || {
-        Matrix::global()?.reduce(known, &view, &mut target, options)
-    })
-    .into_py_result(py)?;
-    Ok(made)
+    let name = known.name();
+    let input = host::array(name, "x", x)?;
+    let mut call = host::Call::new(name, std::slice::from_ref(x), out);
+    let done = on_host(known, &input.view(), options, &mut call);
+    Ok(call.finish(done)?.0)
 }

@@ -1,13 +1,13 @@
-//! Running sums and products, bound to `amdgpu_matrix::Matrix::scan` and `amdgpu_ops::scan`.
+//! Prefix sums and products, bound to `amdgpu_ops::scan`.
 
 use amdgpu_abi::{ErrorCode, Language};
-use amdgpu_matrix::{Matrix, Scan};
+use amdgpu_ops::scan::{Scan, on_host};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
 use crate::errors::{IntoPyResult, raise};
+use crate::ops::host;
 use crate::ops::on_device::{self, Out};
-use crate::ops::tensors;
 
 static SCAN: Boundary = Boundary::new(Language::Python, Language::Rust, "scan");
 
@@ -31,14 +31,10 @@ pub fn scan<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = SCAN.enter();
     let known = known(py, operation)?;
-    let input = tensors::array(operation, "x", x)?;
-    let view = input.view().into_py_result(py)?;
-    let described = known.describe(&view);
-    let (made, target) = tensors::result(operation, &described, out, std::slice::from_ref(x))?;
-    let mut target = target.view_mut().into_py_result(py)?;
-    py.detach(|| Matrix::global()?.scan(known, &view, axis, &mut target, threads))
-        .into_py_result(py)?;
-    Ok(made)
+    let input = host::array(operation, "x", x)?;
+    let mut call = host::Call::new(operation, std::slice::from_ref(x), out);
+    let done = on_host(known, &input.view(), axis, threads, &mut call);
+    Ok(call.finish(done)?.0)
 }
 
 /// `operation(x)` along `axis`, by kernels of the device, into `out` or a new array there.

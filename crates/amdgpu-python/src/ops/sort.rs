@@ -1,13 +1,14 @@
-//! Lines in order, bound to `amdgpu_matrix::Matrix::{sort, search_sorted}` and `amdgpu_ops::sort`.
+//! Lines in order, bound to `amdgpu_ops::sort`.
 
-use amdgpu_abi::{Dtype, Language};
-use amdgpu_matrix::{Described, Matrix, SortOptions};
+use amdgpu_abi::Language;
+use amdgpu_matrix::SortOptions;
+use amdgpu_ops::sort::{on_host, search_on_host};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
 use crate::array::Array;
 use crate::errors::IntoPyResult;
-use crate::ops::{on_device, tensors};
+use crate::ops::{host, on_device};
 
 static SORT: Boundary = Boundary::new(Language::Python, Language::Rust, "sort");
 static SEARCH_SORTED: Boundary = Boundary::new(Language::Python, Language::Rust, "search_sorted");
@@ -16,7 +17,6 @@ static SEARCH_SORTED: Boundary = Boundary::new(Language::Python, Language::Rust,
 #[pyfunction]
 #[pyo3(signature = (x, axis, *, descending=false, places=false, threads=None))]
 pub fn sort<'py>(
-    py: Python<'py>,
     x: &Bound<'py, PyAny>,
     axis: i64,
     descending: bool,
@@ -31,19 +31,11 @@ pub fn sort<'py>(
         thread_limit: threads,
     };
     let name = options.name();
-    let input = tensors::array(name, "x", x)?;
-    let view = input.view().into_py_result(py)?;
-    let described = Described {
-        shape: view.shape().to_vec(),
-        dtype: options.result(view.dtype()),
-    };
-    let (made, target) = tensors::result(name, &described, None, std::slice::from_ref(x))?;
-    let mut target = target.view_mut().into_py_result(py)?;
-    tensors::compute(py, input.len().saturating_mul(16), || {
-        Matrix::global()?.sort(&view, &mut target, &options)
-    })
-    .into_py_result(py)?;
-    Ok(made)
+    let inputs = [x.clone()];
+    let input = host::array(name, "x", x)?;
+    let mut call = host::Call::new(name, &inputs, None);
+    let done = on_host(&input.view(), &options, &mut call);
+    Ok(call.finish(done)?.0)
 }
 
 /// `x` in order along `axis`, or with `places` where its elements come from, by kernels of the device, as a new array there.
@@ -67,7 +59,7 @@ pub fn sort_on_device(
     };
     let input = on_device::lend(options.name(), "x", x, &ops)?;
     let made = py
-        .detach(|| amdgpu_ops::sort::by_kernel(&ops, &input, &options))
+        .detach(|| amdgpu_ops::sort::on_device(&ops, &input, &options))
         .into_py_result(py)?;
     Ok(Array::from(made))
 }
@@ -76,33 +68,18 @@ pub fn sort_on_device(
 #[pyfunction]
 #[pyo3(signature = (x, values, *, right=false, threads=None))]
 pub fn search_sorted<'py>(
-    py: Python<'py>,
     x: &Bound<'py, PyAny>,
     values: &Bound<'py, PyAny>,
     right: bool,
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = SEARCH_SORTED.enter();
-    let line = tensors::array("searchsorted", "x", x)?;
-    let wanted = tensors::array("searchsorted", "values", values)?;
-    let line_view = line.view().into_py_result(py)?;
-    let view = wanted.view().into_py_result(py)?;
-    let described = Described {
-        shape: view.shape().to_vec(),
-        dtype: Dtype::I64,
-    };
-    let (made, target) = tensors::result(
-        "searchsorted",
-        &described,
-        None,
-        std::slice::from_ref(values),
-    )?;
-    let mut target = target.view_mut().into_py_result(py)?;
-    tensors::compute(py, wanted.len().saturating_mul(32), || {
-        Matrix::global()?.search_sorted(&line_view, &view, right, &mut target, threads)
-    })
-    .into_py_result(py)?;
-    Ok(made)
+    let inputs = [values.clone()];
+    let line = host::array("searchsorted", "x", x)?;
+    let wanted = host::array("searchsorted", "values", values)?;
+    let mut call = host::Call::new("searchsorted", &inputs, None);
+    let done = search_on_host(&line.view(), &wanted.view(), right, threads, &mut call);
+    Ok(call.finish(done)?.0)
 }
 
 /// For each of the values, how many elements of `x` stand before it, as a new int64 array of the device.

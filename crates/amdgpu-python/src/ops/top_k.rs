@@ -1,21 +1,20 @@
-//! The best values and their indices, bound to `amdgpu_matrix::Matrix::top_k` and `amdgpu_ops::top_k`.
+//! The best values and their indices, bound to `amdgpu_ops::top_k`.
 
-use amdgpu_abi::{Dtype, Language};
-use amdgpu_matrix::{Described, Matrix, TopKOptions};
+use amdgpu_abi::Language;
+use amdgpu_ops::top_k::{TopKOptions, on_host};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
 use crate::array::Array;
 use crate::errors::IntoPyResult;
-use crate::ops::{on_device, tensors};
+use crate::ops::{host, on_device};
 
 static TOP_K: Boundary = Boundary::new(Language::Python, Language::Rust, "top_k");
 
-/// The `k` best values of `x` along `axis` and their places, as two new arrays.
+/// The `k` best values of `x` along `axis` and their indices, as two new arrays.
 #[pyfunction]
 #[pyo3(signature = (x, k, axis, *, largest=true, threads=None))]
 pub fn top_k<'py>(
-    py: Python<'py>,
     x: &Bound<'py, PyAny>,
     k: i64,
     axis: i64,
@@ -23,27 +22,16 @@ pub fn top_k<'py>(
     threads: Option<u32>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let _crossing = TOP_K.enter();
-    let input = tensors::array("top_k", "x", x)?;
-    let view = input.view().into_py_result(py)?;
+    let input = host::array("top_k", "x", x)?;
     let options = TopKOptions {
         k,
         axis,
         is_largest: largest,
         thread_limit: threads,
     };
-    let described = options.describe(&view).into_py_result(py)?;
-    let of_places = Described {
-        shape: described.shape.clone(),
-        dtype: Dtype::I64,
-    };
-    let like = std::slice::from_ref(x);
-    let (values, lent_values) = tensors::result("top_k", &described, None, like)?;
-    let (places, lent_places) = tensors::result("top_k", &of_places, None, like)?;
-    let mut value_view = lent_values.view_mut().into_py_result(py)?;
-    let mut place_view = lent_places.view_mut().into_py_result(py)?;
-    py.detach(|| Matrix::global()?.top_k(&view, &mut value_view, &mut place_view, &options))
-        .into_py_result(py)?;
-    Ok((values, places))
+    let mut call = host::Call::new("top_k", std::slice::from_ref(x), None);
+    let done = on_host(&input.view(), &options, &mut call);
+    call.finish_both(done)
 }
 
 /// The `k` best values of `x` along `axis` and their indices, by a kernel of the device, as two new arrays there.

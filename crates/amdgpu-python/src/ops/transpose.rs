@@ -1,13 +1,13 @@
-//! Axes in another order, bound to `amdgpu_matrix::Matrix::transpose` and `amdgpu_ops::transpose`.
+//! Axes in another order, bound to `amdgpu_ops::transpose`.
 
 use amdgpu_abi::Language;
-use amdgpu_matrix::{Matrix, describe_transpose};
+use amdgpu_ops::transpose::on_host;
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
 use crate::errors::IntoPyResult;
+use crate::ops::host;
 use crate::ops::on_device::{self, Out};
-use crate::ops::tensors;
 
 static TRANSPOSE: Boundary = Boundary::new(Language::Python, Language::Rust, "transpose");
 
@@ -15,21 +15,16 @@ static TRANSPOSE: Boundary = Boundary::new(Language::Python, Language::Rust, "tr
 #[pyfunction]
 #[pyo3(signature = (x, axes=None, out=None, *, threads=None))]
 pub fn transpose<'py>(
-    py: Python<'py>,
     x: &Bound<'py, PyAny>,
     axes: Option<Vec<i64>>,
     out: Option<&Bound<'py, PyAny>>,
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = TRANSPOSE.enter();
-    let input = tensors::array("transpose", "x", x)?;
-    let view = input.view().into_py_result(py)?;
-    let described = describe_transpose(&view, axes.as_deref()).into_py_result(py)?;
-    let (made, target) = tensors::result("transpose", &described, out, std::slice::from_ref(x))?;
-    let mut target = target.view_mut().into_py_result(py)?;
-    py.detach(|| Matrix::global()?.transpose(&view, axes.as_deref(), &mut target, threads))
-        .into_py_result(py)?;
-    Ok(made)
+    let input = host::array("transpose", "x", x)?;
+    let mut call = host::Call::new("transpose", std::slice::from_ref(x), out);
+    let done = on_host(&input.view(), axes.as_deref(), threads, &mut call);
+    Ok(call.finish(done)?.0)
 }
 
 /// A row-major copy of `x` with its axes in another order (None: reversed), by a kernel of the device, into `out` or a new array there.

@@ -6,26 +6,24 @@ use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_matrix::vendor::VendorLibrary;
 use amdgpu_ops::DeviceOps;
 use amdgpu_ops::archived::choice::{Choice, Demand, Situation, is_for_vendor};
-use amdgpu_ops::archived::problem::{Epilogue, Layout, Number, Problem};
+use amdgpu_ops::archived::problem::{ArrayProduct, Epilogue, Layout, Number, Problem};
 use amdgpu_ops::archived::{self, Archive, Facts, Gemm};
 use amdgpu_ops::tuning;
 use pyo3::prelude::*;
 
+use crate::archived::ArchivedKernel;
 use crate::array::Array;
 use crate::errors::{IntoPyResult, raise};
 use crate::ops::on_device;
 
 /// Fields of `amdgpu.tuning.Product`: m, n, k, batch, operand, output, layout, epilogue, `is_aligned`.
 pub type ProblemFields = (u64, u64, u64, u64, String, String, String, String, bool);
-/// A way: its name in the tuning database, the symbol of its kernel (None for a vector's and a library's), parts of k.
-pub type Way = (String, Option<String>, u64);
+/// A way: its name in the tuning database, its kernel (None for a vector's and a library's), parts of k.
+pub type Way = (String, Option<ArchivedKernel>, u64);
 
 /// The problem of these fields.
 pub fn problem_of(py: Python<'_>, fields: &ProblemFields) -> PyResult<Problem> {
-    let unknown = |what: &str, name: &str| {
-        let message = format!("{what} is '{name}', which no kernel has");
-        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
-    };
+    let unknown = |what: &str, name: &str| unknown(py, what, name);
     let (m, n, k, batch, operand, output, layout, epilogue, is_aligned) = fields;
     let number =
         |what: &str, name: &str| Number::from_name(name).ok_or_else(|| unknown(what, name));
@@ -37,9 +35,19 @@ pub fn problem_of(py: Python<'_>, fields: &ProblemFields) -> PyResult<Problem> {
         operand: number("operand", operand)?,
         output: number("output", output)?,
         layout: Layout::from_name(layout).ok_or_else(|| unknown("layout", layout))?,
-        epilogue: Epilogue::from_name(epilogue).ok_or_else(|| unknown("epilogue", epilogue))?,
+        epilogue: epilogue_of(py, epilogue)?,
         is_aligned: *is_aligned,
     })
+}
+
+fn unknown(py: Python<'_>, what: &str, name: &str) -> PyErr {
+    let message = format!("{what} is '{name}', which no kernel has");
+    raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+}
+
+/// What follows the sums, by its name.
+fn epilogue_of(py: Python<'_>, name: &str) -> PyResult<Epilogue> {
+    Epilogue::from_name(name).ok_or_else(|| unknown(py, "epilogue", name))
 }
 
 /// The fields of a problem.
@@ -57,6 +65,33 @@ pub fn fields_of(problem: &Problem) -> ProblemFields {
     )
 }
 
+/// The product of two arrays as kernels see it.
+#[pyfunction]
+#[pyo3(signature = (a, b, *, transpose_a=false, transpose_b=false, is_tf32=false, epilogue="", is_wide=false))]
+#[allow(
+    clippy::fn_params_excessive_bools,
+    reason = "keyword arguments of a Python function"
+)]
+pub fn matmul_problem(
+    a: &Bound<'_, Array>,
+    b: &Bound<'_, Array>,
+    transpose_a: bool,
+    transpose_b: bool,
+    is_tf32: bool,
+    epilogue: &str,
+    is_wide: bool,
+) -> PyResult<ProblemFields> {
+    let py = a.py();
+    let product = ArrayProduct {
+        are_transposed: [transpose_a, transpose_b],
+        epilogue: epilogue_of(py, epilogue)?,
+        is_tf32,
+        is_wide,
+    };
+    let problem = Problem::of_arrays(a.get(), b.get(), product);
+    Ok(fields_of(&problem.into_py_result(py)?))
+}
+
 fn way_of(choice: Choice, archive: Option<&Archive>) -> Way {
     let (index, parts) = match choice {
         Choice::SplitK { kernel, parts } => (Some(kernel), parts),
@@ -65,12 +100,11 @@ fn way_of(choice: Choice, archive: Option<&Archive>) -> Way {
         }
         Choice::Vector | Choice::Vendor(_) => (None, 1),
     };
-    let kernel = index.and_then(|index| archive?.kernels().get(index));
-    (
-        choice.name(archive),
-        kernel.map(|kernel| kernel.name.clone()),
-        parts,
-    )
+    let kernel = index.zip(archive).and_then(|(index, archive)| {
+        let kernel = archive.kernels().get(index)?;
+        Some(ArchivedKernel::of(archive, kernel))
+    });
+    (choice.name(archive), kernel, parts)
 }
 
 /// Every way to compute a problem on a device, the vendor's libraries included.
@@ -236,7 +270,7 @@ impl MatmulCall {
         alpha: f64,
         beta: f64,
         way: Option<&str>,
-        kernel: Option<&str>,
+        kernel: Option<&ArchivedKernel>,
     ) -> PyResult<Self> {
         let ops = on_device::ops_of(device)?;
         let problem = problem_of(py, &problem)?;
@@ -280,13 +314,13 @@ fn named(
     ops: &DeviceOps,
     problem: &Problem,
     way: Option<&str>,
-    kernel: Option<&str>,
+    kernel: Option<&ArchivedKernel>,
 ) -> PyResult<Option<Choice>> {
     let unknown = |name: &str| {
         let message = format!("{name} is no way to compute this on {}", ops.name());
         raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
     };
-    if let Some(name) = kernel {
+    if let Some(name) = kernel.map(ArchivedKernel::symbol) {
         let archive = ops.archived().archive().into_py_result(py)?;
         let mut kernels = archive.map_or(&[][..], Archive::kernels).iter();
         let found = kernels.find(|kernel| kernel.name == name);

@@ -5,26 +5,15 @@ use std::path::Path;
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_hal::DeviceKind;
 use amdgpu_ops::matmul::{Activation, Matmul, NAME, Precision, matmul};
-use amdgpu_ops::{DeviceOps, Operand, fallback};
+use amdgpu_ops::{DeviceOps, Operand};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyDict;
 
-use super::MATMUL;
+use super::options::{MATMUL, Options, given, named};
 use crate::array::Array;
 use crate::errors::{IntoPyResult, raise};
 use crate::ops::on_device::{self, Out};
-
-/// What a product asks for beside its operands and its result.
-pub struct Options<'a, 'py> {
-    pub precision: Option<&'a str>,
-    pub transposes: [bool; 2],
-    pub bias: Option<&'a Bound<'py, PyAny>>,
-    pub activation: Option<&'a str>,
-    pub residual: Option<&'a Bound<'py, PyAny>>,
-    pub alpha: f64,
-    pub beta: f64,
-}
 
 /// `activation(alpha * (a @ b) + beta * out + bias + residual)` by a kernel of the device. The result is an array of the device where an
 /// operand is one, a NumPy array otherwise; `out` where it was given.
@@ -68,10 +57,6 @@ pub fn matmul_on_device<'py>(
     )
 }
 
-fn given<'a, 'py>(object: Option<&'a Bound<'py, PyAny>>) -> Option<&'a Bound<'py, PyAny>> {
-    object.filter(|object| !object.is_none())
-}
-
 /// The product of operands that lie anywhere.
 pub fn compute<'py>(
     py: Python<'py>,
@@ -109,44 +94,13 @@ pub fn compute<'py>(
         alpha: options.alpha,
         beta: options.beta,
     };
-    let made = py.detach(|| matmul(ops, &call));
-    let made = match made {
-        Err(error) if error.permits_fallback() => {
-            fallback::record(NAME, ops, &error);
-            return on_host(py, [a, b], out, options);
-        }
-        made => made.into_py_result(py)?,
-    };
+    let made = py.detach(|| matmul(ops, &call)).into_py_result(py)?;
     let operands = [Some(a), Some(b), options.bias, options.residual];
     let is_there = operands.into_iter().flatten().any(|x| is_on(x, ops));
     if out.is_none() && !is_there {
         return Bound::new(py, Array::from(made))?.call_method0("numpy");
     }
     target.deliver(py, NAME, made)
-}
-
-fn named<T>(
-    py: Python<'_>,
-    what: &str,
-    name: Option<&str>,
-    find: impl Fn(&str) -> Option<T>,
-) -> PyResult<Option<T>> {
-    let Some(name) = name else { return Ok(None) };
-    if let Some(found) = find(name) {
-        return Ok(Some(found));
-    }
-    let known: Vec<&str> = if what == "precision" {
-        Precision::ALL.map(Precision::name).to_vec()
-    } else {
-        Activation::ALL.map(Activation::name).to_vec()
-    };
-    let message = format!("{what} is '{name}'; known are {}", known.join(", "));
-    Err(raise(
-        py,
-        ErrorCode::InvalidArgument,
-        Language::Rust,
-        &message,
-    ))
 }
 
 /// An argument as values on the device. Of host memory, what the precision rounds to is rounded before it is copied: fewer bytes move, and
@@ -242,43 +196,6 @@ fn is_on(object: &Bound<'_, PyAny>, ops: &DeviceOps) -> bool {
     }
 }
 
-/// The CPU computes from copies; the result is the caller's `out`, or a NumPy array.
-fn on_host<'py>(
-    py: Python<'py>,
-    [a, b]: [&Bound<'py, PyAny>; 2],
-    out: Option<&Bound<'py, PyAny>>,
-    options: &Options<'_, 'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let near = |object: &Bound<'py, PyAny>| match object.cast::<Array>() {
-        Ok(array) if !array.get().is_plain_host() => object.call_method0("numpy"),
-        _ => Ok(object.clone()),
-    };
-    let of = |object: Option<&Bound<'py, PyAny>>| object.map(near).transpose();
-    let held = of(out)?;
-    let made = super::matmul(
-        py,
-        &near(a)?,
-        &near(b)?,
-        held.as_ref(),
-        options.precision,
-        options.alpha,
-        options.beta,
-        None,
-        options.transposes[0],
-        options.transposes[1],
-        of(options.bias)?.as_ref(),
-        of(options.residual)?.as_ref(),
-        options.activation,
-    )?;
-    match (out, held) {
-        (Some(out), Some(held)) if !out.is(&held) => {
-            out.call_method1("copy_from", (made,))?;
-            Ok(out.clone())
-        }
-        _ => Ok(made),
-    }
-}
-
 /// Tells where wheels keep vendors' libraries: below the folders of `sys.path`.
 pub fn register_vendor_folders() {
     amdgpu_ops::vendor::register_folders(Box::new(|kind| {
@@ -304,9 +221,4 @@ pub fn register_vendor_folders() {
             .flat_map(below)
             .collect()
     }));
-}
-
-/// The text of a name, for the fast path.
-pub fn text<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a str> {
-    object.cast::<PyString>().ok()?.to_str().ok()
 }

@@ -1,0 +1,253 @@
+// amdgpu/ops.hpp: operations on arrays for C++20, a part of amdgpu.hpp. The rules of amdgpu/ops.h hold.
+#ifndef AMDGPU_OPS_HPP
+#define AMDGPU_OPS_HPP
+
+#include "amdgpu.hpp"
+
+namespace amdgpu {
+
+// (along rows, along columns)
+using Pair = std::array<std::int64_t, 2>;
+using Shape4 = std::array<std::int64_t, 4>;
+
+struct ReduceOptions {
+    std::vector<std::int64_t> axes{};
+    bool keeps_axes = false;
+    double correction = 0;
+    Array out{};
+    std::optional<std::string> dtype{};
+};
+
+struct MatmulOptions {
+    Array out{}, bias{}, residual{};
+    std::optional<std::string> activation{}, precision{};
+    bool transpose_a = false, transpose_b = false;
+    double alpha = 1, beta = 0;
+};
+
+// Without axes the last one; without epsilon that of the operation.
+struct NormalizeOptions {
+    Array scale{}, shift{};
+    std::vector<std::int64_t> axes{};
+    std::optional<double> epsilon{};
+    Array out{};
+
+    agpu_ops_normalize_options to_c() const {
+        return {sizeof(agpu_ops_normalize_options), out.get(),   scale.get(),           shift.get(),
+                axes.empty() ? nullptr : axes.data(), axes.size(), epsilon.value_or(0), epsilon ? 1U : 0U, 0};
+    }
+};
+
+struct BatchNormOptions {
+    Array weight{}, bias{};
+    std::optional<double> epsilon{};
+
+    agpu_ops_batch_norm_options to_c() const {
+        return {sizeof(agpu_ops_batch_norm_options), weight.get(), bias.get(), epsilon.value_or(0), epsilon ? 1U : 0U, 0};
+    }
+};
+
+struct Conv2dOptions {
+    Array bias{};
+    Pair stride{1, 1}, padding{0, 0}, dilation{1, 1};
+    std::int64_t groups = 1;
+    std::optional<std::string> layout{}, precision{};
+    Array out{};
+
+    agpu_ops_conv2d_options to_c() const {
+        return {sizeof(agpu_ops_conv2d_options), out.get(),
+                bias.get(),                      {stride[0], stride[1]},
+                {padding[0], padding[1]},        {dilation[0], dilation[1]},
+                groups,                          layout ? layout->c_str() : nullptr,
+                precision ? precision->c_str() : nullptr};
+    }
+};
+
+// Without stride that of the window.
+struct PoolOptions {
+    Pair window{};
+    std::optional<Pair> stride{};
+    Pair padding{0, 0}, dilation{1, 1};
+    std::optional<std::string> layout{};
+    bool excludes_padding = false;
+    Array out{};
+
+    agpu_ops_pool_options to_c() const {
+        const Pair step = stride.value_or(window);
+        return {sizeof(agpu_ops_pool_options), out.get(),
+                {window[0], window[1]},        {step[0], step[1]},
+                {padding[0], padding[1]},      {dilation[0], dilation[1]},
+                layout ? layout->c_str() : nullptr, excludes_padding ? 1U : 0U, 0};
+    }
+};
+
+// Functions of amdgpu/ops.h.
+namespace ops {
+
+namespace detail {
+
+// Calls a function with a place for its result.
+template <typename Call>
+Array made(Call &&call) {
+    agpu_array result = nullptr;
+    check(call(&result));
+    return Array(result);
+}
+
+inline agpu_ops_options with_out(const Array &out) { return {sizeof(agpu_ops_options), out.get()}; }
+
+}  // namespace detail
+
+inline Array elementwise(const std::string &operation, std::initializer_list<Array> inputs, double alpha = 0, const Array &out = {}) {
+    std::vector<agpu_array> handles;
+    for (const Array &input : inputs) handles.push_back(input.get());
+    const agpu_ops_elementwise_options options = {sizeof(agpu_ops_elementwise_options), out.get(), alpha};
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_elementwise(operation.c_str(), handles.data(), handles.size(), &options, result);
+    });
+}
+
+inline Array cast(const Array &x, const std::string &dtype) {
+    return detail::made([&](agpu_array *result) { return agpu_ops_cast(x.get(), dtype.c_str(), result); });
+}
+
+inline Array reduce(const std::string &operation, const Array &x, const ReduceOptions &options = {}) {
+    const agpu_ops_reduce_options c_options = {
+        sizeof(agpu_ops_reduce_options), options.out.get(),    options.axes.data(), options.axes.size(), options.correction,
+        options.keeps_axes ? 1U : 0U,    0,                    or_null(options.dtype),
+    };
+    return detail::made([&](agpu_array *result) { return agpu_ops_reduce(operation.c_str(), x.get(), &c_options, result); });
+}
+
+// Prefix sums ("cumsum") or products ("cumprod").
+inline Array scan(const std::string &operation, const Array &x, std::int64_t axis = -1, const Array &out = {}) {
+    const agpu_ops_options options = detail::with_out(out);
+    return detail::made([&](agpu_array *result) { return agpu_ops_scan(operation.c_str(), x.get(), axis, &options, result); });
+}
+
+struct TopK {
+    Array values, indices;
+};
+
+inline TopK top_k(const Array &x, std::int64_t k, std::int64_t axis = -1, bool is_smallest = false) {
+    const agpu_ops_top_k_options options = {sizeof(agpu_ops_top_k_options), is_smallest ? 1U : 0U, 0};
+    agpu_array values = nullptr, indices = nullptr;
+    check(agpu_ops_top_k(x.get(), k, axis, &options, &values, &indices));
+    return {Array(values), Array(indices)};
+}
+
+inline Array matmul(const Array &a, const Array &b, const MatmulOptions &options = {}) {
+    const agpu_ops_matmul_options c_options = {
+        sizeof(agpu_ops_matmul_options),  options.out.get(),           options.bias.get(),           options.residual.get(),
+        or_null(options.activation),  or_null(options.precision),  options.alpha,                options.beta,
+        1,                            options.transpose_a ? 1U : 0U, options.transpose_b ? 1U : 0U, 0,
+    };
+    return detail::made([&](agpu_array *result) { return agpu_ops_matmul(a.get(), b.get(), &c_options, result); });
+}
+
+inline Array normalize(const std::string &operation, const Array &x, const NormalizeOptions &options = {}) {
+    const agpu_ops_normalize_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) { return agpu_ops_normalize(operation.c_str(), x.get(), &c_options, result); });
+}
+
+// By the argument; of layer_norm and rms_norm also by the scale, of layer_norm by the shift.
+struct NormalizeGradients {
+    Array by_x, by_scale, by_shift;
+};
+
+inline NormalizeGradients normalize_gradient(const std::string &operation, const Array &x, const Array &gradient,
+                                             const NormalizeOptions &options = {}) {
+    const agpu_ops_normalize_options c_options = options.to_c();
+    const bool is_layer_norm = operation == "layer_norm", has_scale = is_layer_norm || operation == "rms_norm";
+    agpu_array by_x = nullptr, by_scale = nullptr, by_shift = nullptr;
+    check(agpu_ops_normalize_gradient(operation.c_str(), x.get(), gradient.get(), &c_options, &by_x, has_scale ? &by_scale : nullptr,
+                                      is_layer_norm ? &by_shift : nullptr));
+    return {Array(by_x), Array(by_scale), Array(by_shift)};
+}
+
+inline Array batch_norm(const Array &x, const Array &mean, const Array &variance, const BatchNormOptions &options = {},
+                        std::int64_t channel_axis = 1) {
+    const agpu_ops_batch_norm_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_batch_norm(x.get(), mean.get(), variance.get(), channel_axis, &c_options, result);
+    });
+}
+
+struct BatchNormResult {
+    Array result, mean, variance;
+};
+
+inline BatchNormResult batch_norm_training(const Array &x, const BatchNormOptions &options = {}, std::int64_t channel_axis = 1) {
+    const agpu_ops_batch_norm_options c_options = options.to_c();
+    agpu_array result = nullptr, mean = nullptr, variance = nullptr;
+    check(agpu_ops_batch_norm_training(x.get(), channel_axis, &c_options, &result, &mean, &variance));
+    return {Array(result), Array(mean), Array(variance)};
+}
+
+struct BatchNormGradients {
+    Array by_x, by_weight, by_bias;
+};
+
+inline BatchNormGradients batch_norm_gradient(const Array &x, const Array &gradient, const BatchNormOptions &options = {},
+                                              std::int64_t channel_axis = 1) {
+    const agpu_ops_batch_norm_options c_options = options.to_c();
+    agpu_array by_x = nullptr, by_weight = nullptr, by_bias = nullptr;
+    check(agpu_ops_batch_norm_gradient(x.get(), gradient.get(), channel_axis, &c_options, &by_x, &by_weight, &by_bias));
+    return {Array(by_x), Array(by_weight), Array(by_bias)};
+}
+
+inline Array conv2d(const Array &x, const Array &weight, const Conv2dOptions &options = {}) {
+    const agpu_ops_conv2d_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) { return agpu_ops_conv2d(x.get(), weight.get(), &c_options, result); });
+}
+
+// By the images, which have this shape.
+inline Array conv2d_input_gradient(const Array &gradient, const Array &weight, const Shape4 &shape, const Conv2dOptions &options = {}) {
+    const agpu_ops_conv2d_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_conv2d_input_gradient(gradient.get(), weight.get(), shape.data(), &c_options, result);
+    });
+}
+
+// By the weights, which have this shape.
+inline Array conv2d_weight_gradient(const Array &x, const Array &gradient, const Shape4 &shape, const Conv2dOptions &options = {}) {
+    const agpu_ops_conv2d_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_conv2d_weight_gradient(x.get(), gradient.get(), shape.data(), &c_options, result);
+    });
+}
+
+// "max_pool2d" or "avg_pool2d".
+inline Array pool(const std::string &operation, const Array &x, const PoolOptions &options) {
+    const agpu_ops_pool_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) { return agpu_ops_pool(operation.c_str(), x.get(), &c_options, result); });
+}
+
+inline Array pool_gradient(const std::string &operation, const Array &x, const Array &gradient, const PoolOptions &options) {
+    const agpu_ops_pool_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_pool_gradient(operation.c_str(), x.get(), gradient.get(), &c_options, result);
+    });
+}
+
+inline Array embedding(const Array &indices, const Array &table, const Array &out = {}) {
+    const agpu_ops_options options = detail::with_out(out);
+    return detail::made([&](agpu_array *result) { return agpu_ops_embedding(indices.get(), table.get(), &options, result); });
+}
+
+// Without axes they are reversed.
+inline Array transpose(const Array &x, const std::vector<std::int64_t> &axes = {}, const Array &out = {}) {
+    const agpu_ops_options options = detail::with_out(out);
+    return detail::made([&](agpu_array *result) { return agpu_ops_transpose(x.get(), axes.data(), axes.size(), &options, result); });
+}
+
+inline Array contiguous(const Array &x, const Array &out = {}) {
+    const agpu_ops_options options = detail::with_out(out);
+    return detail::made([&](agpu_array *result) { return agpu_ops_contiguous(x.get(), &options, result); });
+}
+
+}  // namespace ops
+
+}  // namespace amdgpu
+
+#endif

@@ -1,0 +1,23 @@
+//! ops.h: elements in another dtype.
+
+use amdgpu_ops::elementwise::convert;
+
+use super::{Call, dtype_of};
+use crate::borrowed::{Out, Text};
+use crate::handles::Handle;
+use crate::status::{Status, answer};
+
+/// The elements converted as NumPy converts them, in row-major order.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_ops_cast(x: Handle, dtype: Text, result: Out<Handle>) -> Status {
+    answer(|| {
+        let place = result.required("result")?;
+        let dtype = dtype_of(dtype.required("dtype")?)?;
+        let call = Call::of("cast", &[("x", x)], &[], Handle::NULL)?;
+        let x = call.operand(0);
+        x.check_dtype("cast", "x")?;
+        let made = convert(&call.ops, x, dtype)?.into_array()?;
+        place.write(call.insert(made));
+        Ok(())
+    })
+}

@@ -1,0 +1,316 @@
+//! Batch normalisation (Ioffe & Szegedy 2015) and its gradients: every channel is normalised over all other axes.
+//!
+//! Statistics are kept in float64 until they are used; the result is (x - mean) * scale + bias with scale = weight / sqrt(variance + epsilon)
+//! computed in float64 and rounded once. float16 and bfloat16 values are computed in float32. Parameters, one value for each channel, pass
+//! through the host, so a call waits for them.
+
+use amdgpu_abi::promotion::is_float;
+use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_array::{Array, Dims};
+
+use crate::elementwise::{Elementwise, elementwise};
+use crate::operand::{Operand, Scalar};
+use crate::reduce::Reduce;
+use crate::statistics::{converted, from_host_values, host_values, over, product};
+use crate::{DeviceOps, Error, Result};
+
+/// Means and factors outside of it lose digits as float32, or are infinite.
+const FLOAT32_RANGE: (f64, f64) = (
+    // 2^-120 and 2^120.
+    f64::from_bits((1023 - 120) << 52),
+    f64::from_bits((1023 + 120) << 52),
+);
+
+#[derive(Clone, Copy, Debug)]
+pub struct BatchNormOptions {
+    /// The axis of the channels; negative counts from the end.
+    pub channel_axis: i64,
+    /// Added to the variance; not negative.
+    pub epsilon: f64,
+}
+
+/// What a call of batch normalisation is given beside its options; a factor of `None` is 1, an addend 0.
+#[derive(Clone, Copy, Debug)]
+pub struct ChannelParameters<'a> {
+    pub weight: Option<&'a Operand>,
+    pub bias: Option<&'a Operand>,
+}
+
+/// Normalises x with given statistics, as at inference. Parameters have one value for each channel.
+///
+/// # Errors
+///
+/// `shape-mismatch` when x has no such axis or a parameter another shape, `unsupported-dtype` unless x holds floats, `invalid-argument` for a
+/// negative epsilon.
+pub fn batch_norm(
+    ops: &DeviceOps,
+    x: &Operand,
+    (mean, variance): (&Operand, &Operand),
+    parameters: ChannelParameters<'_>,
+    options: BatchNormOptions,
+) -> Result<Array> {
+    let channels = Channels::of("batch_norm", x, options)?;
+    let mean = channels.values(ops, "mean", mean)?;
+    let variance = channels.values(ops, "variance", variance)?;
+    let weight = channels.values_or(ops, "weight", parameters.weight, 1.0)?;
+    let bias = channels.values_or(ops, "bias", parameters.bias, 0.0)?;
+    let scale: Vec<f64> = weight
+        .iter()
+        .zip(&variance)
+        .map(|(weight, variance)| weight / (variance + options.epsilon).sqrt())
+        .collect();
+    let dtype = computed_dtype(x.dtype, [&mean, &scale]);
+    let of_channels = |values: &[f64]| from_host_values(ops, values, &channels.shape, dtype);
+    let inputs = [
+        x.clone(),
+        of_channels(&mean)?,
+        of_channels(&scale)?,
+        of_channels(&bias)?,
+    ];
+    let made = elementwise(ops, Elementwise::Standardize, &inputs, None, 0.0)?;
+    converted(ops, &Operand::of_array(made), x.dtype)?.into_array()
+}
+
+/// What [`batch_norm_training`] gives.
+#[derive(Debug)]
+pub struct Trained {
+    pub result: Array,
+    /// Of each channel, float32 unless x is float64.
+    pub mean: Array,
+    /// Divided by the number of values, not by one less.
+    pub variance: Array,
+}
+
+/// Normalises x with its own statistics, as in training.
+///
+/// # Errors
+///
+/// As [`batch_norm`].
+pub fn batch_norm_training(
+    ops: &DeviceOps,
+    x: &Operand,
+    parameters: ChannelParameters<'_>,
+    options: BatchNormOptions,
+) -> Result<Trained> {
+    let channels = Channels::of("batch_norm_training", x, options)?;
+    let mean = channels.statistic(ops, Reduce::Mean, x)?;
+    let variance = channels.statistic(ops, Reduce::Variance, x)?;
+    let result = batch_norm(ops, x, (&mean, &variance), parameters, options)?;
+    let dtype = if x.dtype == Dtype::F64 {
+        Dtype::F64
+    } else {
+        Dtype::F32
+    };
+    Ok(Trained {
+        result,
+        mean: converted(ops, &mean, dtype)?.into_array()?,
+        variance: converted(ops, &variance, dtype)?.into_array()?,
+    })
+}
+
+/// What [`batch_norm_gradient`] gives, of the dtype of x.
+#[derive(Debug)]
+pub struct ChannelGradients {
+    pub by_x: Array,
+    pub by_weight: Array,
+    pub by_bias: Array,
+}
+
+/// The gradients of [`batch_norm_training`]; `gradient` is that of its result.
+///
+/// # Errors
+///
+/// As [`batch_norm`]; `shape-mismatch` and `unsupported-dtype` where `gradient` is not like x.
+pub fn batch_norm_gradient(
+    ops: &DeviceOps,
+    x: &Operand,
+    gradient: &Operand,
+    weight: Option<&Operand>,
+    options: BatchNormOptions,
+) -> Result<ChannelGradients> {
+    let channels = Channels::of("batch_norm_gradient", x, options)?;
+    channels.check_gradient(x, gradient)?;
+    let factor = channels.values_or(ops, "weight", weight, 1.0)?;
+    let mean = host_values(ops, &channels.statistic(ops, Reduce::Mean, x)?)?;
+    let variance = host_values(ops, &channels.statistic(ops, Reduce::Variance, x)?)?;
+    let deviation: Vec<f64> = variance
+        .iter()
+        .map(|variance| 1.0 / (variance + options.epsilon).sqrt())
+        .collect();
+    let dtype = computed_dtype(x.dtype, [&mean, &deviation]);
+    let (name, count) = (x.dtype, x.len() / channels.count.max(1));
+    let of_channels = |values: &[f64]| from_host_values(ops, values, &channels.shape, dtype);
+    let standardize = |values: &Operand, mean: &[f64], scale: &[f64]| -> Result<Operand> {
+        let zero = Operand::of_number(Scalar::Float(0.0), dtype);
+        let inputs = [
+            values.clone(),
+            of_channels(mean)?,
+            of_channels(scale)?,
+            zero,
+        ];
+        let made = elementwise(ops, Elementwise::Standardize, &inputs, None, 0.0)?;
+        Ok(Operand::of_array(made))
+    };
+    let (x, gradient) = (converted(ops, x, dtype)?, converted(ops, gradient, dtype)?);
+    let normalised = standardize(&x, &mean, &deviation)?;
+    let by_bias = channels.statistic(ops, Reduce::Sum, &gradient)?;
+    let by_weight = channels.statistic(ops, Reduce::Sum, &product(ops, &normalised, &gradient)?)?;
+    let scale: Vec<f64> = factor.iter().zip(&deviation).map(|(a, b)| a * b).collect();
+    let level = host_values(ops, &by_bias)?;
+    let level: Vec<f64> = level.iter().map(|sum| sum / count as f64).collect();
+    let slope = host_values(ops, &by_weight)?;
+    let slope: Vec<f64> = scale
+        .iter()
+        .zip(&slope)
+        .map(|(scale, sum)| scale * sum / count as f64)
+        .collect();
+    let centred = standardize(&gradient, &level, &scale)?;
+    let along = product(ops, &normalised, &of_channels(&slope)?)?;
+    let by_x = elementwise(ops, Elementwise::Subtract, &[centred, along], None, 0.0)?;
+    Ok(ChannelGradients {
+        by_x: converted(ops, &Operand::of_array(by_x), name)?.into_array()?,
+        by_weight: converted(ops, &by_weight, name)?.into_array()?,
+        by_bias: converted(ops, &by_bias, name)?.into_array()?,
+    })
+}
+
+/// float32 for what it holds in all digits, else float64.
+fn computed_dtype(x: Dtype, statistics: [&[f64]; 2]) -> Dtype {
+    if x != Dtype::F64 && fit_float32(statistics) {
+        Dtype::F32
+    } else {
+        Dtype::F64
+    }
+}
+
+/// Whether float32 holds values in all their digits; what is zero, infinite or NaN stays that.
+fn fit_float32(statistics: [&[f64]; 2]) -> bool {
+    let (least, most) = FLOAT32_RANGE;
+    statistics.into_iter().flatten().all(|value| {
+        let size = value.abs();
+        size == 0.0 || !size.is_finite() || (least..=most).contains(&size)
+    })
+}
+
+/// The channels of an array.
+struct Channels {
+    operation: &'static str,
+    count: i64,
+    /// In which their values are broadcast to the array's.
+    shape: Dims,
+    /// The other axes.
+    others: Vec<i64>,
+    of: Dims,
+}
+
+impl Channels {
+    fn of(operation: &'static str, x: &Operand, options: BatchNormOptions) -> Result<Self> {
+        let (rank, given) = (x.rank() as i64, options.channel_axis);
+        let axis = if given < 0 { given + rank } else { given };
+        if !(0..rank).contains(&axis) {
+            let message = format!(
+                "{operation}: channel_axis is {given}; x has shape {:?}",
+                x.shape.as_slice()
+            );
+            return Err(Error::refused(ErrorCode::ShapeMismatch, message));
+        }
+        let epsilon = options.epsilon;
+        if epsilon.is_nan() || epsilon < 0.0 {
+            let message = format!("{operation}: eps is {epsilon}; it must not be negative");
+            return Err(Error::refused(ErrorCode::InvalidArgument, message));
+        }
+        x.check_dtype(operation, "x")?;
+        if !is_float(x.dtype) {
+            let message = format!(
+                "{operation}: x has dtype {}; floats are normalised",
+                x.dtype.name().unwrap_or("?")
+            );
+            return Err(Error::refused(ErrorCode::UnsupportedDtype, message));
+        }
+        let count = x.shape[axis as usize];
+        let mut shape = Dims::from_elem(1, x.rank());
+        shape[axis as usize] = count;
+        Ok(Self {
+            operation,
+            count,
+            shape,
+            others: (0..rank).filter(|other| *other != axis).collect(),
+            of: x.shape.clone(),
+        })
+    }
+
+    /// Values of a parameter, which has one for each channel.
+    fn values(&self, ops: &DeviceOps, name: &str, parameter: &Operand) -> Result<Vec<f64>> {
+        parameter.check_dtype(self.operation, name)?;
+        if parameter.shape.as_slice() != [self.count] {
+            let message = format!(
+                "{}: {name} has shape {:?}; x of shape {:?} has {} channels",
+                self.operation,
+                parameter.shape.as_slice(),
+                self.of.as_slice(),
+                self.count
+            );
+            return Err(Error::refused(ErrorCode::ShapeMismatch, message));
+        }
+        host_values(ops, parameter)
+    }
+
+    fn values_or(
+        &self,
+        ops: &DeviceOps,
+        name: &str,
+        parameter: Option<&Operand>,
+        value: f64,
+    ) -> Result<Vec<f64>> {
+        parameter.map_or_else(
+            || Ok(vec![value; self.count as usize]),
+            |parameter| self.values(ops, name, parameter),
+        )
+    }
+
+    /// A mean, variance or sum of each channel in float64: those of float16 values need not fit float16.
+    fn statistic(&self, ops: &DeviceOps, operation: Reduce, x: &Operand) -> Result<Operand> {
+        over(ops, operation, x, &self.others, Some(Dtype::F64))
+    }
+
+    fn check_gradient(&self, x: &Operand, gradient: &Operand) -> Result<()> {
+        let operation = self.operation;
+        if gradient.shape != x.shape {
+            let message = format!(
+                "{operation}: gradient has shape {:?}, x {:?}",
+                gradient.shape.as_slice(),
+                x.shape.as_slice()
+            );
+            return Err(Error::refused(ErrorCode::ShapeMismatch, message));
+        }
+        if gradient.dtype != x.dtype {
+            let message = format!(
+                "{operation}: x has dtype {} and gradient {}; both must be floats of one dtype",
+                x.dtype.name().unwrap_or("?"),
+                gradient.dtype.name().unwrap_or("?")
+            );
+            return Err(Error::refused(ErrorCode::UnsupportedDtype, message));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_beyond_float32_are_computed_in_float64() {
+        assert_eq!(
+            computed_dtype(Dtype::F16, [&[0.0, 1.5], &[f64::NAN]]),
+            Dtype::F32
+        );
+        assert_eq!(computed_dtype(Dtype::F32, [&[1e-40], &[]]), Dtype::F64);
+        assert_eq!(computed_dtype(Dtype::F32, [&[], &[1e38]]), Dtype::F64);
+        assert_eq!(computed_dtype(Dtype::F64, [&[], &[]]), Dtype::F64);
+        assert_eq!(
+            computed_dtype(Dtype::BF16, [&[f64::INFINITY], &[2.0_f64.powi(120)]]),
+            Dtype::F32
+        );
+    }
+}

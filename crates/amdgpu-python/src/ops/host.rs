@@ -1,0 +1,502 @@
+//! Arguments and results of operations in memory of the host.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_COMPLEX};
+use amdgpu_abi::promotion::promote;
+use amdgpu_abi::{Dtype, ErrorCode, Language};
+use amdgpu_array::{self as core, Dims, Storage};
+use amdgpu_hal::MemoryKind;
+use amdgpu_matrix::{TensorView, TensorViewMut};
+use amdgpu_ops::cpu::{HOST, Host, HostMemory};
+use numpy::npyffi::{self, NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_WRITEABLE};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyTuple};
+use smallvec::SmallVec;
+
+use crate::array::Array;
+use crate::errors::{from_coded, raise};
+use crate::operand::{Operand, new_array, plain_dtype, to_numpy_dtype};
+use crate::ops::number::{self, dtype_beside, is_number};
+
+/// Additions up to which the interpreter is kept: about 20 us on one core, and giving it away costs other calls less than they wait.
+const KEEPING_ADDITIONS: u64 = 1 << 15;
+
+/// Memory that an argument lends for the duration of a call. Small: thousands of them are made in a millisecond.
+pub enum Argument<'a, 'py> {
+    /// An array of `NumPy`'s.
+    NumPy(NumPy<'a>),
+    /// An array of ours, and whether it is without gaps.
+    Own(&'a core::Array, bool),
+    /// A number as an element of a dtype.
+    Number(u64, Dtype),
+    /// Memory of any other object, which this keeps alive.
+    Borrowed(Box<Operand<'py>>),
+}
+
+/// An array of `NumPy`'s, as far as operations look at it.
+pub struct NumPy<'a> {
+    data: *mut c_void,
+    dtype: Dtype,
+    shape: &'a [i64],
+    /// In elements; `None` for the row-major order without gaps.
+    strides: Option<Dims>,
+    is_writable: bool,
+}
+
+impl<'a> NumPy<'a> {
+    /// `None` for dtypes and strides that operations do not take.
+    fn of(array: &'a Bound<'_, PyUntypedArray>) -> Option<Self> {
+        // SAFETY: this is an array object; both fields are set for its whole life.
+        let (data, flags) = unsafe {
+            let fields = npyffi::_PyArray_GET_ITEM_DATA(array.as_array_ptr());
+            ((*fields).data, (*fields).flags)
+        };
+        let descr = array.dtype();
+        let dtype = plain_dtype(descr.num())?;
+        if descr.is_native_byteorder() == Some(false) {
+            return None;
+        }
+        let strides = if flags & NPY_ARRAY_C_CONTIGUOUS != 0 {
+            None
+        } else {
+            let item_bytes = dtype.size_bytes() as isize;
+            let of =
+                |stride: &isize| (stride % item_bytes == 0).then_some((stride / item_bytes) as i64);
+            Some(array.strides().iter().map(of).collect::<Option<Dims>>()?)
+        };
+        let extents = array.shape();
+        Some(Self {
+            data: data.cast(),
+            dtype,
+            // SAFETY: extents are not negative and have the width of a pointer: 64 bits on the targets of this package.
+            shape: unsafe {
+                std::slice::from_raw_parts(extents.as_ptr().cast::<i64>(), extents.len())
+            },
+            strides,
+            is_writable: flags & NPY_ARRAY_WRITEABLE != 0,
+        })
+    }
+}
+
+impl<'a, 'py> Argument<'a, 'py> {
+    /// An array that needs no conversion and nothing to be kept; `None` for every other object.
+    pub fn plain(object: &'a Bound<'py, PyAny>) -> Option<Self> {
+        if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
+            return NumPy::of(array).map(Self::NumPy);
+        }
+        let array: &core::Array = object.cast_exact::<Array>().ok()?.get();
+        let is_plain = array.is_plain_host()
+            && !array.is_freed()
+            // Streams may be at work on it: those are waited for.
+            && !array.has_uses()
+            && array.dtype.code != DTYPE_COMPLEX;
+        is_plain.then(|| Self::Own(array, array.is_contiguous()))
+    }
+
+    /// The memory, for as long as the argument is held.
+    pub fn view(&self) -> TensorView<'_> {
+        let (data, dtype, shape, strides): (_, _, &[i64], Option<&[i64]>) = match self {
+            Self::NumPy(array) => (
+                array.data,
+                array.dtype,
+                array.shape,
+                array.strides.as_deref(),
+            ),
+            Self::Own(array, is_dense) => {
+                let strides = (!is_dense).then_some(array.strides.as_slice());
+                (array.data(), array.dtype, &array.shape, strides)
+            }
+            Self::Number(element, dtype) => (
+                std::ptr::from_ref(element).cast_mut().cast(),
+                *dtype,
+                &[],
+                None,
+            ),
+            Self::Borrowed(operand) => (
+                operand.data,
+                operand.dtype,
+                &operand.shape,
+                Some(&operand.strides),
+            ),
+        };
+        // SAFETY: the argument keeps its memory alive, or its caller the object. Python code that writes to it during the call makes results
+        // mixed, as with NumPy.
+        let view = unsafe { TensorView::from_parts(data, dtype, HOST, shape, strides) };
+        view.unwrap_or_else(|error| unreachable!("as many strides as extents: {error}"))
+    }
+
+    fn dtype(&self) -> Dtype {
+        match self {
+            Self::NumPy(array) => array.dtype,
+            Self::Own(array, _) => array.dtype,
+            Self::Number(_, dtype) => *dtype,
+            Self::Borrowed(operand) => operand.dtype,
+        }
+    }
+}
+
+/// Views of arguments.
+pub fn views<'a>(arguments: &'a [Argument<'_, '_>]) -> SmallVec<[TensorView<'a>; 4]> {
+    arguments.iter().map(Argument::view).collect()
+}
+
+/// An array argument: what lends memory is read where it is, the rest goes through `numpy.asarray`.
+pub fn array<'a, 'py>(
+    operation: &str,
+    name: &str,
+    object: &'a Bound<'py, PyAny>,
+) -> PyResult<Argument<'a, 'py>> {
+    match Argument::plain(object) {
+        Some(argument) => Ok(argument),
+        None => borrowed(operation, name, object),
+    }
+}
+
+#[cold]
+fn borrowed<'a, 'py>(
+    operation: &str,
+    name: &str,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Argument<'a, 'py>> {
+    if let Some(operand) = Operand::borrow_host(object)? {
+        return Ok(Argument::Borrowed(Box::new(operand)));
+    }
+    let py = object.py();
+    let refuse = |why: &str| {
+        let message = format!("{operation}: {name} is no array of numbers: {why}");
+        raise(py, ErrorCode::InvalidType, Language::Rust, &message)
+    };
+    let converted = py
+        .import("numpy")?
+        .call_method1("asarray", (object,))
+        .map_err(|error| refuse(&error.value(py).to_string()))?;
+    let kind = converted
+        .getattr("dtype")?
+        .getattr("kind")?
+        .extract::<String>()?;
+    if !"biuf".contains(&kind) {
+        return Err(refuse(&format!(
+            "it becomes {}",
+            converted.getattr("dtype")?
+        )));
+    }
+    Operand::borrow(&converted, None)?
+        .map(|operand| Argument::Borrowed(Box::new(operand)))
+        .ok_or_else(|| refuse("it lends no memory"))
+}
+
+/// Arguments of an operation that takes numbers beside arrays.
+pub fn arrays_and_numbers<'a, 'py>(
+    operation: &str,
+    names: &[&str],
+    objects: &'a [Bound<'py, PyAny>],
+) -> PyResult<SmallVec<[Argument<'a, 'py>; 4]>> {
+    let name_of = |index: usize| names.get(index).copied().unwrap_or("an input");
+    let mut common: Option<Dtype> = None;
+    let mut made = SmallVec::new();
+    let mut number_count = 0;
+    for (index, object) in objects.iter().enumerate() {
+        let argument = match Argument::plain(object) {
+            Some(argument) => argument,
+            None if is_number(object) => {
+                number_count += 1;
+                // Until the dtype of the arrays beside it is known.
+                Argument::Number(0, Dtype::BOOL)
+            }
+            None => borrowed(operation, name_of(index), object)?,
+        };
+        // The condition of `where` does not take part.
+        let is_beside = !matches!(argument, Argument::Number(..)) && name_of(index) != "condition";
+        if is_beside {
+            let dtype = argument.dtype();
+            common = Some(common.map_or(dtype, |before| promote(before, dtype)));
+        }
+        made.push(argument);
+    }
+    if number_count > 0 {
+        for (index, argument) in made.iter_mut().enumerate() {
+            if let Argument::Number(..) = argument {
+                let beside = common.filter(|_| name_of(index) != "condition");
+                *argument = number_beside(operation, name_of(index), &objects[index], beside)?;
+            }
+        }
+    }
+    Ok(made)
+}
+
+/// A number beside arrays of a dtype, or alone.
+fn number_beside<'a, 'py>(
+    operation: &str,
+    name: &str,
+    value: &Bound<'py, PyAny>,
+    common: Option<Dtype>,
+) -> PyResult<Argument<'a, 'py>> {
+    let Some(common) = common else {
+        return borrowed(operation, name, value);
+    };
+    let dtype = dtype_beside(value, common);
+    if let Some(element) = number::element(value, dtype) {
+        return Ok(Argument::Number(element, dtype));
+    }
+    let py = value.py();
+    let descr = to_numpy_dtype(py, dtype)?;
+    // ml_dtypes takes no integer beyond 64 bits for a bfloat16.
+    let is_integer = dtype.code == DTYPE_BFLOAT && value.is_instance_of::<PyInt>();
+    let taken = if is_integer {
+        value.call_method0("__float__")
+    } else {
+        Ok(value.clone())
+    };
+    let made = taken
+        .and_then(|taken| py.import("numpy")?.call_method1("array", (taken, descr)))
+        .map_err(|error| {
+            if error.is_instance_of::<PyOverflowError>(py) {
+                let message = format!(
+                    "{operation}: {name} is {value}, which does not fit {}",
+                    dtype.name().unwrap_or("the dtype of the arrays")
+                );
+                return raise(py, ErrorCode::InvalidArgument, Language::Rust, &message);
+            }
+            error
+        })?;
+    borrowed(operation, name, &made)
+}
+
+/// Why a call failed: what an operation refused, or an exception of Python's.
+pub enum Failure {
+    Refused(amdgpu_ops::Error),
+    Raised(PyErr),
+}
+
+impl From<amdgpu_ops::Error> for Failure {
+    fn from(error: amdgpu_ops::Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
+/// A call from Python, to which the CPU gives its result.
+pub struct Call<'a, 'py> {
+    py: Python<'py>,
+    /// What messages call the operation.
+    name: &'a str,
+    /// What a message about `out` begins with.
+    prefix: &'a str,
+    inputs: &'a [Bound<'py, PyAny>],
+    out: Option<&'a Bound<'py, PyAny>>,
+    made: SmallVec<[Bound<'py, PyAny>; 1]>,
+    /// Keeps the memory that `out` lends.
+    borrowed: Option<Operand<'py>>,
+}
+
+impl<'a, 'py> Call<'a, 'py> {
+    /// `inputs` are not empty; the first array of ours among them says which device a new result is on.
+    pub fn new(
+        name: &'a str,
+        inputs: &'a [Bound<'py, PyAny>],
+        out: Option<&'a Bound<'py, PyAny>>,
+    ) -> Self {
+        Self {
+            py: inputs[0].py(),
+            name,
+            prefix: name,
+            inputs,
+            out,
+            made: SmallVec::new(),
+            borrowed: None,
+        }
+    }
+
+    /// The same with messages about `out` that do not name the operation.
+    pub fn unnamed(mut self) -> Self {
+        self.prefix = "";
+        self
+    }
+
+    /// The result, once it was computed.
+    pub fn finish<T>(mut self, done: Result<T, Failure>) -> PyResult<(Bound<'py, PyAny>, T)> {
+        match done {
+            Ok(done) => match self.made.pop() {
+                Some(made) => Ok((made, done)),
+                None => unreachable!("every operation asks for the memory of its result"),
+            },
+            Err(Failure::Raised(error)) => Err(error),
+            Err(Failure::Refused(error)) => Err(from_coded(self.py, &error)),
+        }
+    }
+
+    /// Two results, in the order in which they were asked for.
+    pub fn finish_both(
+        mut self,
+        done: Result<(), Failure>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let first = (!self.made.is_empty()).then(|| self.made.remove(0));
+        let (second, ()) = self.finish(done)?;
+        match first {
+            Some(first) => Ok((first, second)),
+            None => unreachable!("the operation has two results"),
+        }
+    }
+
+    /// Changes the memory of `out`, with work that takes as long as so many additions.
+    pub fn write_out<T: Send>(
+        &mut self,
+        additions: u64,
+        work: impl FnOnce(&mut TensorViewMut<'_>) -> amdgpu_ops::Result<T> + Send,
+    ) -> Result<T, Failure> {
+        let Some(out) = self.out else {
+            unreachable!("the caller gave an array to change");
+        };
+        let mut memory = self.memory_of_out(out)?;
+        self.made.push(out.clone());
+        Ok(self.run(additions, || work(&mut memory.view_mut()?))?)
+    }
+
+    fn refuse(&self, code: ErrorCode, why: &str) -> PyErr {
+        let separator = if self.prefix.is_empty() { "" } else { ": " };
+        let message = format!("{}{separator}{why}", self.prefix);
+        raise(self.py, code, Language::Rust, &message)
+    }
+
+    fn memory_of_out(&mut self, out: &Bound<'py, PyAny>) -> PyResult<HostMemory> {
+        let read_only = |call: &Self| call.refuse(ErrorCode::ReadOnly, "out is read-only");
+        match Argument::plain(out) {
+            Some(Argument::NumPy(array)) => {
+                if !array.is_writable {
+                    return Err(read_only(self));
+                }
+                Ok(memory(array.data, array.dtype, array.shape, array.strides))
+            }
+            Some(Argument::Own(array, is_dense)) => {
+                if array.is_read_only {
+                    return Err(read_only(self));
+                }
+                let strides = (!is_dense).then(|| array.strides.clone());
+                Ok(memory(array.data(), array.dtype, &array.shape, strides))
+            }
+            _ => {
+                let operand = Operand::borrow_host(out)?.ok_or_else(|| {
+                    self.refuse(ErrorCode::InvalidType, "out must be an array to write to")
+                })?;
+                if !operand.is_writable {
+                    return Err(read_only(self));
+                }
+                let strides = (!operand.is_contiguous()).then(|| operand.strides.clone());
+                let made = memory(operand.data, operand.dtype, &operand.shape, strides);
+                self.borrowed = Some(operand);
+                Ok(made)
+            }
+        }
+    }
+}
+
+/// Memory that is held by the caller of the operation, or by [`Call::borrowed`]; overlap with inputs is refused by the operation.
+fn memory(data: *mut c_void, dtype: Dtype, shape: &[i64], strides: Option<Dims>) -> HostMemory {
+    // SAFETY: as above; the callers checked that it is writable.
+    unsafe {
+        match strides {
+            None => HostMemory::dense(data, dtype, shape),
+            Some(strides) => HostMemory::strided(data, dtype, shape, strides),
+        }
+    }
+}
+
+impl Host for Call<'_, '_> {
+    type Error = Failure;
+
+    fn has_out(&self) -> bool {
+        self.out.is_some()
+    }
+
+    fn result(&mut self, shape: &[i64], dtype: Dtype, _: bool) -> Result<HostMemory, Failure> {
+        if let Some(out) = self.out {
+            let memory = self.memory_of_out(out)?;
+            self.made.push(out.clone());
+            return Ok(memory);
+        }
+        for object in self.inputs {
+            if let Some(made) = own_array_like(object, shape, dtype) {
+                let made = made.map_err(amdgpu_ops::Error::from)?;
+                let memory = memory(made.data(), dtype, shape, None);
+                let object = Bound::new(self.py, Array::from(made))?;
+                self.made.push(object.into_any());
+                return Ok(memory);
+            }
+        }
+        let made = match new_array(self.py, shape, dtype) {
+            Some(made) => made,
+            None => empty(self.py, self.name, shape, dtype)?,
+        };
+        let array = made.cast::<PyUntypedArray>().map_err(PyErr::from)?;
+        let (data, _) = crate::operand::numpy_memory(array);
+        self.made.push(made);
+        Ok(memory(data, dtype, shape, None))
+    }
+
+    fn run<T: Send>(
+        &mut self,
+        additions: u64,
+        work: impl FnOnce() -> amdgpu_ops::Result<T> + Send,
+    ) -> amdgpu_ops::Result<T> {
+        if additions <= KEEPING_ADDITIONS {
+            return work();
+        }
+        // Without the interpreter, another thread may free arrays of ours meanwhile.
+        let storage = |object: &Bound<'_, PyAny>| {
+            let array = object.cast::<Array>().ok()?;
+            Some(Arc::clone(array.get().storage()))
+        };
+        let objects = self.inputs.iter().chain(&self.made);
+        let _held: SmallVec<[Arc<Storage>; 4]> = objects.filter_map(storage).collect();
+        self.py.detach(work)
+    }
+}
+
+/// A new array on the CPU device of `object`, if that is an array of ours there.
+fn own_array_like(
+    object: &Bound<'_, PyAny>,
+    shape: &[i64],
+    dtype: Dtype,
+) -> Option<core::Result<core::Array>> {
+    let array = object.cast::<Array>().ok()?;
+    let device = array.get().open_device()?;
+    if !device.info().capabilities.host_visible {
+        return None;
+    }
+    let shape = Dims::from_slice(shape);
+    Some(core::Array::empty(device, shape, dtype, MemoryKind::Device))
+}
+
+/// A `NumPy` array whose elements are all written by the operation.
+#[cold]
+fn empty<'py>(
+    py: Python<'py>,
+    operation: &str,
+    shape: &[i64],
+    dtype: Dtype,
+) -> PyResult<Bound<'py, PyAny>> {
+    let descr = to_numpy_dtype(py, dtype)?;
+    py.import("numpy")?
+        .call_method1("empty", (PyTuple::new(py, shape)?, descr))
+        .map_err(|error| {
+            // NumPy says ValueError where the bytes cannot even be counted.
+            if error.is_instance_of::<PyMemoryError>(py) || error.is_instance_of::<PyValueError>(py)
+            {
+                let message = format!(
+                    "{operation}: no memory for a result of shape {shape:?} and dtype {}",
+                    dtype.name().unwrap_or("of the inputs")
+                );
+                return raise(py, ErrorCode::OutOfMemory, Language::Rust, &message);
+            }
+            error
+        })
+}

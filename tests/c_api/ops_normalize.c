@@ -1,0 +1,217 @@
+/* Softmax, norms, batch normalisation and their gradients, against formulas in double. */
+#include "arrays.h"
+
+#define ROWS 3
+#define COLUMNS 5
+#define COUNT (ROWS * COLUMNS)
+
+/* Of rows of a matrix: values, and what a norm makes of them. */
+struct rows {
+    float x[COUNT], gradient[COUNT], scale[COLUMNS], shift[COLUMNS];
+    double normalised[COUNT], inverse[ROWS];
+};
+
+static struct rows rows_of(bool is_centred, double epsilon) {
+    struct rows rows;
+    fill_values(rows.x, COUNT, 1);
+    fill_values(rows.gradient, COUNT, 50);
+    fill_values(rows.scale, COLUMNS, 7);
+    fill_values(rows.shift, COLUMNS, 3);
+    for (int i = 0; i < ROWS; i++) {
+        double mean = 0, squares = 0;
+        for (int j = 0; j < COLUMNS && is_centred; j++) mean += rows.x[i * COLUMNS + j] / (double)COLUMNS;
+        for (int j = 0; j < COLUMNS; j++) squares += pow(rows.x[i * COLUMNS + j] - mean, 2);
+        rows.inverse[i] = 1 / sqrt(squares / COLUMNS + epsilon);
+        for (int j = 0; j < COLUMNS; j++) rows.normalised[i * COLUMNS + j] = (rows.x[i * COLUMNS + j] - mean) * rows.inverse[i];
+    }
+    return rows;
+}
+
+static void softmax(agpu_device device) {
+    float values[COUNT], gradient[COUNT];
+    double wanted[COUNT], logarithms[COUNT], by_x[COUNT];
+    fill_values(values, COUNT, 0);
+    fill_values(gradient, COUNT, 9);
+    for (int j = 0; j < COLUMNS; j++) {
+        double sum = 0, dot = 0;
+        for (int i = 0; i < ROWS; i++) sum += exp(values[i * COLUMNS + j]);
+        for (int i = 0; i < ROWS; i++) {
+            const int at = i * COLUMNS + j;
+            wanted[at] = exp(values[at]) / sum;
+            logarithms[at] = values[at] - log(sum);
+            dot += wanted[at] * gradient[at];
+        }
+        for (int i = 0; i < ROWS; i++) by_x[i * COLUMNS + j] = wanted[i * COLUMNS + j] * (gradient[i * COLUMNS + j] - dot);
+    }
+    agpu_array x = ARRAY(device, "float32", values, ROWS, COLUMNS), g = ARRAY(device, "float32", gradient, ROWS, COLUMNS);
+    const int64_t axis = 0;
+    agpu_ops_normalize_options options = AGPU_OPS_NORMALIZE_OPTIONS_INIT;
+    options.axes = &axis;
+    options.axis_count = 1;
+    agpu_array y = NULL, result = NULL;
+    DO(agpu_ops_normalize("softmax", x, &options, &y));
+    DO(agpu_ops_normalize_gradient("softmax", y, g, &options, &result, NULL, NULL));
+    CHECK_NEAR(result, by_x, COUNT);
+    CHECK_NEAR(y, wanted, COUNT);
+    options.out = x;
+    DO(agpu_ops_normalize("log_softmax", x, &options, &result));
+    DO(agpu_release(result));
+    CHECK_NEAR(x, logarithms, COUNT);
+    DO(agpu_release(g));
+    /* A row of equal values, over the last axis without options. */
+    const float equal[4] = {3, 3, 3, 3};
+    const float quarters[4] = {0.25f, 0.25f, 0.25f, 0.25f};
+    x = ARRAY(device, "float32", equal, 4);
+    DO(agpu_ops_normalize("softmax", x, NULL, &y));
+    CHECK_BYTES(y, "float32", quarters);
+    DO(agpu_release(x));
+}
+
+static void layer_norm(agpu_device device) {
+    struct rows rows = rows_of(true, 1e-5);
+    double wanted[COUNT], shifted[COUNT], by_x[COUNT], by_scale[COLUMNS] = {0}, by_shift[COLUMNS] = {0};
+    for (int i = 0; i < ROWS; i++) {
+        double level = 0, slope = 0;
+        for (int j = 0; j < COLUMNS; j++) {
+            const int at = i * COLUMNS + j;
+            wanted[at] = rows.normalised[at] * rows.scale[j] + rows.shift[j];
+            shifted[at] = rows.normalised[at] + rows.shift[j];
+            level += (double)rows.gradient[at] * rows.scale[j] / COLUMNS;
+            slope += (double)rows.gradient[at] * rows.scale[j] * rows.normalised[at] / COLUMNS;
+            by_scale[j] += rows.gradient[at] * rows.normalised[at];
+            by_shift[j] += rows.gradient[at];
+        }
+        for (int j = 0; j < COLUMNS; j++) {
+            const int at = i * COLUMNS + j;
+            by_x[at] = rows.inverse[i] * ((double)rows.gradient[at] * rows.scale[j] - level - rows.normalised[at] * slope);
+        }
+    }
+    agpu_array x = ARRAY(device, "float32", rows.x, ROWS, COLUMNS), g = ARRAY(device, "float32", rows.gradient, ROWS, COLUMNS);
+    agpu_ops_normalize_options options = AGPU_OPS_NORMALIZE_OPTIONS_INIT;
+    options.scale = ARRAY(device, "float32", rows.scale, COLUMNS);
+    agpu_array shift = ARRAY(device, "float32", rows.shift, COLUMNS), result = NULL, scales = NULL, shifts = NULL;
+    options.shift = shift;
+    DO(agpu_ops_normalize("layer_norm", x, &options, &result));
+    CHECK_NEAR(result, wanted, COUNT);
+    options.shift = NULL;
+    DO(agpu_ops_normalize_gradient("layer_norm", x, g, &options, &result, &scales, &shifts));
+    CHECK_NEAR(result, by_x, COUNT);
+    CHECK_NEAR(scales, by_scale, COLUMNS);
+    CHECK_NEAR(shifts, by_shift, COLUMNS);
+    DO(agpu_release(options.scale));
+    options.scale = NULL;
+    options.shift = shift;
+    DO(agpu_ops_normalize("layer_norm", x, &options, &result));
+    CHECK_NEAR(result, shifted, COUNT);
+    const agpu_handle all[] = {x, g, shift};
+    for (int i = 0; i < 3; i++) DO(agpu_release(all[i]));
+}
+
+static void rms_norm(agpu_device device) {
+    struct rows rows = rows_of(false, 0.5);
+    double wanted[COUNT], by_x[COUNT], by_scale[COLUMNS] = {0};
+    for (int i = 0; i < ROWS; i++) {
+        double slope = 0;
+        for (int j = 0; j < COLUMNS; j++) {
+            const int at = i * COLUMNS + j;
+            wanted[at] = rows.normalised[at] * rows.scale[j];
+            slope += (double)rows.gradient[at] * rows.scale[j] * rows.normalised[at] / COLUMNS;
+            by_scale[j] += rows.gradient[at] * rows.normalised[at];
+        }
+        for (int j = 0; j < COLUMNS; j++) {
+            const int at = i * COLUMNS + j;
+            by_x[at] = rows.inverse[i] * ((double)rows.gradient[at] * rows.scale[j] - rows.normalised[at] * slope);
+        }
+    }
+    agpu_array x = ARRAY(device, "float32", rows.x, ROWS, COLUMNS), g = ARRAY(device, "float32", rows.gradient, ROWS, COLUMNS);
+    agpu_array result = NULL, scales = NULL;
+    agpu_ops_normalize_options options = AGPU_OPS_NORMALIZE_OPTIONS_INIT;
+    options.scale = ARRAY(device, "float32", rows.scale, COLUMNS);
+    options.epsilon = 0.5;
+    options.has_epsilon = 1;
+    DO(agpu_ops_normalize("rms_norm", x, &options, &result));
+    CHECK_NEAR(result, wanted, COUNT);
+    DO(agpu_ops_normalize_gradient("rms_norm", x, g, &options, &result, &scales, NULL));
+    CHECK_NEAR(result, by_x, COUNT);
+    CHECK_NEAR(scales, by_scale, COLUMNS);
+    const agpu_handle all[] = {x, g, options.scale};
+    for (int i = 0; i < 3; i++) DO(agpu_release(all[i]));
+}
+
+#define BATCH 2
+#define CHANNELS 3
+#define PIXELS 4
+#define IMAGES (BATCH * CHANNELS * PIXELS)
+
+/* Value `i` of channel `c`. */
+static int place(int c, int i) {
+    return (i / PIXELS * CHANNELS + c) * PIXELS + i % PIXELS;
+}
+
+static void batch_norm(agpu_device device) {
+    const int count = BATCH * PIXELS;
+    float values[IMAGES], gradient[IMAGES], weight[CHANNELS], bias[CHANNELS];
+    double wanted[IMAGES], by_x[IMAGES], mean[CHANNELS] = {0}, variance[CHANNELS] = {0}, by_weight[CHANNELS] = {0}, by_bias[CHANNELS] = {0};
+    fill_values(values, IMAGES, 2);
+    fill_values(gradient, IMAGES, 30);
+    fill_values(weight, CHANNELS, 11);
+    fill_values(bias, CHANNELS, 19);
+    for (int c = 0; c < CHANNELS; c++) {
+        for (int i = 0; i < count; i++) mean[c] += values[place(c, i)] / (double)count;
+        for (int i = 0; i < count; i++) variance[c] += pow(values[place(c, i)] - mean[c], 2) / count;
+        const double inverse = 1 / sqrt(variance[c] + 1e-5);
+        for (int i = 0; i < count; i++) {
+            const double normalised = (values[place(c, i)] - mean[c]) * inverse;
+            wanted[place(c, i)] = normalised * weight[c] + bias[c];
+            by_weight[c] += gradient[place(c, i)] * normalised;
+            by_bias[c] += gradient[place(c, i)];
+        }
+        for (int i = 0; i < count; i++) {
+            const double normalised = (values[place(c, i)] - mean[c]) * inverse;
+            by_x[place(c, i)] = weight[c] * inverse * (gradient[place(c, i)] - by_bias[c] / count - normalised * by_weight[c] / count);
+        }
+    }
+    agpu_array x = ARRAY(device, "float32", values, BATCH, CHANNELS, 2, 2), g = ARRAY(device, "float32", gradient, BATCH, CHANNELS, 2, 2);
+    agpu_ops_batch_norm_options options = AGPU_OPS_BATCH_NORM_OPTIONS_INIT;
+    options.weight = ARRAY(device, "float32", weight, CHANNELS);
+    options.bias = ARRAY(device, "float32", bias, CHANNELS);
+    agpu_array result = NULL, means = NULL, variances = NULL;
+    DO(agpu_ops_batch_norm_training(x, 1, &options, &result, &means, &variances));
+    CHECK_NEAR(result, wanted, IMAGES);
+    DO(agpu_ops_batch_norm(x, means, variances, -3, &options, &result));
+    CHECK_NEAR(result, wanted, IMAGES);
+    CHECK_NEAR(means, mean, CHANNELS);
+    CHECK_NEAR(variances, variance, CHANNELS);
+    agpu_array weights = NULL, biases = NULL;
+    DO(agpu_release(options.bias));
+    options.bias = NULL;
+    DO(agpu_ops_batch_norm_gradient(x, g, 1, &options, &result, &weights, &biases));
+    CHECK_NEAR(result, by_x, IMAGES);
+    CHECK_NEAR(weights, by_weight, CHANNELS);
+    CHECK_NEAR(biases, by_bias, CHANNELS);
+    /* Half precision: statistics are float32, the result is float16. */
+    const uint16_t half[4] = {0x3c00, 0x4000, 0x4200, 0x4400}, halves[4] = {0xbc00, 0xbc00, 0x3c00, 0x3c00}; /* 1 2 3 4; -1 -1 1 1 */
+    const float two[2] = {2, 3};
+    agpu_array small = ARRAY(device, "float16", half, 2, 2);
+    DO(agpu_release(options.weight));
+    options.weight = NULL;
+    options.has_epsilon = 1;
+    DO(agpu_ops_batch_norm_training(small, 1, &options, &result, &means, NULL));
+    CHECK_BYTES(result, "float16", halves);
+    CHECK_BYTES(means, "float32", two);
+    const agpu_handle all[] = {x, g, small};
+    for (int i = 0; i < 3; i++) DO(agpu_release(all[i]));
+}
+
+int main(void) {
+    agpu_device device = NULL;
+    DO(agpu_device_open("cpu", NULL, &device));
+    softmax(device);
+    layer_norm(device);
+    rms_norm(device);
+    batch_norm(device);
+    DO(agpu_release(device));
+    check_no_handles();
+    puts("ok");
+    return 0;
+}
