@@ -186,7 +186,10 @@ pub fn scatter(
     }
     check_scatter(ops, target, offsets, block, values, how)?;
     let at = Operand::of_array(offsets.clone());
-    for array in [Some(target), Some(offsets), values.array.as_ref()].into_iter().flatten() {
+    for array in [Some(target), Some(offsets), values.array.as_ref()]
+        .into_iter()
+        .flatten()
+    {
         array.check_alive()?;
         array.finish_uses()?;
     }

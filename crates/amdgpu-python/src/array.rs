@@ -260,8 +260,7 @@ impl Array {
                 .get()
                 .__dlpack__(py, stream, max_version, dl_device, None);
         }
-        if dl_device.is_some_and(|wanted| wanted != (own.device_type, own.device_id))
-        {
+        if dl_device.is_some_and(|wanted| wanted != (own.device_type, own.device_id)) {
             return Err(PyBufferError::new_err(
                 "the array is lent where it is; use .to_device() or .numpy() for a copy elsewhere",
             ));

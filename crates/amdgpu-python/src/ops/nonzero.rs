@@ -14,10 +14,7 @@ static NONZERO: Boundary = Boundary::new(Language::Python, Language::Rust, "nonz
 /// The indices of the elements of `x` that are not zero, as a new int64 array with a row for each.
 #[pyfunction]
 #[pyo3(signature = (x, *, threads=None))]
-pub fn nonzero<'py>(
-    x: &Bound<'py, PyAny>,
-    threads: Option<u32>,
-) -> PyResult<Bound<'py, PyAny>> {
+pub fn nonzero<'py>(x: &Bound<'py, PyAny>, threads: Option<u32>) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = NONZERO.enter();
     let inputs = [x.clone()];
     let input = host::array("nonzero", "x", x)?;
