@@ -15,9 +15,10 @@ def values_of(rng, shape, dtype, kinds):
     """Values of which many are equal where there are few kinds."""
     x = random_values(rng, shape, dtype)
     if dtype.kind in "iu" and kinds:
-        return (x % kinds).astype(dtype)
+        return x % dtype.type(min(kinds, np.iinfo(dtype).max))
     if dtype.kind not in "biu":
-        special = np.array(SPECIAL).astype(np.float32).astype(dtype)
+        with np.errstate(all="ignore"):
+            special = np.array(SPECIAL).astype(np.float32).astype(dtype)
         x = np.where(rng.random(shape) < 0.3, special[rng.integers(0, len(special), shape)], x)
     return x.astype(dtype)
 
@@ -92,7 +93,7 @@ def test_the_functions_of_the_facade():
     assert ops.take_along_axis(x, ops.argsort(x)).tolist() == ops.sort(x).tolist()
 
 
-def test_what_a_device_has_no_kernel_for_is_sorted_by_the_cpu():
+def test_generated_kernels_sort_and_search():
     with amdgpu.initialize_device("cpu:0") as cpu:
         x = amdgpu.array(np.array([2.0, np.nan, -1.0]), device="cpu:0")
         assert _native.sort_on_device(x, 0, descending=True, device=cpu).numpy().tolist()[:2] == [2.0, -1.0]
