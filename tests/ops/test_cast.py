@@ -160,7 +160,7 @@ def test_bad_arguments_are_refused():
     x = np.arange(6.0)
     with pytest.raises(errors.UnsupportedDtypeError, match="complex64"):
         ops.astype(x, np.complex64)
-    with pytest.raises(errors.InvalidTypeError, match="no dtype"):
+    with pytest.raises(errors.UnsupportedDtypeError, match="no dtype"):
         ops.astype(x, "no such thing")
     with pytest.raises(errors.UnsupportedDtypeError, match="out has dtype float64"):
         ops.astype(x, np.int8, out=np.zeros(6))

@@ -76,6 +76,18 @@ def _expanded(x: Array, key: tuple[Any, ...]) -> list[Any]:
     return items[:place] + whole + items[place + 1 :]
 
 
+def _with_arrays(key: Any) -> Any:
+    """The key with NumPy's arrays in the place of lists."""
+    if isinstance(key, tuple):
+        return tuple(_with_arrays(item) if isinstance(item, list) else item for item in key)
+    if not isinstance(key, list):
+        return key
+    import numpy as np
+
+    values = np.asarray(key)
+    return values if key else values.astype("int64")
+
+
 def _as_indices(x: Array, item: Any) -> list[Any]:
     if item is None or item is Ellipsis or isinstance(item, slice):
         return [item]
@@ -109,13 +121,12 @@ def _on_device(x: Array, item: Any) -> Array:
     values = np.asarray(item)
     if values.dtype.kind not in "biuf":
         raise InvalidTypeError(f"index arrays hold integers or truth values, not {values.dtype}")
-    if values.size == 0 and not isinstance(item, np.ndarray):
-        values = values.astype("int64")
     return asarray(values, device=x.device)
 
 
 def get(x: Array, key: Any) -> Array:
     """`x[key]` for a key with arrays: a new array."""
+    key = _with_arrays(key)
     _check_mask(x, key)
     pick = _Pick(x, key)
     found = _native.pick_by_arrays(pick.view, pick.axes, pick.indices)
@@ -130,6 +141,7 @@ def assign(x: Array, key: Any, values: Any) -> None:
     """`x[key] = values` for a key with arrays; of indices that occur twice the last value counts on the CPU, any of them on a GPU."""
     from amdgpu.ops import where
 
+    key = _with_arrays(key)
     _check_mask(x, key)
     is_number = isinstance(values, bool | int | float)
     if is_number and isinstance(key, _native.Array) and key.dtype.kind == "b" and key.ndim == x.ndim:
