@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0xe46b798de6a9fec7
+const ABI_HASH = 0x594d0db9138f3a31
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -12,6 +12,7 @@ const ERROR_NOT_CONTIGUOUS = Int32(104)
 const ERROR_INVALID_LAUNCH = Int32(105)
 const ERROR_ARGUMENT_COUNT = Int32(106)
 const ERROR_READ_ONLY = Int32(107)
+const ERROR_INDEX_OUT_OF_RANGE = Int32(108)
 const ERROR_DEVICE_NOT_FOUND = Int32(200)
 const ERROR_DEVICE_LOST = Int32(201)
 const ERROR_UNKNOWN_CORE_TYPE = Int32(202)
@@ -167,6 +168,11 @@ const REDUCE_VARIANCE = UInt32(6)
 const REDUCE_DEVIATION = UInt32(7)
 const REDUCE_ARGMAX = UInt32(8)
 const REDUCE_ARGMIN = UInt32(9)
+const SCATTER_ASSIGN = UInt32(0)
+const SCATTER_ADD = UInt32(1)
+const SCATTER_MULTIPLY = UInt32(2)
+const SCATTER_MAXIMUM = UInt32(3)
+const SCATTER_MINIMUM = UInt32(4)
 const SCAN_SUM = UInt32(0)
 const SCAN_PRODUCT = UInt32(1)
 const CONVOLVE_FORWARD = UInt32(0)
@@ -298,6 +304,58 @@ struct EmbeddingOptions
     executor::Ptr{Executor}
 end
 
+"`agpu_cast_options`."
+struct CastOptions
+    size_bytes::UInt64
+    executor::Ptr{Executor}
+end
+
+"`agpu_offsets_options`. For each array of indices: the axis that messages name, its extent, and the distance of its elements."
+struct OffsetsOptions
+    size_bytes::UInt64
+    axes::Ptr{Int64}
+    extents::Ptr{Int64}
+    strides::Ptr{Int64}
+    executor::Ptr{Executor}
+end
+
+"`agpu_blocks_options`. At every offset lies a block of elements. An offset outside of [`lowest`, `highest`] is refused. Only scatter has a `mode`."
+struct BlocksOptions
+    size_bytes::UInt64
+    block_rank::UInt64
+    block_shape::Ptr{Int64}
+    block_strides::Ptr{Int64}
+    lowest::Int64
+    highest::Int64
+    mode::UInt32
+    reserved::UInt32
+    executor::Ptr{Executor}
+end
+
+"`agpu_nonzero_options`. `counts` has `piece_count` numbers: those of the elements that are not zero in pieces of nearly the same length."
+struct NonzeroOptions
+    size_bytes::UInt64
+    piece_count::UInt64
+    counts::Ptr{UInt64}
+    executor::Ptr{Executor}
+end
+
+"`agpu_sort_options`. `gives_places` is 1 where the result is int64 places instead of values."
+struct SortOptions
+    size_bytes::UInt64
+    is_descending::UInt32
+    gives_places::UInt32
+    executor::Ptr{Executor}
+end
+
+"`agpu_search_sorted_options`. `is_right` is 1 for the place behind equal values, 0 for the one before them."
+struct SearchSortedOptions
+    size_bytes::UInt64
+    is_right::UInt32
+    reserved::UInt32
+    executor::Ptr{Executor}
+end
+
 "`agpu_scan_options`."
 struct ScanOptions
     size_bytes::UInt64
@@ -418,6 +476,12 @@ const MANIFEST_ROWS = (
     ("agpu_reduce_options", ReduceOptions),
     ("agpu_transpose_options", TransposeOptions),
     ("agpu_embedding_options", EmbeddingOptions),
+    ("agpu_cast_options", CastOptions),
+    ("agpu_offsets_options", OffsetsOptions),
+    ("agpu_blocks_options", BlocksOptions),
+    ("agpu_nonzero_options", NonzeroOptions),
+    ("agpu_sort_options", SortOptions),
+    ("agpu_search_sorted_options", SearchSortedOptions),
     ("agpu_scan_options", ScanOptions),
     ("agpu_top_k_options", TopKOptions),
     ("agpu_convolve_options", ConvolveOptions),

@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0xe46b798de6a9fec7'u64
+  abiHash* = 0x594d0db9138f3a31'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -14,6 +14,7 @@ const
   errorInvalidLaunch* = 105'i32 ## The grid, block or shared memory of a launch is outside the limits of the device.
   errorArgumentCount* = 106'i32 ## A kernel was launched with another number of arguments than it has parameters.
   errorReadOnly* = 107'i32 ## The operation would write to an array that is read-only.
+  errorIndexOutOfRange* = 108'i32 ## An index is not one of the axis that it is for.
   errorDeviceNotFound* = 200'i32 ## No device has the index or name that was asked for.
   errorDeviceLost* = 201'i32 ## The device stopped answering.
   errorUnknownCoreType* = 202'i32 ## A core type is not one of aura, matrix, neuromorphic.
@@ -169,6 +170,11 @@ const
   reduceDeviation* = 7'u32
   reduceArgmax* = 8'u32
   reduceArgmin* = 9'u32
+  scatterAssign* = 0'u32
+  scatterAdd* = 1'u32
+  scatterMultiply* = 2'u32
+  scatterMaximum* = 3'u32
+  scatterMinimum* = 4'u32
   scanSum* = 0'u32
   scanProduct* = 1'u32
   convolveForward* = 0'u32
@@ -270,6 +276,40 @@ type
   EmbeddingOptions* {.bycopy.} = object ## `agpu_embedding_options`
     sizeBytes*: uint64
     executor*: ptr Executor
+  CastOptions* {.bycopy.} = object ## `agpu_cast_options`
+    sizeBytes*: uint64
+    executor*: ptr Executor
+  OffsetsOptions* {.bycopy.} = object ## `agpu_offsets_options` For each array of indices: the axis that messages name, its extent, and the distance of its elements.
+    sizeBytes*: uint64
+    axes*: ptr int64
+    extents*: ptr int64
+    strides*: ptr int64
+    executor*: ptr Executor
+  BlocksOptions* {.bycopy.} = object ## `agpu_blocks_options` At every offset lies a block of elements. An offset outside of [`lowest`, `highest`] is refused. Only scatter has a `mode`.
+    sizeBytes*: uint64
+    blockRank*: uint64
+    blockShape*: ptr int64
+    blockStrides*: ptr int64
+    lowest*: int64
+    highest*: int64
+    mode*: uint32
+    reserved*: uint32
+    executor*: ptr Executor
+  NonzeroOptions* {.bycopy.} = object ## `agpu_nonzero_options` `counts` has `piece_count` numbers: those of the elements that are not zero in pieces of nearly the same length.
+    sizeBytes*: uint64
+    pieceCount*: uint64
+    counts*: ptr uint64
+    executor*: ptr Executor
+  SortOptions* {.bycopy.} = object ## `agpu_sort_options` `gives_places` is 1 where the result is int64 places instead of values.
+    sizeBytes*: uint64
+    isDescending*: uint32
+    givesPlaces*: uint32
+    executor*: ptr Executor
+  SearchSortedOptions* {.bycopy.} = object ## `agpu_search_sorted_options` `is_right` is 1 for the place behind equal values, 0 for the one before them.
+    sizeBytes*: uint64
+    isRight*: uint32
+    reserved*: uint32
+    executor*: ptr Executor
   ScanOptions* {.bycopy.} = object ## `agpu_scan_options`
     sizeBytes*: uint64
     operation*: uint32
@@ -365,6 +405,12 @@ proc layoutManifest*(): string =
   result.add ["agpu_reduce_options size=", $sizeof(ReduceOptions), " size_bytes@", $offsetOf(ReduceOptions, sizeBytes), " operation@", $offsetOf(ReduceOptions, operation), " compute@", $offsetOf(ReduceOptions, compute), " reduced_axes@", $offsetOf(ReduceOptions, reducedAxes), " divisor@", $offsetOf(ReduceOptions, divisor), " executor@", $offsetOf(ReduceOptions, executor)].join & "\n"
   result.add ["agpu_transpose_options size=", $sizeof(TransposeOptions), " size_bytes@", $offsetOf(TransposeOptions, sizeBytes), " executor@", $offsetOf(TransposeOptions, executor)].join & "\n"
   result.add ["agpu_embedding_options size=", $sizeof(EmbeddingOptions), " size_bytes@", $offsetOf(EmbeddingOptions, sizeBytes), " executor@", $offsetOf(EmbeddingOptions, executor)].join & "\n"
+  result.add ["agpu_cast_options size=", $sizeof(CastOptions), " size_bytes@", $offsetOf(CastOptions, sizeBytes), " executor@", $offsetOf(CastOptions, executor)].join & "\n"
+  result.add ["agpu_offsets_options size=", $sizeof(OffsetsOptions), " size_bytes@", $offsetOf(OffsetsOptions, sizeBytes), " axes@", $offsetOf(OffsetsOptions, axes), " extents@", $offsetOf(OffsetsOptions, extents), " strides@", $offsetOf(OffsetsOptions, strides), " executor@", $offsetOf(OffsetsOptions, executor)].join & "\n"
+  result.add ["agpu_blocks_options size=", $sizeof(BlocksOptions), " size_bytes@", $offsetOf(BlocksOptions, sizeBytes), " block_rank@", $offsetOf(BlocksOptions, blockRank), " block_shape@", $offsetOf(BlocksOptions, blockShape), " block_strides@", $offsetOf(BlocksOptions, blockStrides), " lowest@", $offsetOf(BlocksOptions, lowest), " highest@", $offsetOf(BlocksOptions, highest), " mode@", $offsetOf(BlocksOptions, mode), " reserved@", $offsetOf(BlocksOptions, reserved), " executor@", $offsetOf(BlocksOptions, executor)].join & "\n"
+  result.add ["agpu_nonzero_options size=", $sizeof(NonzeroOptions), " size_bytes@", $offsetOf(NonzeroOptions, sizeBytes), " piece_count@", $offsetOf(NonzeroOptions, pieceCount), " counts@", $offsetOf(NonzeroOptions, counts), " executor@", $offsetOf(NonzeroOptions, executor)].join & "\n"
+  result.add ["agpu_sort_options size=", $sizeof(SortOptions), " size_bytes@", $offsetOf(SortOptions, sizeBytes), " is_descending@", $offsetOf(SortOptions, isDescending), " gives_places@", $offsetOf(SortOptions, givesPlaces), " executor@", $offsetOf(SortOptions, executor)].join & "\n"
+  result.add ["agpu_search_sorted_options size=", $sizeof(SearchSortedOptions), " size_bytes@", $offsetOf(SearchSortedOptions, sizeBytes), " is_right@", $offsetOf(SearchSortedOptions, isRight), " reserved@", $offsetOf(SearchSortedOptions, reserved), " executor@", $offsetOf(SearchSortedOptions, executor)].join & "\n"
   result.add ["agpu_scan_options size=", $sizeof(ScanOptions), " size_bytes@", $offsetOf(ScanOptions, sizeBytes), " operation@", $offsetOf(ScanOptions, operation), " compute@", $offsetOf(ScanOptions, compute), " executor@", $offsetOf(ScanOptions, executor)].join & "\n"
   result.add ["agpu_top_k_options size=", $sizeof(TopKOptions), " size_bytes@", $offsetOf(TopKOptions, sizeBytes), " is_largest@", $offsetOf(TopKOptions, isLargest), " compute@", $offsetOf(TopKOptions, compute), " executor@", $offsetOf(TopKOptions, executor)].join & "\n"
   result.add ["agpu_convolve_options size=", $sizeof(ConvolveOptions), " size_bytes@", $offsetOf(ConvolveOptions, sizeBytes), " pass@", $offsetOf(ConvolveOptions, pass), " compute@", $offsetOf(ConvolveOptions, compute), " groups@", $offsetOf(ConvolveOptions, groups), " row_stride@", $offsetOf(ConvolveOptions, rowStride), " column_stride@", $offsetOf(ConvolveOptions, columnStride), " row_padding@", $offsetOf(ConvolveOptions, rowPadding), " column_padding@", $offsetOf(ConvolveOptions, columnPadding), " row_dilation@", $offsetOf(ConvolveOptions, rowDilation), " column_dilation@", $offsetOf(ConvolveOptions, columnDilation), " executor@", $offsetOf(ConvolveOptions, executor)].join & "\n"

@@ -5,7 +5,8 @@
 
 from typing import TYPE_CHECKING
 
-from amdgpu import dispatch, errors, math, telemetry
+from amdgpu import array_methods as _array_methods
+from amdgpu import dispatch, errors, math, namespace, ops, telemetry
 from amdgpu import shutdown as _shutdown
 from amdgpu._generated.constants import PACKAGE_VERSION as __version__
 from amdgpu._native import Array, Event, Graph, Kernel, Stream
@@ -30,7 +31,7 @@ from amdgpu.telemetry import report as _report
 from amdgpu.types import DeviceInfo, KernelResult
 
 if TYPE_CHECKING:
-    from amdgpu import anneal, interchange, search
+    from amdgpu import anneal, fft, interchange, linalg, search
     from amdgpu.layered_network import LayeredNetwork
     from amdgpu.network import Network, neural_network_forward
     from amdgpu.spiking_network import SpikingNetwork
@@ -60,15 +61,19 @@ __all__ = [
     "doctor",
     "empty",
     "errors",
+    "fft",
     "from_dlpack",
     "get_device",
     "get_telemetry",
     "initialize_device",
     "interchange",
+    "linalg",
     "list_devices",
     "math",
     "matrix_multiply",
+    "namespace",
     "neural_network_forward",
+    "ops",
     "search",
     "set_device",
     "synchronize",
@@ -83,13 +88,19 @@ _LATE = {
     "Network": "network",
     "SpikingNetwork": "spiking_network",
     "anneal": "",
+    "fft": "",
     "interchange": "",
+    "linalg": "",
     "neural_network_forward": "network",
     "search": "",
 }
 
 
 def __getattr__(name: str) -> object:
+    if name in namespace.NAMES:
+        found = namespace.find(name)
+        globals()[name] = found
+        return found
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
@@ -101,7 +112,16 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *namespace.NAMES})
+
+
+def __array_namespace_info__() -> namespace.NamespaceInfo:  # noqa: N807 (a name of the array API standard)
+    """What this namespace can do: capabilities, devices, dtypes, by the Python array API standard."""
+    return namespace.NamespaceInfo()
+
+
+__array_api_version__ = namespace.ARRAY_API_VERSION
+_array_methods.install()
 
 
 _shutdown.register()

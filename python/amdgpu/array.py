@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from amdgpu import _native, arguments
 from amdgpu._native import Array
 from amdgpu.device import default_device
-from amdgpu.errors import InvalidTypeError, UnsupportedDtypeError
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError, UnsupportedDtypeError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -19,17 +19,20 @@ if TYPE_CHECKING:
 # Names that the native module knows, which need no NumPy to be understood.
 _NAMES = frozenset(_native.dtype_names())
 
+# What numbers become where no dtype is named, as in NumPy.
+DEFAULT_FLOAT = "float64"
+
 __all__ = ["Array", "array", "empty", "from_dlpack", "zeros"]
 
 
 def empty(
-    shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: AMDGPUDevice | int | str | None = None
+    shape: int | Sequence[int], dtype: npt.DTypeLike = DEFAULT_FLOAT, *, device: AMDGPUDevice | int | str | None = None
 ) -> Array:
     """An array in device memory whose contents are undefined.
 
     Args:
         shape: Extent of each axis; an integer means one axis.
-        dtype: A NumPy dtype or its name.
+        dtype: A NumPy dtype or its name; float64 where none is named.
         device: An open device, an index in `list_devices()`, or a name such as `cpu:0`; None means the current device.
 
     Returns:
@@ -46,11 +49,11 @@ def empty(
         >>> amdgpu.empty((2, 3)).shape
         (2, 3)
     """
-    return default_device(device).native.empty(_as_shape(shape), _dtype_name(dtype))
+    return default_device(device).native.empty(_as_shape(shape), _dtype_name(DEFAULT_FLOAT if dtype is None else dtype))
 
 
 def zeros(
-    shape: int | Sequence[int], dtype: npt.DTypeLike = "float32", *, device: AMDGPUDevice | int | str | None = None
+    shape: int | Sequence[int], dtype: npt.DTypeLike = DEFAULT_FLOAT, *, device: AMDGPUDevice | int | str | None = None
 ) -> Array:
     """An array of zeros in device memory; arguments and errors as for `empty`.
 
@@ -105,11 +108,13 @@ def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: AMDGPUDevi
     return result
 
 
-def from_dlpack(source: Any) -> Array:
+def from_dlpack(source: Any, /, *, device: AMDGPUDevice | int | str | None = None, copy: bool | None = None) -> Array:
     """Take over the memory of any object with `__dlpack__` or `__cuda_array_interface__`, without a copy.
 
     Args:
         source: An array of NumPy, PyTorch, JAX, CuPy or another library, in memory that an open device can reach.
+        device: Where the array is wanted; on another device than the memory's that takes a copy.
+        copy: True copies, False raises where a copy would be needed, None copies where it is.
 
     Returns:
         An array that shares the memory and keeps its owner alive.
@@ -124,7 +129,13 @@ def from_dlpack(source: Any) -> Array:
         >>> amdgpu.from_dlpack(a).ptr == a.ctypes.data
         True
     """
-    return _native.from_dlpack(source)
+    lent = _native.from_dlpack(source)
+    place = None if device is None else default_device(device).name
+    if place is not None and place != lent.device:
+        if copy is False:
+            raise InvalidArgumentError(f"from_dlpack: the memory is on {lent.device}; on {place} it would be a copy")
+        return lent.to_device(place)
+    return lent.copy() if copy else lent
 
 
 def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:

@@ -64,6 +64,10 @@ _table: list[Implementation] = [
     ),
     Implementation("elementwise", "matrix", "cpu", "zig", "zig", "amdgpu._native:elementwise"),
     Implementation("embedding", "matrix", "cpu", "zig", "zig", "amdgpu._native:embedding"),
+    *(
+        Implementation(operation, "matrix", "cpu", "zig", "zig", f"amdgpu._native:{operation}")
+        for operation in ("cast", "gather", "nonzero", "offsets", "scatter", "search_sorted", "sort")
+    ),
     Implementation("scan", "matrix", "cpu", "zig", "zig", "amdgpu._native:scan"),
     Implementation("top_k", "matrix", "cpu", "zig", "zig", "amdgpu._native:top_k"),
     Implementation("transpose", "matrix", "cpu", "zig", "zig", "amdgpu._native:transpose"),
@@ -77,14 +81,21 @@ _table: list[Implementation] = [
             operation, "matrix", kind, "rust", "generated", f"amdgpu._native:{operation}_on_device", takes_device=True
         )
         for operation in (
+            "cast",
             "convolve",
             "elementwise",
             "embedding",
+            "gather",
+            "nonzero",
             "normalize",
             "normalize_gradient",
+            "offsets",
             "pool",
             "reduce",
             "scan",
+            "scatter",
+            "search_sorted",
+            "sort",
             "top_k",
             "transpose",
         )

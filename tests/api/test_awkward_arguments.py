@@ -258,8 +258,8 @@ def test_numbers_out_of_range_are_named(device):
     with pytest.raises(errors.InvalidTypeError, match="timeout_ms is 'x'; an integer is expected"):
         stream.wait("x")
     with pytest.raises(errors.AmdgpuError, match=r"1000000"):
-        amdgpu.empty(10**30)
-    array = amdgpu.zeros(0, device=device)
+        amdgpu.empty(10**30, "float32")
+    array = amdgpu.zeros(0, "float32", device=device)
     with pytest.raises(errors.ShapeMismatchError):
         array.reshape(2**32, 2**32)
 

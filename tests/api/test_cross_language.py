@@ -15,6 +15,7 @@ from amdgpu.errors import BY_CODE
 def test_a_rust_buffer_is_multiplied_in_place_by_zig_and_read_by_numpy(device, rng):
     a_host, b_host = (rng.standard_normal((96, 96)).astype("float32") for _ in range(2))
     a, b, product = (device.native.empty((96, 96), "float32") for _ in range(3))
+    gc.collect()
     before = device.memory_stats()
     a.copy_from(a_host)
     b.copy_from(b_host)

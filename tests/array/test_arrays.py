@@ -36,7 +36,7 @@ def test_values_come_back_as_they_went_in(dtype, rng):
 def test_an_open_device_may_be_named_by_itself(device):
     made = amdgpu.array([1.0, 2.0], device=device)
     assert made.device == device.name
-    assert amdgpu.zeros(2, device=device).numpy().tolist() == [0, 0]
+    assert amdgpu.zeros(2, "float32", device=device).numpy().tolist() == [0, 0]
 
 
 def test_bfloat16_comes_back_through_ml_dtypes():
@@ -49,7 +49,7 @@ def test_bfloat16_comes_back_through_ml_dtypes():
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (1,), (2, 3, 4)])
 def test_every_shape_is_possible(shape):
-    array = amdgpu.zeros(shape)
+    array = amdgpu.zeros(shape, "float32")
     assert array.shape == shape
     assert array.size == int(np.prod(shape))
     assert np.array_equal(array.numpy(), np.zeros(shape, "float32"))
@@ -62,15 +62,15 @@ def test_a_single_value_is_a_number_and_a_truth():
     assert amdgpu.ops.any(amdgpu.array([0, 1]))
     assert not amdgpu.ops.any(amdgpu.array([0, 0]))
     # Not its length.
-    assert not amdgpu.zeros(1)
-    for several in (amdgpu.zeros(2), amdgpu.zeros((0, 3))):
+    assert not amdgpu.zeros(1, "float32")
+    for several in (amdgpu.zeros(2, "float32"), amdgpu.zeros((0, 3), "float32")):
         for take in (bool, float, amdgpu.Array.item):
             with pytest.raises(errors.InvalidArgumentError, match=r"is not a single value; reduce it"):
                 take(several)
 
 
 def test_numpy_looks_at_cpu_memory_without_a_copy():
-    array = amdgpu.zeros(4)
+    array = amdgpu.zeros(4, "float32")
     view = np.asarray(array)
     view[2] = 7
     assert array.numpy().tolist() == [0, 0, 7, 0]
@@ -127,7 +127,7 @@ def test_read_only_arrays_stay_read_only():
 
 
 def test_freed_arrays_refuse_everything():
-    array = amdgpu.zeros(4)
+    array = amdgpu.zeros(4, "float32")
     array.free()
     assert array.is_freed
     for use in (array.numpy, array.free, lambda: array.ptr, lambda: array.fill(0), array.__dlpack__):
@@ -166,16 +166,16 @@ def test_foreign_byte_order_is_refused():
 
 def test_bad_sizes_are_refused():
     with pytest.raises(errors.InvalidArgumentError, match="negative"):
-        amdgpu.empty((2, -1))
+        amdgpu.empty((2, -1), "float32")
     for bad in ("x", 1.5, (2, "y"), (2, 1.5)):
         with pytest.raises(errors.InvalidTypeError, match="integer"):
-            amdgpu.empty(bad)
+            amdgpu.empty(bad, "float32")
     with pytest.raises(errors.InvalidArgumentError, match="negative"):
         amdgpu.allocate_memory(0, -5)
     with pytest.raises(errors.InvalidArgumentError, match="pinned"):
         amdgpu.allocate_memory(0, 5, kind="magic")
     with pytest.raises(MemoryError):
-        amdgpu.empty((1 << 40, 1 << 40))
+        amdgpu.empty((1 << 40, 1 << 40), "float32")
 
 
 def test_out_of_memory_is_clean_and_says_what_is_in_use(run_python):
@@ -194,7 +194,7 @@ def test_out_of_memory_is_clean_and_says_what_is_in_use(run_python):
 
 
 def test_copies_check_shape_and_dtype():
-    array = amdgpu.zeros((2, 2))
+    array = amdgpu.zeros((2, 2), "float32")
     with pytest.raises(errors.ShapeMismatchError, match=r"\[3\]"):
         array.copy_from(np.zeros(3, "float32"))
     with pytest.raises(errors.UnsupportedDtypeError, match="float64"):

@@ -42,7 +42,7 @@ def test_cuda_memory_without_a_cuda_device_is_refused_before_it_is_lent(device, 
         lambda: amdgpu.from_dlpack(tensor),
         lambda: amdgpu.array(tensor),
         lambda: device.compile_kernel(TWICE)[1, 32](tensor, 3),
-        lambda: amdgpu.zeros(3, device="cpu:0").copy_from(tensor),
+        lambda: amdgpu.zeros(3, "float32", device="cpu:0").copy_from(tensor),
     ):
         with pytest.raises(errors.WrongDeviceError, match="the array is on cuda:1, which cannot be opened"):
             attempt()
@@ -63,13 +63,13 @@ def test_devices_nobody_drives_are_named_by_number(device):
 def test_host_memory_is_not_for_kernels_of_a_gpu():
     # A null device stands for the GPU; it takes host memory because it touches none, but not memory of another device.
     null = amdgpu.initialize_device("null:gfx1100")
-    other = amdgpu.zeros(3, device="null:gfx90a")
+    other = amdgpu.zeros(3, "float32", device="null:gfx90a")
     with pytest.raises(errors.WrongDeviceError, match="the array is on null:gfx90a, the kernel on null:gfx1100"):
         null.compile_kernel(TWICE)[1, 32](other, 3)
 
 
 def test_the_cuda_interface_is_absent_off_cuda():
-    array = amdgpu.zeros(3, device="cpu:0")
+    array = amdgpu.zeros(3, "float32", device="cpu:0")
     assert not hasattr(array, "__cuda_array_interface__")
     assert hasattr(array, "__array_interface__")
 
@@ -104,16 +104,16 @@ def test_a_damaged_cuda_interface_is_refused(device, interface, message):
 def test_copies_go_between_devices_that_are_here(device):
     host = np.arange(5, dtype="float32")
     first = amdgpu.array(host, device="cpu:0")
-    second = amdgpu.empty(5, device="cpu:0")
+    second = amdgpu.empty(5, "float32", device="cpu:0")
     second.copy_from(first)
     assert second.numpy().tolist() == host.tolist()
     second.copy_from(second)
     assert second.numpy().tolist() == host.tolist()
-    null = amdgpu.empty(5, device="null:gfx1100")
+    null = amdgpu.empty(5, "float32", device="null:gfx1100")
     null.copy_from(second)
     second.copy_from(null)
     assert second.numpy().tolist() == [0] * 5  # a null device holds nothing
     with pytest.raises(errors.ShapeMismatchError):
-        second.copy_from(amdgpu.empty(6, device="null:gfx1100"))
+        second.copy_from(amdgpu.empty(6, "float32", device="null:gfx1100"))
     with pytest.raises(errors.UnsupportedDtypeError):
         second.copy_from(amdgpu.empty(5, "int32", device="null:gfx1100"))

@@ -78,6 +78,6 @@ def test_a_raw_kernel_runs_where_its_arrays_are():
         kernel((1,), (4,), (_on(device),))
     with pytest.raises(errors.WrongDeviceError, match=SECOND):
         amdgpu.RawKernel(kernel.code, "f", device=FIRST)((1,), (4,), (_on(SECOND),))
-    on_host = amdgpu.zeros(4, device="cpu:0")
+    on_host = amdgpu.zeros(4, "float32", device="cpu:0")
     kernel((1,), (4,), (on_host,))
     assert (on_host.numpy() == 1).all()

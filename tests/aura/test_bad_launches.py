@@ -158,7 +158,7 @@ def test_read_only_arrays_are_not_written(kernel, x, y):
 
 
 def test_freed_arrays(kernel, y):
-    array = amdgpu.zeros(64, device="cpu:0")
+    array = amdgpu.zeros(64, "float32", device="cpu:0")
     prepared = kernel.prepare(1, 1, array, y, 1.0, 1, 1)
     array.free()
     with pytest.raises(errors.UseAfterFreeError, match=r"argument 0 \(`x`\) of f: the array was freed"):
@@ -168,7 +168,7 @@ def test_freed_arrays(kernel, y):
 
 
 def test_arrays_on_another_device(kernel, y):
-    there = amdgpu.zeros(64, device="null:gfx1100")
+    there = amdgpu.zeros(64, "float32", device="null:gfx1100")
     with pytest.raises(
         errors.WrongDeviceError, match=r"argument 0 \(`x`\) of f: the array is on null:gfx1100, the kernel on cpu:0"
     ):
@@ -180,7 +180,7 @@ def test_misaligned_memory(device, kernel, x, y):
     with pytest.raises(errors.InvalidArgumentError, match="`float\\*` needs a multiple of 4 bytes; pass a copy"):
         kernel[1, 1](odd, y, 1.0, 1, 1)
     quads = device.compile_kernel(QUADS)
-    aligned = amdgpu.zeros(64, device="cpu:0")
+    aligned = amdgpu.zeros(64, "float32", device="cpu:0")
     quads[1, 1](aligned, x)
     beside = np.asarray(aligned)[1:61]
     with pytest.raises(

@@ -42,7 +42,7 @@ def test_calls_that_name_no_device_use_the_current_one() -> None:
         return (
             amdgpu.device_info().device,
             amdgpu.allocate_memory(size=512).device,
-            amdgpu.zeros(3).device,
+            amdgpu.zeros(3, "float32").device,
             amdgpu.array([1, 2]).device,
             str(amdgpu.get_telemetry()["device"]),
             amdgpu.device_info("cpu:0").device,

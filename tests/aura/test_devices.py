@@ -9,7 +9,7 @@ from amdgpu import errors
 
 
 def test_the_cpu_is_a_device_with_real_facts():
-    held = amdgpu.zeros(1000)
+    held = amdgpu.zeros(1000, "float32")
     cpu = next(device for device in amdgpu.list_devices() if device.kind == "cpu")
     assert cpu.device == "cpu:0"
     assert cpu.name

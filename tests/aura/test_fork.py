@@ -51,7 +51,7 @@ assert work(parent) == (4, 4)
 def check():
     with amdgpu.initialize_device("cpu:0") as own:
         assert work(own) == (4, 4)
-    assert amdgpu.zeros(3).numpy().tolist() == [0, 0, 0]
+    assert amdgpu.zeros(3, "float32").numpy().tolist() == [0, 0, 0]
 print([in_child(check) for _ in range(3)], work(parent))
 """
     )
@@ -65,7 +65,7 @@ def test_a_child_is_told_that_its_parents_objects_are_not_for_it(run_python):
 parent = amdgpu.initialize_device("cpu:0")
 kernel = parent.compile_kernel(SOURCE)
 x = np.zeros(N, "float32")
-array = amdgpu.zeros(N, device="cpu:0")
+array = amdgpu.zeros(N, "float32", device="cpu:0")
 prepared = kernel.prepare(N // 64, 64, x, N)
 stream = parent.create_stream()
 kernel[N // 64, 64, 0, stream](x, N)
@@ -109,7 +109,7 @@ def test_a_child_reads_its_copy_of_what_streams_of_its_parent_used(run_python):
         + """
 parent = amdgpu.initialize_device("cpu:0")
 kernel = parent.compile_kernel(SOURCE)
-array, stream = amdgpu.zeros(N, device=parent), parent.create_stream()
+array, stream = amdgpu.zeros(N, "float32", device=parent), parent.create_stream()
 kernel[N // 64, 64, 0, stream](array, N)
 stream.synchronize()
 def check():

@@ -26,7 +26,7 @@ def scale(device):
 
 @pytest.fixture
 def x():
-    return amdgpu.zeros(N, device="cpu:0")
+    return amdgpu.zeros(N, "float32", device="cpu:0")
 
 
 def values(array):
@@ -53,7 +53,7 @@ def test_a_recorded_graph_runs_only_when_it_is_replayed(add, scale, x):
 
 def test_copies_and_fills_are_recorded(add, x):
     host = np.full(N, 5, "float32")
-    copy = amdgpu.empty(N, device="cpu:0")
+    copy = amdgpu.empty(N, "float32", device="cpu:0")
     with amdgpu.Graph() as graph:
         x.copy_from(host)
         add[4, 256](x, 1.0, N)
@@ -123,7 +123,7 @@ def test_streams_of_a_graph_run_beside_each_other(device):
 
 
 def test_arguments_can_be_changed_all_or_by_name(add, x):
-    other = amdgpu.zeros(N, device="cpu:0")
+    other = amdgpu.zeros(N, "float32", device="cpu:0")
     with amdgpu.Graph() as graph:
         add[4, 256](x, 1.0, N)
     graph.update(0, value=10.0)
@@ -217,7 +217,7 @@ def test_states_of_a_graph_are_told_apart(add, x):
 def test_a_graph_is_of_one_device(device, x, add):
     null = amdgpu.initialize_device("null:gfx1100")
     other = null.compile_kernel(ADD)
-    memory = amdgpu.zeros(N, device="null:gfx1100")
+    memory = amdgpu.zeros(N, "float32", device="null:gfx1100")
     with amdgpu.Graph():
         add[4, 256](x, 1.0, N)
         with pytest.raises(errors.NotCapturableError, match=r"began on cpu:0, and this is for null:gfx1100"):
@@ -231,7 +231,7 @@ def test_a_graph_is_of_one_device(device, x, add):
 def test_null_devices_replay_without_running(add):
     null = amdgpu.initialize_device("null:gfx1100")
     kernel = null.compile_kernel(ADD)
-    memory = amdgpu.zeros(N, device="null:gfx1100")
+    memory = amdgpu.zeros(N, "float32", device="null:gfx1100")
     with amdgpu.Graph() as graph:
         kernel[4, 256](memory, 1.0, N)
         memory.fill_bytes(3)

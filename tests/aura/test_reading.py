@@ -42,7 +42,7 @@ def kernel(device):
 
 @pytest.fixture
 def array(device):
-    return amdgpu.zeros(COUNT, device=device)
+    return amdgpu.zeros(COUNT, "float32", device=device)
 
 
 def _launch(kernel, device, gate, array):
@@ -66,7 +66,7 @@ def _graph(kernel, device, gate, array):
 
 
 def _updated_graph(kernel, device, gate, array):
-    stream, other = device.create_stream(), amdgpu.zeros(COUNT, device=device)
+    stream, other = device.create_stream(), amdgpu.zeros(COUNT, "float32", device=device)
     with amdgpu.Graph() as graph:
         kernel[1, COUNT](gate.memory, other)
     graph.update(0, x=array)
@@ -100,7 +100,7 @@ def _waited(array):
 
 
 def _copied(array):
-    target = amdgpu.zeros(COUNT, device="cpu:0")
+    target = amdgpu.zeros(COUNT, "float32", device="cpu:0")
     target.copy_from(array)
     return target.numpy()
 
@@ -165,7 +165,7 @@ def test_work_without_a_stream_comes_after_what_streams_do_with_its_arrays(kerne
 
 def test_arrays_that_a_stream_does_not_use_are_read_at_once(kernel, device, gate, array):
     stream = _launch(kernel, device, gate, array)
-    other = amdgpu.zeros(COUNT, device=device)
+    other = amdgpu.zeros(COUNT, "float32", device=device)
     assert other.numpy().tolist() == [0] * COUNT
     other.wait()
     assert not stream.is_idle

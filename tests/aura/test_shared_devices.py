@@ -77,7 +77,7 @@ def test_closing_one_opening_leaves_the_others_at_work(device):
 
 def test_one_graph_takes_kernels_of_several_openings_and_ends_with_any_of_them(device):
     source = "__global__ void more(float* x) { x[threadIdx.x] += 1; }"
-    array = amdgpu.zeros(8, device="cpu:0")
+    array = amdgpu.zeros(8, "float32", device="cpu:0")
     with amdgpu.initialize_device("cpu:0") as other:
         kernels = device.compile_kernel(source), other.compile_kernel(source)
         with amdgpu.Graph() as graph:
@@ -98,7 +98,7 @@ def work():
     try:
         for _ in range(20):
             with amdgpu.initialize_device("cpu:0") as device:
-                array = amdgpu.zeros(32, device=device)
+                array = amdgpu.zeros(32, "float32", device=device)
                 device.compile_kernel(SOURCE)[1, 32](array)
             assert (array.numpy() == 1).all()
     except BaseException as error:

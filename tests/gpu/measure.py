@@ -59,7 +59,7 @@ def gigabytes_per_second(n: int, seconds: float) -> float:
 def ours(device: Any, n: int, source: str = VECTOR_ADD, per_thread: int = 1) -> dict[str, float]:
     """Bandwidth of our kernel, waited for each time and queued in a stream."""
     kernel = device.compile_kernel(source)
-    a, b, c = (amdgpu.zeros(n, device=device.name) for _ in range(3))
+    a, b, c = (amdgpu.zeros(n, "float32", device=device.name) for _ in range(3))
     blocks = -(-n // (256 * per_thread))
     launcher = kernel[blocks, 256]
     waited = median_seconds(lambda: launcher(a, b, c, n), 20)
@@ -132,7 +132,7 @@ def driver_us(device: Any) -> dict[str, Any]:
 
     driver = ctypes.CDLL("libcuda.so.1")
     unit = _native.compile_source(SMALL, str(device.info().architecture))
-    x = amdgpu.zeros(32, device=device.name)
+    x = amdgpu.zeros(32, "float32", device=device.name)
     stream = device.create_stream()
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
     status = driver.cuModuleLoadData(ctypes.byref(module), ctypes.c_char_p(str(unit["content"]).encode() + b"\0"))
@@ -175,7 +175,7 @@ def launches(name: str, level: TelemetryLevel) -> dict[str, Any]:
     """Host time per launch in a stream, by the way it is launched, and of a launch that is waited for."""
     with amdgpu.initialize_device(name, telemetry=level) as device:
         kernel = device.compile_kernel(SMALL)
-        x = amdgpu.zeros(32, device=name)
+        x = amdgpu.zeros(32, "float32", device=name)
         stream = device.create_stream()
         queued, waited = kernel[1, 32, 0, stream], kernel[1, 32]
         prepared = kernel.prepare(1, 32, x, 1.0, 32, stream=stream)
@@ -190,7 +190,7 @@ def graphs(name: str) -> dict[str, Any]:
     """A chain of small kernels as a graph and launched one by one: microseconds per kernel, on the host alone and until all is done."""
     with amdgpu.initialize_device(name) as device:
         kernel = device.compile_kernel(SMALL)
-        x = amdgpu.zeros(32, device=name)
+        x = amdgpu.zeros(32, "float32", device=name)
         stream = device.create_stream()
         prepared = kernel.prepare(1, 32, x, 1.0, 32, stream=stream)
         with amdgpu.Graph() as graph:

@@ -131,11 +131,11 @@ def test_copies_go_between_every_pair_of_devices(gpu: Any, torch: Any) -> None:
     host = np.random.default_rng(1).random(N, dtype=np.float32)
     tensor = torch.from_numpy(host).cuda()
     first = amdgpu.array(tensor, device=gpu.name)
-    second = amdgpu.empty(N, device=gpu.name)
+    second = amdgpu.empty(N, "float32", device=gpu.name)
     second.copy_from(first)
-    on_cpu = amdgpu.empty(N, device="cpu:0")
+    on_cpu = amdgpu.empty(N, "float32", device="cpu:0")
     on_cpu.copy_from(second)
-    third = amdgpu.empty(N, device=gpu.name)
+    third = amdgpu.empty(N, "float32", device=gpu.name)
     third.copy_from(on_cpu)
     assert np.array_equal(third.numpy(), host)
     on_cpu.fill(0)
@@ -149,7 +149,7 @@ def test_copies_go_between_every_pair_of_devices(gpu: Any, torch: Any) -> None:
 def test_copies_go_between_two_gpus() -> None:
     host = np.arange(N, dtype="float32")
     first = amdgpu.array(host, device=GPU_NAMES[0])
-    second = amdgpu.empty(N, device=GPU_NAMES[1])
+    second = amdgpu.empty(N, "float32", device=GPU_NAMES[1])
     second.copy_from(first)
     assert np.array_equal(second.numpy(), host)
 
@@ -174,5 +174,5 @@ def test_cupy_arrays_are_used_where_they_are(gpu: Any, twice: Any) -> None:
     array = cupy.ones(N, dtype="float32")
     twice[GRID](array, N)
     assert float(array.min()) == 2
-    ours = amdgpu.zeros(N, device=gpu.name)
+    ours = amdgpu.zeros(N, "float32", device=gpu.name)
     assert cupy.asarray(ours).data.ptr == ours.ptr

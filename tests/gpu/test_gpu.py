@@ -217,17 +217,17 @@ def test_too_much_memory_is_refused_and_harms_nothing(gpu):
     with pytest.raises(errors.OutOfMemoryError) as caught:
         amdgpu.empty((total + 1,), "uint8", device=gpu.name)
     assert isinstance(caught.value, MemoryError)
-    assert not amdgpu.zeros(100, device=gpu.name).numpy().any()
+    assert not amdgpu.zeros(100, "float32", device=gpu.name).numpy().any()
 
 
 @pytest.mark.gpu
 def test_streams_keep_order_and_arguments(gpu):
     kernel = gpu.compile_kernel(INCREMENT)
     stream = gpu.create_stream()
-    x = amdgpu.zeros(1000, device=gpu.name)
+    x = amdgpu.zeros(1000, "float32", device=gpu.name)
     for _ in range(200):
         kernel[4, 256, 0, stream](x, 1000)
-        kernel[4, 256, 0, stream](amdgpu.zeros(1000, device=gpu.name), 1000)
+        kernel[4, 256, 0, stream](amdgpu.zeros(1000, "float32", device=gpu.name), 1000)
     stream.synchronize()
     assert (x.numpy() == 200).all()
     assert stream.is_idle
@@ -236,7 +236,7 @@ def test_streams_keep_order_and_arguments(gpu):
 @pytest.mark.gpu
 def test_execute_measures_and_waits(gpu):
     kernel = gpu.compile_kernel(INCREMENT)
-    x = amdgpu.zeros(1000, device=gpu.name)
+    x = amdgpu.zeros(1000, "float32", device=gpu.name)
     result = gpu.execute(kernel, x, 1000, timeout_ms=10_000)
     assert result.execution_time > 0
     pending = gpu.execute(kernel, x, 1000, async_execution=True)
@@ -266,15 +266,15 @@ def test_host_arrays_and_impossible_launches_are_refused(gpu):
     with pytest.raises(errors.WrongDeviceError, match="host memory"):
         kernel[1, 32](np.zeros(10, np.float32), 10)
     with pytest.raises(errors.InvalidLaunchError, match="1024"):
-        kernel[1, 2048](amdgpu.zeros(10, device=gpu.name), 10)
+        kernel[1, 2048](amdgpu.zeros(10, "float32", device=gpu.name), 10)
 
 
 @pytest.mark.gpu
 def test_a_product_runs_where_its_operand_is_whatever_device_id_says(gpu):
-    array = amdgpu.zeros((4, 4), device=gpu.name)
+    array = amdgpu.zeros((4, 4), "float32", device=gpu.name)
     result = amdgpu.matrix_multiply(array, np.eye(4, dtype="float32"), device_id="cpu:0")
     assert result.device == gpu.name
-    on_host = amdgpu.zeros((4, 4), device="cpu:0")
+    on_host = amdgpu.zeros((4, 4), "float32", device="cpu:0")
     with pytest.raises(errors.WrongDeviceError, match="cpu:0"):
         amdgpu.matrix_multiply(array, on_host)
 
@@ -326,7 +326,7 @@ warnings.simplefilter("ignore")
 import amdgpu
 from amdgpu import errors
 device = amdgpu.initialize_device({gpu.name!r})
-array = amdgpu.zeros(10, device={gpu.name!r})
+array = amdgpu.zeros(10, "float32", device={gpu.name!r})
 child = os.fork()
 if child == 0:
     code = 0

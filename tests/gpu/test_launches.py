@@ -44,8 +44,8 @@ def scale(gpu: Any) -> Any:
 
 @pytest.mark.gpu
 def test_a_graph_runs_when_it_is_replayed(gpu: Any, add: Any, scale: Any) -> None:
-    x = amdgpu.zeros(N, device=gpu.name)
-    y = amdgpu.zeros(N, device=gpu.name)
+    x = amdgpu.zeros(N, "float32", device=gpu.name)
+    y = amdgpu.zeros(N, "float32", device=gpu.name)
     prepared = scale.prepare(40, 256, x, 3.0, N)
     with amdgpu.Graph() as graph:
         add[40, 256](x, 2.0, N)
@@ -66,7 +66,7 @@ def test_a_graph_runs_when_it_is_replayed(gpu: Any, add: Any, scale: Any) -> Non
 
 @pytest.mark.gpu
 def test_streams_inside_a_graph_are_ordered_by_events(gpu: Any, add: Any, scale: Any) -> None:
-    x = amdgpu.zeros(N, device=gpu.name)
+    x = amdgpu.zeros(N, "float32", device=gpu.name)
     one, two = gpu.create_stream(), gpu.create_stream()
     with amdgpu.Graph() as graph:
         x.fill(0)
@@ -86,7 +86,7 @@ def test_large_dynamic_shared_memory_is_allowed_inside_a_graph(gpu: Any) -> None
     floats = 15_000
     kernel = gpu.compile_kernel(SHARED)
     values = np.arange(floats, dtype="float32")
-    source, out = amdgpu.array(values, device=gpu.name), amdgpu.zeros(floats, device=gpu.name)
+    source, out = amdgpu.array(values, device=gpu.name), amdgpu.zeros(floats, "float32", device=gpu.name)
     with amdgpu.Graph() as graph:
         kernel[1, 256, 4 * floats](source, out, floats)
     graph.replay()
@@ -95,14 +95,14 @@ def test_large_dynamic_shared_memory_is_allowed_inside_a_graph(gpu: Any) -> None
 
 @pytest.mark.gpu
 def test_ordinary_host_memory_is_not_copied_inside_a_graph(gpu: Any) -> None:
-    x = amdgpu.zeros(N, device=gpu.name)
+    x = amdgpu.zeros(N, "float32", device=gpu.name)
     with pytest.raises(errors.NotCapturableError, match="ordinary host memory"), amdgpu.Graph():
         x.copy_from(np.zeros(N, "float32"))
 
 
 @pytest.mark.gpu
 def test_events_order_streams(gpu: Any, add: Any, scale: Any) -> None:
-    x = amdgpu.zeros(N, device=gpu.name)
+    x = amdgpu.zeros(N, "float32", device=gpu.name)
     one, two = gpu.create_stream(), gpu.create_stream()
     begin = one.record()
     for _ in range(50):
@@ -149,7 +149,7 @@ name = {gpu.name!r}
 device = amdgpu.initialize_device(name)
 wild = device.compile_kernel("__global__ void wild(long long at) {{ *(int*)at = 1; }}")
 good = device.compile_kernel("__global__ void good(float* x) {{ x[threadIdx.x] = 2; }}")
-array = amdgpu.zeros(32, device=name)
+array = amdgpu.zeros(32, "float32", device=name)
 stream = device.create_stream()
 good[1, 32](array)
 try:
@@ -166,7 +166,7 @@ for use in (lambda: array.numpy(), lambda: good[1, 32](array), lambda: good[1, 3
 device.close()
 try:
     again = amdgpu.initialize_device(name)
-    fresh = amdgpu.zeros(32, device=name)
+    fresh = amdgpu.zeros(32, "float32", device=name)
     again.compile_kernel("__global__ void good(float* x) {{ x[threadIdx.x] = 2; }}")[1, 32](fresh)
     print("recovered", fresh.numpy().sum())
 except errors.DeviceLostError as error:

@@ -93,6 +93,10 @@ def test_searches_and_moves(gpu: Any, cpu: Any) -> None:
     compare(gpu, cpu, cases.searches_and_moves())
 
 
+def test_indexing_and_sorting(gpu: Any, cpu: Any) -> None:
+    compare(gpu, cpu, cases.indexing_and_sorting())
+
+
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_images(gpu: Any, cpu: Any, dtype: Any) -> None:
     compare(gpu, cpu, cases.images((dtype,)))

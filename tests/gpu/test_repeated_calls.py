@@ -109,7 +109,7 @@ def test_memory_of_dropped_results_is_handed_on_in_order(gpu: Any) -> None:
 
 def test_arrays_that_others_know_are_written_when_the_call_returns(gpu: Any) -> None:
     x = amdgpu.array(np.ones(1 << 16, np.float32), device=gpu)
-    out = amdgpu.empty(1 << 16, device=gpu)
+    out = amdgpu.empty(1 << 16, "float32", device=gpu)
     amdgpu.ops.add(x, 1.0, out=out)
     assert out.ptr
     for value in (2.0, 3.0):

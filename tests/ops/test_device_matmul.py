@@ -61,7 +61,7 @@ def test_results_are_numpy_arrays_unless_an_array_of_the_device_takes_part(cpu: 
     plain = _native.matmul_on_device(a, b, device=cpu, precision="fp32")
     assert isinstance(plain, np.ndarray)
     assert isinstance(_native.matmul_on_device(move(a), b, device=cpu, precision="fp32"), amdgpu.Array)
-    for out in (np.empty((4, 6), np.float32), amdgpu.empty((4, 6), device="cpu:0")):
+    for out in (np.empty((4, 6), np.float32), amdgpu.empty((4, 6), "float32", device="cpu:0")):
         assert _native.matmul_on_device(a, b, out, device=cpu, precision="fp32") is out
         assert np.allclose(np.asarray(out.numpy() if isinstance(out, amdgpu.Array) else out), expected, atol=1e-5)
     strided = np.zeros((4, 12), np.float32)

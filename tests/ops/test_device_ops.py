@@ -69,6 +69,10 @@ def test_searches_and_moves_agree_with_the_library(cpu: Any) -> None:
     compare(cpu, cases.searches_and_moves())
 
 
+def test_indexing_and_sorting_agree_with_the_library(cpu: Any) -> None:
+    compare(cpu, cases.indexing_and_sorting())
+
+
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_images_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.images((dtype,)))
@@ -92,7 +96,7 @@ def test_arrays_with_gaps_are_walked(cpu: Any) -> None:
 def test_out_receives_the_result_wherever_it_lies(cpu: Any) -> None:
     x = cases.values((3, 4), "float32")
     ours = amdgpu.array(x, device="cpu:0")
-    for out in (np.empty((3, 4), np.float32), amdgpu.empty((3, 4), device="cpu:0"), ours):
+    for out in (np.empty((3, 4), np.float32), amdgpu.empty((3, 4), "float32", device="cpu:0"), ours):
         assert cases.on_device("elementwise")("negative", (ours,), out, device=cpu) is out
         assert np.asarray(out.numpy() if isinstance(out, amdgpu.Array) else out).tolist() == (-x).tolist()
     strided = np.empty((3, 8), np.float32)
@@ -148,6 +152,8 @@ def test_kernels_compile_for_amd_gpus(architecture: str) -> None:
             *list(cases.normalizations((np.dtype(np.float16),)))[::4],
             *(case for case in list(cases.searches_and_moves())[::5] if case.operation != "embedding"),
             *list(cases.images((np.dtype(np.float64),)))[::5],
+            # How many elements are not zero is not known where nothing runs.
+            *(case for case in list(cases.indexing_and_sorting())[::7] if case.operation != "nonzero"),
         ]
         for case in wanted:
             moved = case.moved(lambda x: amdgpu.empty(x.shape, str(x.dtype), device=device.name))
@@ -160,7 +166,7 @@ def test_kernels_compile_for_amd_gpus(architecture: str) -> None:
 
 
 def test_operations_run_where_their_arrays_lie() -> None:
-    x = amdgpu.empty((2, 3), device="null:gfx1100")
+    x = amdgpu.empty((2, 3), "float32", device="null:gfx1100")
     assert amdgpu.ops.add(x, 1).device == "null:gfx1100"
     assert amdgpu.ops.add([1.0, 2.0, 3.0], x).device == "null:gfx1100"
     assert amdgpu.ops.sum(x, 0).shape == (3,)
@@ -175,7 +181,7 @@ def test_operations_run_where_their_arrays_lie() -> None:
 
 def test_what_a_device_does_not_compute_falls_back_aloud(expected_fallbacks: list[str]) -> None:
     expected_fallbacks.append("top_k")
-    x = amdgpu.empty((2000,), device="null:gfx1100")
+    x = amdgpu.empty((2000,), "float32", device="null:gfx1100")
     before = cases.fallbacks()
     with pytest.warns(RuntimeWarning, match="top_k of more than 1024 values"):
         values, places = amdgpu.ops.top_k(x, 1500)

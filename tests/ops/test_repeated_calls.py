@@ -27,10 +27,10 @@ def null() -> Any:
 
 
 def test_operations_on_arrays_of_a_device_launch_as_often_each_time(null: Any) -> None:
-    x, row = amdgpu.empty((64, 256), device=null), amdgpu.empty(256, device=null)
-    image = amdgpu.empty((2, 8, 16, 16), device=null)
-    weight, bias = amdgpu.empty((12, 8, 3, 3), device=null), amdgpu.empty(12, device=null)
-    gradient = amdgpu.empty((2, 12, 14, 14), device=null)
+    x, row = amdgpu.empty((64, 256), "float32", device=null), amdgpu.empty(256, "float32", device=null)
+    image = amdgpu.empty((2, 8, 16, 16), "float32", device=null)
+    weight, bias = amdgpu.empty((12, 8, 3, 3), "float32", device=null), amdgpu.empty(12, "float32", device=null)
+    gradient = amdgpu.empty((2, 12, 14, 14), "float32", device=null)
     ops = amdgpu.ops
     calls: list[Callable[[], Any]] = [
         lambda: ops.add(x, x),
@@ -64,7 +64,7 @@ def test_operations_on_arrays_of_a_device_launch_as_often_each_time(null: Any) -
 
 
 def test_errors_are_the_same_however_often_a_call_is_made(null: Any) -> None:
-    x = amdgpu.empty((4, 4), device=null)
+    x = amdgpu.empty((4, 4), "float32", device=null)
     amdgpu.ops.sum(x, 1)
     for _ in range(2):
         with pytest.raises(errors.InvalidArgumentError, match="axis 2"):

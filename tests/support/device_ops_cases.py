@@ -260,6 +260,29 @@ def searches_and_moves() -> Iterator[Case]:
             yield Case("embedding", (table, places))
 
 
+def indexing_and_sorting() -> Iterator[Case]:
+    """Conversions, offsets, gathers, indices of what is not zero, sorted lines."""
+    for source in DTYPES:
+        x = values((5, 37), source, special=True)
+        for target in DTYPES:
+            yield Case("cast", (x, target.name), {}, {})
+        yield Case("nonzero", (x,))
+        for shape, axis in (((5, 37), 1), ((5, 37), 0), ((3, 3000), 1), ((2, 1, 3), -1)):
+            line = values(shape, source, special=True)
+            for descending in (False, True):
+                yield Case("sort", (line, axis), {"descending": descending}, {})
+                yield Case("sort", (line, axis), {"descending": descending, "places": True})
+    rows, columns = np.array([[1, -2], [4, 0]]), np.array([3, -37], np.int8)
+    yield Case("offsets", ((rows, columns), (5, 37), (37, 1)))
+    for dtype in ("uint8", "float16", "float32", "float64"):
+        x = values((5, 37), dtype)
+        yield Case("gather", (x, np.array([[37, 0], [74, 111]]), (37,), (1,)), {}, {})
+        yield Case("gather", (x, np.array([36, 0]), (5,), (37,)), {}, {})
+        yield Case("gather", (x, np.array([36, 0, 184]), (), ()), {}, {})
+    yield Case("nonzero", (values((3, 40, 50), "int8") > 50,))
+    yield Case("search_sorted", (np.sort(values((100,), "float32")), values((3, 5), "float32", 1)), {"right": True})
+
+
 def images(dtypes: tuple[Any, ...] = FLOATS) -> Iterator[Case]:
     """Convolutions with both gradients and pooling, in both layouts."""
     shapes = (

@@ -75,8 +75,8 @@ class Program:
         self.name = device
         self.device = amdgpu.initialize_device(device, ["aura", "matrix", "neuromorphic"])
         self.x = amdgpu.array(np.arange(COUNT, dtype="float32"), device=device)
-        self.y = amdgpu.zeros(COUNT, device=device)
-        self.sums = amdgpu.zeros(GRID_BLOCKS, device=device)
+        self.y = amdgpu.zeros(COUNT, "float32", device=device)
+        self.sums = amdgpu.zeros(GRID_BLOCKS, "float32", device=device)
         self.saxpy = self.device.compile_kernel(SAXPY, name="saxpy")
         self.block_sum = self.device.compile_kernel(BLOCK_SUM, name="block_sum")
         self.left = np.full((96, 96), 0.5, dtype="float32")

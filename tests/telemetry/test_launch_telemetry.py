@@ -237,7 +237,7 @@ def test_kernels_of_a_graph_share_evenly_where_the_time_of_one_is_not_known(foun
     said = found("""
 slow = device.compile_kernel(SOURCE, name="slow")
 hot = device.compile_kernel(SOURCE, name="hot")
-x = amdgpu.zeros(8, device="cpu:0")
+x = amdgpu.zeros(8, "float32", device="cpu:0")
 for _ in range(3):
     slow[1, 1](x)
 before = kernels()["slow", False]["seconds"]
@@ -279,7 +279,7 @@ def test_launches_in_graphs_share_the_time_of_the_replay(found):
     said = found("""
 import time
 slow = device.compile_kernel(SOURCE, name="slow")
-x = amdgpu.zeros(8, device="cpu:0")
+x = amdgpu.zeros(8, "float32", device="cpu:0")
 with amdgpu.Graph() as graph:
     slow[1, 1](x)
     slow[1, 1](x)

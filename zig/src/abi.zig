@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0xe46b798de6a9fec7;
+pub const abi_hash: u64 = 0x594d0db9138f3a31;
 
 pub const Status = i32;
 
@@ -25,6 +25,8 @@ pub const errors = struct {
     pub const argument_count: Status = 106;
     /// The operation would write to an array that is read-only.
     pub const read_only: Status = 107;
+    /// An index is not one of the axis that it is for.
+    pub const index_out_of_range: Status = 108;
     /// No device has the index or name that was asked for.
     pub const device_not_found: Status = 200;
     /// The device stopped answering.
@@ -222,6 +224,11 @@ pub const reduce_variance: u32 = 6;
 pub const reduce_deviation: u32 = 7;
 pub const reduce_argmax: u32 = 8;
 pub const reduce_argmin: u32 = 9;
+pub const scatter_assign: u32 = 0;
+pub const scatter_add: u32 = 1;
+pub const scatter_multiply: u32 = 2;
+pub const scatter_maximum: u32 = 3;
+pub const scatter_minimum: u32 = 4;
 pub const scan_sum: u32 = 0;
 pub const scan_product: u32 = 1;
 pub const convolve_forward: u32 = 0;
@@ -384,6 +391,58 @@ pub const EmbeddingOptions = extern struct {
     executor: ?*const Executor,
 };
 
+/// `agpu_cast_options`.
+pub const CastOptions = extern struct {
+    size_bytes: u64,
+    executor: ?*const Executor,
+};
+
+/// `agpu_offsets_options`. For each array of indices: the axis that messages name, its extent, and the distance of its elements.
+pub const OffsetsOptions = extern struct {
+    size_bytes: u64,
+    axes: ?[*]const i64,
+    extents: ?[*]const i64,
+    strides: ?[*]const i64,
+    executor: ?*const Executor,
+};
+
+/// `agpu_blocks_options`. At every offset lies a block of elements. An offset outside of [`lowest`, `highest`] is refused. Only scatter has a `mode`.
+pub const BlocksOptions = extern struct {
+    size_bytes: u64,
+    block_rank: u64,
+    block_shape: ?[*]const i64,
+    block_strides: ?[*]const i64,
+    lowest: i64,
+    highest: i64,
+    mode: u32,
+    reserved: u32,
+    executor: ?*const Executor,
+};
+
+/// `agpu_nonzero_options`. `counts` has `piece_count` numbers: those of the elements that are not zero in pieces of nearly the same length.
+pub const NonzeroOptions = extern struct {
+    size_bytes: u64,
+    piece_count: u64,
+    counts: ?[*]u64,
+    executor: ?*const Executor,
+};
+
+/// `agpu_sort_options`. `gives_places` is 1 where the result is int64 places instead of values.
+pub const SortOptions = extern struct {
+    size_bytes: u64,
+    is_descending: u32,
+    gives_places: u32,
+    executor: ?*const Executor,
+};
+
+/// `agpu_search_sorted_options`. `is_right` is 1 for the place behind equal values, 0 for the one before them.
+pub const SearchSortedOptions = extern struct {
+    size_bytes: u64,
+    is_right: u32,
+    reserved: u32,
+    executor: ?*const Executor,
+};
+
 /// `agpu_scan_options`.
 pub const ScanOptions = extern struct {
     size_bytes: u64,
@@ -504,6 +563,12 @@ const manifest_rows = .{
     .{ "agpu_reduce_options", ReduceOptions },
     .{ "agpu_transpose_options", TransposeOptions },
     .{ "agpu_embedding_options", EmbeddingOptions },
+    .{ "agpu_cast_options", CastOptions },
+    .{ "agpu_offsets_options", OffsetsOptions },
+    .{ "agpu_blocks_options", BlocksOptions },
+    .{ "agpu_nonzero_options", NonzeroOptions },
+    .{ "agpu_sort_options", SortOptions },
+    .{ "agpu_search_sorted_options", SearchSortedOptions },
     .{ "agpu_scan_options", ScanOptions },
     .{ "agpu_top_k_options", TopKOptions },
     .{ "agpu_convolve_options", ConvolveOptions },

@@ -22,7 +22,14 @@ const normalization_gradients = @import("norm/normalize_gradient.zig");
 const reductions = @import("reduce/reduce.zig");
 const transposition = @import("movement/transpose.zig");
 const embeddings = @import("movement/embedding.zig");
+const casting = @import("movement/cast.zig");
+const gathering = @import("movement/gather.zig");
+const offset_sums = @import("movement/offsets.zig");
+const nonzero_places = @import("movement/nonzero.zig");
+const scattering = @import("movement/scatter.zig");
 const scans = @import("reduce/scan.zig");
+const sorting = @import("reduce/sort.zig");
+const sorted_search = @import("reduce/search_sorted.zig");
 const selection = @import("reduce/top_k.zig");
 const convolutions = @import("conv/convolve.zig");
 const pooling = @import("pool/pool.zig");
@@ -126,6 +133,69 @@ fn embedding(
     return embeddings.embedding(@ptrCast(inputs), input_count, out, options);
 }
 
+fn cast(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.CastOptions,
+) callconv(.c) abi.Status {
+    return casting.cast(@ptrCast(inputs), input_count, out, options);
+}
+
+fn offsets(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.OffsetsOptions,
+) callconv(.c) abi.Status {
+    return offset_sums.offsets(@ptrCast(inputs), input_count, out, options);
+}
+
+fn gather(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.BlocksOptions,
+) callconv(.c) abi.Status {
+    return gathering.gather(@ptrCast(inputs), input_count, out, options);
+}
+
+fn scatter(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.BlocksOptions,
+) callconv(.c) abi.Status {
+    return scattering.scatter(@ptrCast(inputs), input_count, out, options);
+}
+
+fn nonzero(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.NonzeroOptions,
+) callconv(.c) abi.Status {
+    return nonzero_places.nonzero(@ptrCast(inputs), input_count, out, options);
+}
+
+fn sort(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.SortOptions,
+) callconv(.c) abi.Status {
+    return sorting.sort(@ptrCast(inputs), input_count, out, options);
+}
+
+fn searchSorted(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.SearchSortedOptions,
+) callconv(.c) abi.Status {
+    return sorted_search.searchSorted(@ptrCast(inputs), input_count, out, options);
+}
+
 fn scan(
     inputs: ?*const abi.Tensor,
     input_count: u64,
@@ -216,6 +286,13 @@ comptime {
     @export(&reduce, .{ .name = "agpu_matrix_reduce" });
     @export(&transpose, .{ .name = "agpu_matrix_transpose" });
     @export(&embedding, .{ .name = "agpu_matrix_embedding" });
+    @export(&cast, .{ .name = "agpu_matrix_cast" });
+    @export(&offsets, .{ .name = "agpu_matrix_offsets" });
+    @export(&gather, .{ .name = "agpu_matrix_gather" });
+    @export(&scatter, .{ .name = "agpu_matrix_scatter" });
+    @export(&nonzero, .{ .name = "agpu_matrix_nonzero" });
+    @export(&sort, .{ .name = "agpu_matrix_sort" });
+    @export(&searchSorted, .{ .name = "agpu_matrix_search_sorted" });
     @export(&scan, .{ .name = "agpu_matrix_scan" });
     @export(&topK, .{ .name = "agpu_matrix_top_k" });
     @export(&convolve, .{ .name = "agpu_matrix_convolve" });
@@ -254,6 +331,11 @@ test {
     _ = @import("conv/convolve_test.zig");
     _ = @import("pool/pool_test.zig");
     _ = @import("movement/movement_test.zig");
+    _ = @import("movement/cast.zig");
+    _ = @import("movement/blocks_test.zig");
+    _ = @import("reduce/radix.zig");
+    _ = @import("reduce/sort_order.zig");
+    _ = @import("reduce/sort_test.zig");
     _ = @import("reduce/scan_test.zig");
     _ = @import("norm/normalize_gradient_test.zig");
     _ = @import("conv/windows.zig");

@@ -291,6 +291,64 @@ typedef struct {
     const agpu_executor *executor;
 } agpu_embedding_options;
 
+typedef struct {
+    uint64_t size_bytes;
+    const agpu_executor *executor;
+} agpu_cast_options;
+
+/* For each array of indices: the axis that messages name, its extent, and the distance of its elements. */
+typedef struct {
+    uint64_t size_bytes;
+    const int64_t *axes;
+    const int64_t *extents;
+    const int64_t *strides;
+    const agpu_executor *executor;
+} agpu_offsets_options;
+
+/* What agpu_matrix_scatter does with a value and the element that it meets. */
+#define AGPU_SCATTER_ASSIGN 0
+#define AGPU_SCATTER_ADD 1
+#define AGPU_SCATTER_MULTIPLY 2
+#define AGPU_SCATTER_MAXIMUM 3
+#define AGPU_SCATTER_MINIMUM 4
+
+/* At every offset lies a block of elements. An offset outside of [`lowest`, `highest`] is refused. Only scatter has a `mode`. */
+typedef struct {
+    uint64_t size_bytes;
+    uint64_t block_rank;
+    const int64_t *block_shape;
+    const int64_t *block_strides;
+    int64_t lowest;
+    int64_t highest;
+    uint32_t mode;
+    uint32_t reserved;
+    const agpu_executor *executor;
+} agpu_blocks_options;
+
+/* `counts` has `piece_count` numbers: those of the elements that are not zero in pieces of nearly the same length. */
+typedef struct {
+    uint64_t size_bytes;
+    uint64_t piece_count;
+    uint64_t *counts;
+    const agpu_executor *executor;
+} agpu_nonzero_options;
+
+/* `gives_places` is 1 where the result is int64 places instead of values. */
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t is_descending;
+    uint32_t gives_places;
+    const agpu_executor *executor;
+} agpu_sort_options;
+
+/* `is_right` is 1 for the place behind equal values, 0 for the one before them. */
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t is_right;
+    uint32_t reserved;
+    const agpu_executor *executor;
+} agpu_search_sorted_options;
+
 /* Operations of agpu_matrix_scan. */
 #define AGPU_SCAN_SUM 0
 #define AGPU_SCAN_PRODUCT 1
@@ -434,6 +492,32 @@ AGPU_MATRIX agpu_status agpu_matrix_transpose(const agpu_tensor *inputs, uint64_
 /* Inputs: table, and indices (int32 or int64) of its rows; AGPU_ERROR_INVALID_ARGUMENT for an index that is none, and nothing is written. */
 AGPU_MATRIX agpu_status agpu_matrix_embedding(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
                                               const agpu_embedding_options *options);
+/* Values of x in the dtype of `out`, as NumPy converts them; what an integer type does not hold becomes the smallest number of int32, of int64
+ * where the type is int64 or uint32, cut to the low bits. */
+AGPU_MATRIX agpu_status agpu_matrix_cast(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                         const agpu_cast_options *options);
+/* Inputs: arrays of indices of the shape of `out`, which is int64 and row-major: sums of indices times strides, negative indices counted from the
+ * end of their axis. AGPU_ERROR_INDEX_OUT_OF_RANGE for one that is none. */
+AGPU_MATRIX agpu_status agpu_matrix_offsets(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                            const agpu_offsets_options *options);
+/* Inputs: x, of which only the address and the size of elements (1, 2, 4, 8 or 16 bytes) matter, and offsets as int64. `out` is row-major, of the
+ * shape of the offsets and then of the block. */
+AGPU_MATRIX agpu_status agpu_matrix_gather(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                           const agpu_blocks_options *options);
+/* Inputs: offsets as int64, and values of the shape of the offsets and then of the block. Only the address and dtype of `out` matter, which may be
+ * any dtype of 1, 2, 4, 8 or 16 bytes where values are assigned. Values are taken in their order. An element in two blocks has the same index in
+ * both. */
+AGPU_MATRIX agpu_status agpu_matrix_scatter(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                            const agpu_blocks_options *options);
+/* Without `out` the elements of x that are not zero are counted; with it, their indices are written, a row of int64 for each, by the counts. */
+AGPU_MATRIX agpu_status agpu_matrix_nonzero(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                            const agpu_nonzero_options *options);
+/* Along the last axis; stable; NaN comes last. */
+AGPU_MATRIX agpu_status agpu_matrix_sort(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                         const agpu_sort_options *options);
+/* Inputs: values in ascending order along one axis, and values of the same dtype to be placed. `out` is int64, of the shape of the latter. */
+AGPU_MATRIX agpu_status agpu_matrix_search_sorted(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                                  const agpu_search_sorted_options *options);
 /* Along the last axis. */
 AGPU_MATRIX agpu_status agpu_matrix_scan(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
                                          const agpu_scan_options *options);

@@ -102,10 +102,10 @@ impl Array {
         }
     }
 
-    /// A view whose index 0 is `first` elements behind this array's; shape and strides stay within the memory.
+    /// A view whose index 0 is the element `offset` away; it stays within the memory.
     #[must_use]
-    pub fn view_from(&self, first: i64, shape: Dims, strides: Dims) -> Self {
-        let bytes = first * self.dtype.size_bytes() as i64;
+    pub fn view_at(&self, offset: i64, shape: Dims, strides: Dims) -> Self {
+        let bytes = offset.wrapping_mul(self.dtype.size_bytes() as i64);
         Self {
             address: DevicePointer(self.address.address().wrapping_add_signed(bytes)),
             ..self.view(shape, strides)
@@ -130,7 +130,7 @@ impl Array {
     }
 
     /// A shape of the same number of elements, with the extent for -1 where one is given.
-    fn resolved_shape(&self, shape: &[i64]) -> Result<Dims> {
+    pub(crate) fn resolved_shape(&self, shape: &[i64]) -> Result<Dims> {
         let product = |extents: &[i64]| {
             extents
                 .iter()

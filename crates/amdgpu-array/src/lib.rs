@@ -20,10 +20,12 @@ mod dlpack;
 mod error;
 mod external;
 mod fill;
+pub mod index;
 mod location;
 pub mod recording;
 mod storage;
 mod uses;
+mod views;
 
 pub use array::Array;
 pub use copy::{Side, copy, copy_direction};
@@ -35,6 +37,8 @@ pub use dlpack::{
 };
 pub use error::{Error, Result};
 pub use external::{cuda_device_of, device_for_external, order_before, wait_for};
+pub use index::Index;
 pub use location::MemoryLocation;
 pub use storage::{External, Owner, Storage};
 pub use uses::Uses;
+pub use views::{resolve_axes, resolve_axis};

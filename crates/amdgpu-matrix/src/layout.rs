@@ -9,6 +9,9 @@ use crate::{Error, TensorView, element};
 /// Axes of a tensor at most: `max_rank` in `zig/src/tensor/strided.zig`.
 pub const MAX_RANK: usize = 16;
 
+/// Complex numbers are aligned as their parts are.
+const LARGEST_ALIGNMENT_BYTES: usize = 8;
+
 /// A checked description; owns its shape and strides.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
@@ -24,6 +27,15 @@ impl Layout {
     /// Checks everything about one tensor that does not depend on others.
     pub(crate) fn of(operation: &str, argument: &str, view: &TensorView) -> Result<Self, Error> {
         element::check(operation, argument, view.dtype())?;
+        Self::of_any(operation, argument, view)
+    }
+
+    /// As [`Self::of`], for elements that are only moved.
+    pub(crate) fn of_any(
+        operation: &str,
+        argument: &str,
+        view: &TensorView,
+    ) -> Result<Self, Error> {
         let tensor = view.to_abi();
         if tensor.device.device_type != DEVICE_CPU {
             return Err(Error::refused(
@@ -65,7 +77,8 @@ impl Layout {
             return Ok(layout);
         }
         let item_bytes = layout.dtype.size_bytes();
-        if layout.data.is_null() || !layout.data.addr().is_multiple_of(item_bytes) {
+        let align_bytes = item_bytes.min(LARGEST_ALIGNMENT_BYTES);
+        if layout.data.is_null() || !layout.data.addr().is_multiple_of(align_bytes) {
             return Err(Error::refused(
                 ErrorCode::InvalidArgument,
                 format!(
@@ -78,6 +91,10 @@ impl Layout {
 
     pub(crate) fn shape(&self) -> &[i64] {
         &self.shape[..self.rank]
+    }
+
+    pub(crate) fn strides(&self) -> &[i64] {
+        &self.strides[..self.rank]
     }
 
     pub(crate) fn rank(&self) -> usize {
@@ -110,6 +127,31 @@ impl Layout {
             }
         }
         wide
+    }
+
+    /// [`Self::broadcast_to`] a shape that the caller names.
+    pub(crate) fn broadcast_into(
+        &self,
+        operation: &str,
+        argument: &str,
+        shape: &[i64],
+    ) -> Result<Self, Error> {
+        let own = self.shape();
+        let fits = own.len() <= shape.len()
+            && own
+                .iter()
+                .rev()
+                .zip(shape.iter().rev())
+                .all(|(extent, wanted)| *extent == 1 || extent == wanted);
+        if fits {
+            return Ok(self.broadcast_to(shape));
+        }
+        Err(Error::refused(
+            ErrorCode::ShapeMismatch,
+            format!(
+                "{operation}: {argument} has shape {own:?}, which does not broadcast to {shape:?}"
+            ),
+        ))
     }
 
     /// The same memory with its axes in another order, some of them dropped where `order` does not name them (extent 1 only).
@@ -154,7 +196,7 @@ impl Layout {
     }
 
     /// Whether the two name the same elements in the same order.
-    fn is_same_view(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_view(&self, other: &Self) -> bool {
         self.data == other.data
             && self.dtype == other.dtype
             && self.shape() == other.shape()
@@ -284,6 +326,23 @@ impl Layout {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses an `out` with gaps or in another order than row-major.
+    pub(crate) fn check_dense(&self, operation: &str) -> Result<(), Error> {
+        let mut dense = 1_i64;
+        let mut is_dense = true;
+        for axis in (0..self.rank).rev() {
+            is_dense &= self.shape[axis] == 1 || self.strides[axis] == dense;
+            dense = dense.saturating_mul(self.shape[axis]);
+        }
+        if is_dense || self.is_empty() {
+            return Ok(());
+        }
+        Err(Error::refused(
+            ErrorCode::InvalidArgument,
+            format!("{operation}: out must be row-major without gaps"),
+        ))
     }
 
     /// Refuses an `out` that shares memory with an input; with `in_place` it may be the input itself.

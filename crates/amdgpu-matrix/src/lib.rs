@@ -14,6 +14,8 @@
 //! - Everything may be called from any thread at the same time, and in a process forked after the library was opened.
 
 mod algorithm;
+mod blocks;
+mod cast;
 mod convolve;
 mod dense_forward;
 mod element;
@@ -24,11 +26,14 @@ mod executor;
 mod layout;
 mod matmul;
 mod matrix;
+mod nonzero;
 mod normalize;
 mod normalize_gradient;
+mod offsets;
 mod pool;
 mod reduce;
 mod scan;
+mod sort;
 mod top_k;
 mod transpose;
 pub mod vendor;
@@ -37,6 +42,7 @@ mod window;
 
 pub use algorithm::{Algorithm, Kernel, Problem};
 pub use amdgpu_abi::{Activation, Dtype};
+pub use blocks::{Block, Scatter, blocks_shape};
 pub use convolve::{ConvolveOptions, ConvolvePass, check_bias};
 pub use dense_forward::DenseOptions;
 pub use element::{TENSOR_DTYPES, promote};
@@ -46,10 +52,13 @@ pub use error::Error;
 pub use layout::{MAX_RANK, resolve_axes};
 pub use matmul::{Epilogue, MatmulOptions, Precision};
 pub use matrix::Matrix;
+pub use nonzero::NonzeroCounts;
 pub use normalize::{Normalize, NormalizeOptions, RowAxes, check_parameter};
+pub use offsets::{IndexedAxis, check_indices};
 pub use pool::{Pool, PoolOptions};
 pub use reduce::{Reduce, ReduceOptions};
 pub use scan::Scan;
+pub use sort::SortOptions;
 pub use top_k::TopKOptions;
 pub use transpose::{describe_transpose, transpose_order};
 pub use view::{Element, TensorView, TensorViewMut};

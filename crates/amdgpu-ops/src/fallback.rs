@@ -1,8 +1,10 @@
 //! The CPU in a device's place: what no kernel of the device computes is copied to the host, computed there and copied back. Each time is
 //! counted, and told once.
 
+use std::sync::Arc;
+
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, Side, byte_range, copy, element_count, row_major};
+use amdgpu_array::{Array, Dims, Side, byte_range, copy, element_count, recording, row_major};
 use amdgpu_hal::DevicePointer;
 use amdgpu_matrix::TensorView;
 
@@ -14,6 +16,29 @@ use crate::{DeviceOps, Error, Result};
 pub fn record(operation: &str, ops: &DeviceOps, error: &Error) {
     let reason = format!("the CPU computes what {} does not: {error}", ops.name());
     amdgpu_telemetry::fallback(operation, &reason);
+}
+
+/// Some bytes of an array's memory, from so many behind its first element on, once all work on it is over.
+///
+/// # Errors
+///
+/// What the device reports; `not-capturable` while a graph is recorded.
+pub(crate) fn read_bytes(array: &Array, at: i64, len: usize) -> Result<Vec<u8>> {
+    recording::check_not_recording("reading an array")?;
+    array.wait()?;
+    let _held = Arc::clone(array.storage());
+    let mut bytes = vec![0; len];
+    let to = Side {
+        address: DevicePointer::from_host(bytes.as_mut_ptr()),
+        device: None,
+    };
+    let from = Side {
+        address: DevicePointer(array.address().address().wrapping_add_signed(at)),
+        device: array.hal_device(),
+    };
+    // SAFETY: the caller names elements of the array, which is held; the copy is over when the call returns.
+    unsafe { copy(&to, &from, len as u64) }?;
+    Ok(bytes)
 }
 
 /// A tensor in memory of the host.

@@ -2,6 +2,8 @@
 //!
 //! Elementary functions are those of the compiler's device library: the same bits on every kind of device.
 
+pub mod blocks;
+pub mod cast;
 pub mod convolve;
 pub mod elementwise;
 pub mod embedding;
@@ -10,10 +12,13 @@ pub mod formulas;
 pub mod leaky;
 pub mod loss;
 pub mod matmul;
+pub mod nonzero;
 pub mod normalize;
+pub mod offsets;
 pub mod pool;
 pub mod reduce;
 pub mod scan;
+pub mod sort;
 pub mod source;
 pub mod tiled;
 pub mod top_k;

@@ -2,6 +2,10 @@
 
 mod bytes;
 mod element;
+mod indexing;
+mod operators;
+pub mod picking;
+mod views;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -16,7 +20,7 @@ use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::array::bytes::host_side;
-use crate::array::element::element_bytes;
+use crate::array::element::{dtype_of, element_bytes, is_integer};
 use crate::dlpack;
 use crate::errors::{IntoPyResult, raise};
 use crate::graph;
@@ -249,11 +253,16 @@ impl Array {
     ) -> PyResult<Bound<'py, PyAny>> {
         self.check_alive().into_py_result(py)?;
         let own = self.dlpack_device();
-        if copy == Some(true)
-            || dl_device.is_some_and(|wanted| wanted != (own.device_type, own.device_id))
-        {
+        if copy == Some(true) {
+            let view = Bound::new(py, Self::from(self.inner.clone()))?;
+            let copied = indexing::cast(&view, self.inner.dtype)?;
+            return copied
+                .get()
+                .__dlpack__(py, stream, max_version, dl_device, None);
+        }
+        if dl_device.is_some_and(|wanted| wanted != (own.device_type, own.device_id)) {
             return Err(PyBufferError::new_err(
-                "the array is lent only where it is and without a copy; use .numpy()",
+                "the array is lent where it is; use .to_device() or .numpy() for a copy elsewhere",
             ));
         }
         if own.device_type == DEVICE_CPU && stream.is_some_and(|stream| stream != -1) {
@@ -301,7 +310,19 @@ impl Array {
     }
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
-        self.item(py)?.extract()
+        self.item(py)?.call_method0("__float__")?.extract()
+    }
+
+    fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.item(py)?.call_method0("__int__")
+    }
+
+    fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if !is_integer(self.inner.dtype) {
+            let message = "only arrays of one integer are indices";
+            return Err(raise(py, ErrorCode::InvalidType, Language::Rust, message));
+        }
+        self.item(py)?.call_method0("__index__")
     }
 
     fn __repr__(&self) -> String {
@@ -324,15 +345,11 @@ impl Array {
     pub fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.check_alive().into_py_result(py)?;
         graph::check_not_recording(py, "reading an array")?;
-        if !self.is_contiguous() && !self.is_host_visible() {
-            return Err(raise(
-                py,
-                ErrorCode::NotContiguous,
-                Language::Rust,
-                "only contiguous arrays of a GPU are copied to the host",
-            ));
+        if !self.inner.is_contiguous() && !self.is_host_visible() {
+            let view = Bound::new(py, Self::from(self.inner.clone()))?;
+            return indexing::cast(&view, self.inner.dtype)?.get().numpy(py);
         }
-        if !self.is_contiguous() {
+        if !self.inner.is_contiguous() {
             let view = Py::new(py, Self::from(self.inner.clone()))?;
             if self.inner.dtype != Dtype::BF16 {
                 let numpy = py.import("numpy")?;
@@ -433,22 +450,284 @@ impl Array {
         py.detach(|| this.inner.fill(&[byte])).into_py_result(py)
     }
 
-    /// Arrays have no operators yet, so what `==` means elsewhere is refused rather than answered with the identity of two objects.
-    fn __richcmp__(
+    fn __richcmp__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        operator: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::comparison(operator).binary(slf, other)
+    }
+
+    fn __add__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::ADD.binary(slf, other)
+    }
+
+    fn __radd__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::ADD.binary(other, slf)
+    }
+
+    fn __iadd__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operators::ADD.in_place(slf, other)
+    }
+
+    fn __sub__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::SUBTRACT.binary(slf, other)
+    }
+
+    fn __rsub__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::SUBTRACT.binary(other, slf)
+    }
+
+    fn __isub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operators::SUBTRACT.in_place(slf, other)
+    }
+
+    fn __mul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::MULTIPLY.binary(slf, other)
+    }
+
+    fn __rmul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::MULTIPLY.binary(other, slf)
+    }
+
+    fn __imul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operators::MULTIPLY.in_place(slf, other)
+    }
+
+    fn __truediv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::DIVIDE.binary(slf, other)
+    }
+
+    fn __rtruediv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::DIVIDE.binary(other, slf)
+    }
+
+    fn __itruediv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operators::DIVIDE.in_place(slf, other)
+    }
+
+    fn __floordiv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::FLOOR_DIVIDE.binary(slf, other)
+    }
+
+    fn __rfloordiv__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::FLOOR_DIVIDE.binary(other, slf)
+    }
+
+    fn __ifloordiv__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operators::FLOOR_DIVIDE.in_place(slf, other)
+    }
+
+    fn __mod__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::REMAINDER.binary(slf, other)
+    }
+
+    fn __rmod__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::REMAINDER.binary(other, slf)
+    }
+
+    fn __imod__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operators::REMAINDER.in_place(slf, other)
+    }
+
+    fn __and__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::AND.binary(slf, other)
+    }
+
+    fn __rand__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::AND.binary(other, slf)
+    }
+
+    fn __iand__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operators::AND.in_place(slf, other)
+    }
+
+    fn __or__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::OR.binary(slf, other)
+    }
+
+    fn __ror__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::OR.binary(other, slf)
+    }
+
+    fn __ior__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operators::OR.in_place(slf, other)
+    }
+
+    fn __xor__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::XOR.binary(slf, other)
+    }
+
+    fn __rxor__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::XOR.binary(other, slf)
+    }
+
+    fn __ixor__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operators::XOR.in_place(slf, other)
+    }
+
+    fn __lshift__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::LEFT_SHIFT.binary(slf, other)
+    }
+
+    fn __rlshift__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::LEFT_SHIFT.binary(other, slf)
+    }
+
+    fn __ilshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operators::LEFT_SHIFT.in_place(slf, other)
+    }
+
+    fn __rshift__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::RIGHT_SHIFT.binary(slf, other)
+    }
+
+    fn __rrshift__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::RIGHT_SHIFT.binary(other, slf)
+    }
+
+    fn __irshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operators::RIGHT_SHIFT.in_place(slf, other)
+    }
+
+    fn __matmul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::MATMUL.binary(slf, other)
+    }
+
+    fn __rmatmul__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::MATMUL.binary(other, slf)
+    }
+
+    fn __imatmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        operators::MATMUL.in_place(slf, other)
+    }
+
+    fn __pow__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        modulo: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::power(slf, other, modulo)
+    }
+
+    fn __rpow__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        modulo: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operators::power(other, slf, modulo)
+    }
+
+    fn __ipow__(
         slf: &Bound<'_, Self>,
         other: &Bound<'_, PyAny>,
-        operator: CompareOp,
-    ) -> PyResult<Py<PyAny>> {
-        let py = slf.py();
-        let sign = match operator {
-            CompareOp::Eq if !other.is_none() => "==",
-            CompareOp::Ne if !other.is_none() => "!=",
-            _ => return Ok(py.NotImplemented()),
-        };
-        let message = format!(
-            "an amdgpu.Array is not compared with `{sign}`: compare host copies, as in a.numpy() {sign} b.numpy(), or objects with `is`"
-        );
-        Err(raise(py, ErrorCode::InvalidType, Language::Rust, &message))
+        _modulo: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        operators::POWER.in_place(slf, other)
+    }
+
+    fn __neg__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        operators::NEGATIVE.unary(slf)
+    }
+
+    fn __pos__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        operators::POSITIVE.unary(slf)
+    }
+
+    fn __abs__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        operators::ABSOLUTE.unary(slf)
+    }
+
+    fn __invert__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        operators::INVERT.unary(slf)
+    }
+
+    /// A view for integers, slices, `None` and `...`; a copy for arrays of integers or truth values.
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        indexing::get(slf, key)
+    }
+
+    fn __setitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+        values: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        indexing::set(slf, key, values)
     }
 
     /// By identity: arrays can be keys.
@@ -457,12 +736,116 @@ impl Array {
         slf.as_ptr().addr().rotate_right(4).cast_signed()
     }
 
-    /// The same memory under another shape; one extent may be -1.
+    /// The same elements under another shape, one extent of which may be -1: a view where the memory allows it, else a copy. `copy` asks for
+    /// a copy (True) or refuses one (False).
+    #[pyo3(signature = (*shape, copy=None))]
+    fn reshape<'py>(
+        slf: &Bound<'py, Self>,
+        shape: &Bound<'py, PyTuple>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, Self>> {
+        views::reshape(slf, &numbers::extents(shape)?, copy)
+    }
+
+    /// The view with axes in another order; without arguments they are reversed.
+    #[pyo3(signature = (*axes))]
+    fn transpose(&self, py: Python<'_>, axes: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        self.check_alive().into_py_result(py)?;
+        let mut axes = numbers::extents(axes)?;
+        if axes.is_empty() {
+            axes = (0..self.inner.shape.len() as i64).rev().collect();
+        }
+        self.permuted(&axes).map(Self::from).into_py_result(py)
+    }
+
+    /// The view with its axes reversed.
+    #[getter(T)]
+    fn reversed_axes(&self, py: Python<'_>) -> PyResult<Self> {
+        let axes: Vec<_> = (0..self.inner.shape.len() as i64).rev().collect();
+        self.permuted(&axes).map(Self::from).into_py_result(py)
+    }
+
+    /// The view with its last two axes swapped.
+    #[getter(mT)]
+    fn matrix_transpose(&self, py: Python<'_>) -> PyResult<Self> {
+        views::matrix_transpose(self)
+            .map(Self::from)
+            .into_py_result(py)
+    }
+
+    /// A read-only view of another shape: axes of extent 1 and new axes are repeated.
     #[pyo3(signature = (*shape))]
-    fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
+    fn broadcast_to(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
         self.check_alive().into_py_result(py)?;
         let shape = numbers::extents(shape)?;
-        self.reshaped(&shape).map(Self::from).into_py_result(py)
+        self.inner
+            .broadcast_to(&shape)
+            .map(Self::from)
+            .into_py_result(py)
+    }
+
+    /// The view without axes of extent 1: those named, or all.
+    #[pyo3(signature = (axis=None))]
+    fn squeeze(&self, py: Python<'_>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        self.check_alive().into_py_result(py)?;
+        let axes = numbers::axes(axis)?;
+        self.squeezed(axes.as_deref())
+            .map(Self::from)
+            .into_py_result(py)
+    }
+
+    /// The view with new axes of extent 1 at these places of the result.
+    fn expand_dims(&self, py: Python<'_>, axis: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.check_alive().into_py_result(py)?;
+        let axes = numbers::axes(Some(axis))?.unwrap_or_default();
+        self.expanded(&axes).map(Self::from).into_py_result(py)
+    }
+
+    /// The view with its elements in opposite order along these axes, or all.
+    #[pyo3(signature = (axis=None))]
+    fn flip(&self, py: Python<'_>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        self.check_alive().into_py_result(py)?;
+        let axes = numbers::axes(axis)?;
+        self.flipped(axes.as_deref())
+            .map(Self::from)
+            .into_py_result(py)
+    }
+
+    /// The read-only view of the elements whose indices along two axes differ by `offset`, as its last axis.
+    #[pyo3(signature = (offset=0, axis1=0, axis2=1))]
+    fn diagonal(&self, py: Python<'_>, offset: i64, axis1: i64, axis2: i64) -> PyResult<Self> {
+        self.check_alive().into_py_result(py)?;
+        let mut view = self
+            .inner
+            .diagonal(offset, (axis1, axis2))
+            .into_py_result(py)?;
+        view.is_read_only = true;
+        Ok(Self::from(view))
+    }
+
+    /// Whether elements follow each other in row-major order without gaps.
+    #[getter]
+    fn is_contiguous(&self) -> bool {
+        self.inner.is_contiguous()
+    }
+
+    /// A row-major copy on the same device.
+    fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        indexing::cast(slf, slf.get().inner.dtype)
+    }
+
+    /// The values in another dtype, converted as a cast of C does; without `copy`, the array itself where it has the dtype already.
+    #[pyo3(signature = (dtype, *, copy=true))]
+    fn astype<'py>(
+        slf: &Bound<'py, Self>,
+        dtype: &Bound<'py, PyAny>,
+        copy: bool,
+    ) -> PyResult<Bound<'py, Self>> {
+        let wanted = dtype_of(dtype)?;
+        if !copy && wanted == slf.get().inner.dtype {
+            return Ok(slf.clone());
+        }
+        indexing::cast(slf, wanted)
     }
 
     /// Wait for what was queued on the array: operations, and launches in streams; raises what a kernel among them left. Reading the array waits

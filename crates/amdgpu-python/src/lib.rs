@@ -59,6 +59,10 @@ mod _native {
     #[pymodule_export]
     use super::array::Array;
     #[pymodule_export]
+    use super::array::picking::{
+        numpy_dtype, pick_by_arrays, picked_shape, promoted, put_by_arrays,
+    };
+    #[pymodule_export]
     use super::compile::{check_target, compile_job, compile_source, link_code_object};
     #[pymodule_export]
     use super::device::{
@@ -84,6 +88,10 @@ mod _native {
     #[pymodule_export]
     use super::network_plan::NetworkPlan;
     #[pymodule_export]
+    use super::ops::blocks::{gather, gather_on_device, scatter, scatter_on_device};
+    #[pymodule_export]
+    use super::ops::cast::{cast, cast_on_device};
+    #[pymodule_export]
     use super::ops::convolve::{convolve, convolve_on_device};
     #[pymodule_export]
     use super::ops::elementwise::{elementwise, elementwise_fast_call, elementwise_on_device};
@@ -95,16 +103,22 @@ mod _native {
         matmul_is_verified, matmul_libraries, matmul_on_device, matmul_problem, matmul_ways,
     };
     #[pymodule_export]
+    use super::ops::nonzero::{nonzero, nonzero_on_device};
+    #[pymodule_export]
     use super::ops::normalize::{
         normalize, normalize_fast_call, normalize_gradient, normalize_gradient_on_device,
         normalize_on_device,
     };
+    #[pymodule_export]
+    use super::ops::offsets::{offsets, offsets_on_device};
     #[pymodule_export]
     use super::ops::pool::{pool, pool_on_device};
     #[pymodule_export]
     use super::ops::reduce::{reduce, reduce_fast_call, reduce_on_device};
     #[pymodule_export]
     use super::ops::scan::{scan, scan_on_device};
+    #[pymodule_export]
+    use super::ops::sort::{search_sorted, search_sorted_on_device, sort, sort_on_device};
     #[pymodule_export]
     use super::ops::top_k::{top_k, top_k_on_device};
     #[pymodule_export]

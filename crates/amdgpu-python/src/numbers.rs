@@ -56,3 +56,18 @@ pub fn extents(value: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
         .map(|item| integer("an extent of the shape", item))
         .collect()
 }
+
+/// Axes: None, one integer, or a sequence of them.
+pub fn axes(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<i64>>> {
+    let Some(value) = value.filter(|value| !value.is_none()) else {
+        return Ok(None);
+    };
+    if value.is_instance_of::<PyTuple>() || value.is_instance_of::<PyList>() {
+        let items = value.try_iter()?;
+        return items
+            .map(|item| integer("an axis", &item?))
+            .collect::<PyResult<_>>()
+            .map(Some);
+    }
+    Ok(Some(vec![integer("axis", value)?]))
+}

@@ -1,15 +1,20 @@
 //! Operations on arrays, one file each.
 
+pub mod blocks;
+pub mod cast;
 pub mod convolve;
 pub mod elementwise;
 pub mod embedding;
 mod host;
 pub mod matmul;
+pub mod nonzero;
 pub mod normalize;
 mod number;
+pub mod offsets;
 pub mod on_device;
 pub mod pool;
 pub mod reduce;
 pub mod scan;
+pub mod sort;
 pub mod top_k;
 pub mod transpose;

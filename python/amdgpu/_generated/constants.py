@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PACKAGE_VERSION = "0.1.0"
-ABI_HASH = 0xE46B798DE6A9FEC7
+ABI_HASH = 0x594D0DB9138F3A31
 LAYOUT_MANIFEST = (
     "agpu_str size=16 ptr@0 len@8\n"
     "agpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\n"
@@ -19,6 +19,12 @@ LAYOUT_MANIFEST = (
     "agpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\n"
     "agpu_transpose_options size=16 size_bytes@0 executor@8\n"
     "agpu_embedding_options size=16 size_bytes@0 executor@8\n"
+    "agpu_cast_options size=16 size_bytes@0 executor@8\n"
+    "agpu_offsets_options size=40 size_bytes@0 axes@8 extents@16 strides@24 executor@32\n"
+    "agpu_blocks_options size=64 size_bytes@0 block_rank@8 block_shape@16 block_strides@24 lowest@32 highest@40 mode@48 reserved@52 executor@56\n"
+    "agpu_nonzero_options size=32 size_bytes@0 piece_count@8 counts@16 executor@24\n"
+    "agpu_sort_options size=24 size_bytes@0 is_descending@8 gives_places@12 executor@16\n"
+    "agpu_search_sorted_options size=24 size_bytes@0 is_right@8 reserved@12 executor@16\n"
     "agpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\n"
     "agpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\n"
     "agpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\n"
@@ -144,6 +150,11 @@ REDUCE_VARIANCE = 6
 REDUCE_DEVIATION = 7
 REDUCE_ARGMAX = 8
 REDUCE_ARGMIN = 9
+SCATTER_ASSIGN = 0
+SCATTER_ADD = 1
+SCATTER_MULTIPLY = 2
+SCATTER_MAXIMUM = 3
+SCATTER_MINIMUM = 4
 SCAN_SUM = 0
 SCAN_PRODUCT = 1
 CONVOLVE_FORWARD = 0

@@ -93,6 +93,14 @@ class ReadOnlyError(AmdgpuError, ValueError):
     hint = "Pass a writable copy, or declare the kernel's parameter const."
 
 
+class IndexOutOfRangeError(AmdgpuError, IndexError):
+    """An index is not one of the axis that it is for."""
+
+    code = 108
+    name = "index-out-of-range"
+    hint = ""
+
+
 class DeviceNotFoundError(AmdgpuError, ValueError):
     """No device has the index or name that was asked for."""
 
@@ -424,6 +432,7 @@ BY_CODE: dict[int, type[AmdgpuError]] = {
         InvalidLaunchError,
         ArgumentCountError,
         ReadOnlyError,
+        IndexOutOfRangeError,
         DeviceNotFoundError,
         DeviceLostError,
         UnknownCoreTypeError,

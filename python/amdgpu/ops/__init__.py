@@ -17,12 +17,14 @@ from amdgpu.ops.arithmetic import (
     floor_divide,
     fmod,
     invert,
+    positive,
     power,
     remainder,
     round,
 )
 from amdgpu.ops.batch_norm import batch_norm, batch_norm_training
 from amdgpu.ops.convolve import conv2d, conv2d_input_gradient, conv2d_weight_gradient
+from amdgpu.ops.data_types import astype
 from amdgpu.ops.elementwise import (
     absolute,
     add,
@@ -75,6 +77,7 @@ from amdgpu.ops.elementwise import (
     where,
 )
 from amdgpu.ops.embedding import embedding
+from amdgpu.ops.indexing import argwhere, nonzero, put_along_axis, take, take_along_axis
 from amdgpu.ops.matmul import matrix_multiply
 from amdgpu.ops.norm_gradient import (
     batch_norm_gradient,
@@ -87,6 +90,7 @@ from amdgpu.ops.normalize import layer_norm, log_softmax, rms_norm, softmax
 from amdgpu.ops.pool import avg_pool2d, avg_pool2d_gradient, max_pool2d, max_pool2d_gradient
 from amdgpu.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, std, sum, var
 from amdgpu.ops.scan import cumprod, cumsum
+from amdgpu.ops.sorting import argsort, searchsorted, sort
 from amdgpu.ops.top_k import top_k
 from amdgpu.ops.transpose import transpose
 
@@ -97,6 +101,9 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "argsort",
+    "argwhere",
+    "astype",
     "avg_pool2d",
     "avg_pool2d_gradient",
     "batch_norm",
@@ -159,9 +166,12 @@ __all__ = [
     "minimum",
     "multiply",
     "negative",
+    "nonzero",
     "not_equal",
+    "positive",
     "power",
     "prod",
+    "put_along_axis",
     "reciprocal",
     "relu",
     "relu_gradient",
@@ -170,6 +180,7 @@ __all__ = [
     "rms_norm",
     "rms_norm_gradient",
     "round",
+    "searchsorted",
     "sigmoid",
     "sigmoid_gradient",
     "sign",
@@ -180,11 +191,14 @@ __all__ = [
     "softmax_gradient",
     "softplus",
     "softplus_gradient",
+    "sort",
     "sqrt",
     "square",
     "std",
     "subtract",
     "sum",
+    "take",
+    "take_along_axis",
     "tanh",
     "tanh_gradient",
     "top_k",

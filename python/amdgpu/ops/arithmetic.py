@@ -21,6 +21,7 @@ __all__ = [
     "floor_divide",
     "fmod",
     "invert",
+    "positive",
     "power",
     "remainder",
     "round",
@@ -29,6 +30,16 @@ __all__ = [
 
 # 10^308 is the largest power of ten in float64.
 _MOST_DECIMALS = 308
+
+
+def positive(x: Any, *, out: Any = None) -> Any:
+    """The values themselves, in a new array.
+
+    Args:
+        x: Numbers; truth values have no sign.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+    """
+    return elementwise("maximum", (x, x), out)
 
 
 def power(a: Any, b: Any, *, out: Any = None) -> Any:

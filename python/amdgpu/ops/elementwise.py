@@ -682,13 +682,17 @@ def where(condition: Any, a: Any, b: Any, *, out: Any = None) -> Any:
 
 
 @fast_call.elementwise
-def clip(x: Any, low: Any, high: Any, *, out: Any = None) -> Any:
-    """The value kept within [low, high]; `high` wins where it is below `low`.
+def clip(x: Any, /, min: Any = None, max: Any = None, *, out: Any = None) -> Any:  # noqa: A002 (the standard's names)
+    """The value kept within [min, max]; `max` wins where it is below `min`.
 
     Args:
         x: Values.
-        low: Lower bounds.
-        high: Upper bounds.
+        min: Lower bounds; None for no bound.
+        max: Upper bounds; None for no bound.
         out: Receives the result; see the module.
     """
-    return _run("clip", (x, low, high), out)
+    if min is None and max is None:
+        return _run("maximum", (x, x), out)
+    if min is None or max is None:
+        return _run("minimum", (x, max), out) if min is None else _run("maximum", (x, min), out)
+    return _run("clip", (x, min, max), out)

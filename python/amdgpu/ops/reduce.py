@@ -33,21 +33,41 @@ __all__ = [
 ]
 
 
-def _run(operation: str, x: Any, axis: Any, out: Any, *, keepdims: Any, correction: Any = 0.0) -> Any:
+def _in_dtype(x: Any, dtype: Any) -> Any:
+    if dtype is None:
+        return x
+    from amdgpu.ops.data_types import astype
+
+    return astype(x, dtype, copy=False)
+
+
+def _run(
+    operation: str, x: Any, axis: Any, out: Any, *, keepdims: Any, correction: Any = 0.0, dtype: Any = None
+) -> Any:
     axes = None if axis is None else arguments.integers(operation, "axis", axis)
     keepdims = arguments.truth(operation, "keepdims", keepdims)
     correction = arguments.number(operation, "correction", correction)
     compute = placement.implementation("reduce", x, out, said=operation)
-    return compute(operation, x, axes, out, keepdims=keepdims, correction=correction)
+    made = compute(operation, x, axes, out, keepdims=keepdims, correction=correction)
+    # Integers are joined in 64 bits, of which the low ones are those of a narrower sum.
+    return made if dtype is None or out is not None else _in_dtype(made, dtype)
 
 
 @fast_call.reduce
-def sum(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
+def sum(
+    x: Any,
+    axis: int | tuple[int, ...] | None = None,
+    *,
+    dtype: Any = None,
+    keepdims: bool = False,
+    out: Any = None,
+) -> Any:
     """The sum; of truth values and integers in int64 (without a sign in uint64), wrapping.
 
     Args:
         x: Values.
         axis: Axes to reduce; None for all.
+        dtype: What is computed in and comes out; None for the dtype that is said above.
         keepdims: Keep reduced axes with extent 1.
         out: Receives the result.
 
@@ -56,20 +76,28 @@ def sum(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
         >>> amdgpu.ops.sum([[1.0, 2.0], [3.0, 4.0]], 0).tolist()
         [4.0, 6.0]
     """
-    return _run("sum", x, axis, out, keepdims=keepdims)
+    return _run("sum", _in_dtype(x, dtype), axis, out, keepdims=keepdims, dtype=dtype)
 
 
 @fast_call.reduce
-def prod(x: Any, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False, out: Any = None) -> Any:
+def prod(
+    x: Any,
+    axis: int | tuple[int, ...] | None = None,
+    *,
+    dtype: Any = None,
+    keepdims: bool = False,
+    out: Any = None,
+) -> Any:
     """The product; of truth values and integers in int64 (without a sign in uint64), wrapping.
 
     Args:
         x: Values.
         axis: Axes to reduce; None for all.
+        dtype: What is computed in and comes out; None for the dtype that is said above.
         keepdims: Keep reduced axes with extent 1.
         out: Receives the result.
     """
-    return _run("prod", x, axis, out, keepdims=keepdims)
+    return _run("prod", _in_dtype(x, dtype), axis, out, keepdims=keepdims, dtype=dtype)
 
 
 @fast_call.reduce

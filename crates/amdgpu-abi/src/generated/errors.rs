@@ -19,6 +19,8 @@ pub enum ErrorCode {
     ArgumentCount = 106,
     /// The operation would write to an array that is read-only.
     ReadOnly = 107,
+    /// An index is not one of the axis that it is for.
+    IndexOutOfRange = 108,
     /// No device has the index or name that was asked for.
     DeviceNotFound = 200,
     /// The device stopped answering.
@@ -112,6 +114,7 @@ impl ErrorCode {
         Self::InvalidLaunch,
         Self::ArgumentCount,
         Self::ReadOnly,
+        Self::IndexOutOfRange,
         Self::DeviceNotFound,
         Self::DeviceLost,
         Self::UnknownCoreType,
@@ -171,6 +174,7 @@ impl ErrorCode {
             Self::InvalidLaunch => "invalid-launch",
             Self::ArgumentCount => "argument-count",
             Self::ReadOnly => "read-only",
+            Self::IndexOutOfRange => "index-out-of-range",
             Self::DeviceNotFound => "device-not-found",
             Self::DeviceLost => "device-lost",
             Self::UnknownCoreType => "unknown-core-type",
@@ -231,6 +235,7 @@ impl ErrorCode {
             Self::InvalidLaunch => "InvalidLaunchError",
             Self::ArgumentCount => "ArgumentCountError",
             Self::ReadOnly => "ReadOnlyError",
+            Self::IndexOutOfRange => "IndexOutOfRangeError",
             Self::DeviceNotFound => "DeviceNotFoundError",
             Self::DeviceLost => "DeviceLostError",
             Self::UnknownCoreType => "UnknownCoreTypeError",
@@ -295,6 +300,7 @@ impl ErrorCode {
                 "A kernel was launched with another number of arguments than it has parameters."
             }
             Self::ReadOnly => "The operation would write to an array that is read-only.",
+            Self::IndexOutOfRange => "An index is not one of the axis that it is for.",
             Self::DeviceNotFound => "No device has the index or name that was asked for.",
             Self::DeviceLost => "The device stopped answering.",
             Self::UnknownCoreType => "A core type is not one of aura, matrix, neuromorphic.",
@@ -387,6 +393,7 @@ impl ErrorCode {
             Self::InvalidLaunch => "InvalidLaunchError",
             Self::ArgumentCount => "ArgumentCountError",
             Self::ReadOnly => "ReadOnlyError",
+            Self::IndexOutOfRange => "IndexOutOfRangeError",
             Self::DeviceNotFound => "DeviceNotFoundError",
             Self::DeviceLost => "DeviceLostError",
             Self::UnknownCoreType => "UnknownCoreTypeError",
@@ -453,6 +460,7 @@ impl ErrorCode {
             }
             Self::ArgumentCount => "",
             Self::ReadOnly => "Pass a writable copy, or declare the kernel's parameter const.",
+            Self::IndexOutOfRange => "",
             Self::DeviceNotFound => {
                 "amdgpu.list_devices() shows the devices of this machine; AMDGPU_DEVICES may restrict it."
             }

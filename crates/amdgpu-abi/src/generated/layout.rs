@@ -6,9 +6,9 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0xe46b_798d_e6a9_fec7;
+pub const ABI_HASH: u64 = 0x594d_0db9_138f_3a31;
 /// What every library must report of the structs it was built with.
-pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\nagpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_host_memory size=32 size_bytes@0 data@8 bytes@16 kind@24 reserved@28\nagpu_host_memory_stats size=56 size_bytes@0 plain_bytes@8 advised_bytes@16 pool_bytes@24 allocations_total@32 frees_total@40 failures_total@48\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
+pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_cast_options size=16 size_bytes@0 executor@8\nagpu_offsets_options size=40 size_bytes@0 axes@8 extents@16 strides@24 executor@32\nagpu_blocks_options size=64 size_bytes@0 block_rank@8 block_shape@16 block_strides@24 lowest@32 highest@40 mode@48 reserved@52 executor@56\nagpu_nonzero_options size=32 size_bytes@0 piece_count@8 counts@16 executor@24\nagpu_sort_options size=24 size_bytes@0 is_descending@8 gives_places@12 executor@16\nagpu_search_sorted_options size=24 size_bytes@0 is_right@8 reserved@12 executor@16\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\nagpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_host_memory size=32 size_bytes@0 data@8 bytes@16 kind@24 reserved@28\nagpu_host_memory_stats size=56 size_bytes@0 plain_bytes@8 advised_bytes@16 pool_bytes@24 allocations_total@32 frees_total@40 failures_total@48\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
 pub const ABI_VERSION: u32 = 1;
 pub const DEVICE_CPU: i32 = 1;
@@ -125,6 +125,11 @@ pub const REDUCE_VARIANCE: u32 = 6;
 pub const REDUCE_DEVIATION: u32 = 7;
 pub const REDUCE_ARGMAX: u32 = 8;
 pub const REDUCE_ARGMIN: u32 = 9;
+pub const SCATTER_ASSIGN: u32 = 0;
+pub const SCATTER_ADD: u32 = 1;
+pub const SCATTER_MULTIPLY: u32 = 2;
+pub const SCATTER_MAXIMUM: u32 = 3;
+pub const SCATTER_MINIMUM: u32 = 4;
 pub const SCAN_SUM: u32 = 0;
 pub const SCAN_PRODUCT: u32 = 1;
 pub const CONVOLVE_FORWARD: u32 = 0;
@@ -358,6 +363,70 @@ pub struct EmbeddingOptions {
     pub executor: *const Executor,
 }
 
+/// `agpu_cast_options`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CastOptions {
+    pub size_bytes: u64,
+    pub executor: *const Executor,
+}
+
+/// `agpu_offsets_options`. For each array of indices: the axis that messages name, its extent, and the distance of its elements.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct OffsetsOptions {
+    pub size_bytes: u64,
+    pub axes: *const i64,
+    pub extents: *const i64,
+    pub strides: *const i64,
+    pub executor: *const Executor,
+}
+
+/// `agpu_blocks_options`. At every offset lies a block of elements. An offset outside of [`lowest`, `highest`] is refused. Only scatter has a `mode`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct BlocksOptions {
+    pub size_bytes: u64,
+    pub block_rank: u64,
+    pub block_shape: *const i64,
+    pub block_strides: *const i64,
+    pub lowest: i64,
+    pub highest: i64,
+    pub mode: u32,
+    pub reserved: u32,
+    pub executor: *const Executor,
+}
+
+/// `agpu_nonzero_options`. `counts` has `piece_count` numbers: those of the elements that are not zero in pieces of nearly the same length.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct NonzeroOptions {
+    pub size_bytes: u64,
+    pub piece_count: u64,
+    pub counts: *mut u64,
+    pub executor: *const Executor,
+}
+
+/// `agpu_sort_options`. `gives_places` is 1 where the result is int64 places instead of values.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SortOptions {
+    pub size_bytes: u64,
+    pub is_descending: u32,
+    pub gives_places: u32,
+    pub executor: *const Executor,
+}
+
+/// `agpu_search_sorted_options`. `is_right` is 1 for the place behind equal values, 0 for the one before them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SearchSortedOptions {
+    pub size_bytes: u64,
+    pub is_right: u32,
+    pub reserved: u32,
+    pub executor: *const Executor,
+}
+
 /// `agpu_scan_options`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -500,6 +569,12 @@ pub fn compiled_manifest() -> String {
         format!("agpu_reduce_options size={} size_bytes@{} operation@{} compute@{} reduced_axes@{} divisor@{} executor@{}\n", size_of::<ReduceOptions>(), offset_of!(ReduceOptions, size_bytes), offset_of!(ReduceOptions, operation), offset_of!(ReduceOptions, compute), offset_of!(ReduceOptions, reduced_axes), offset_of!(ReduceOptions, divisor), offset_of!(ReduceOptions, executor)),
         format!("agpu_transpose_options size={} size_bytes@{} executor@{}\n", size_of::<TransposeOptions>(), offset_of!(TransposeOptions, size_bytes), offset_of!(TransposeOptions, executor)),
         format!("agpu_embedding_options size={} size_bytes@{} executor@{}\n", size_of::<EmbeddingOptions>(), offset_of!(EmbeddingOptions, size_bytes), offset_of!(EmbeddingOptions, executor)),
+        format!("agpu_cast_options size={} size_bytes@{} executor@{}\n", size_of::<CastOptions>(), offset_of!(CastOptions, size_bytes), offset_of!(CastOptions, executor)),
+        format!("agpu_offsets_options size={} size_bytes@{} axes@{} extents@{} strides@{} executor@{}\n", size_of::<OffsetsOptions>(), offset_of!(OffsetsOptions, size_bytes), offset_of!(OffsetsOptions, axes), offset_of!(OffsetsOptions, extents), offset_of!(OffsetsOptions, strides), offset_of!(OffsetsOptions, executor)),
+        format!("agpu_blocks_options size={} size_bytes@{} block_rank@{} block_shape@{} block_strides@{} lowest@{} highest@{} mode@{} reserved@{} executor@{}\n", size_of::<BlocksOptions>(), offset_of!(BlocksOptions, size_bytes), offset_of!(BlocksOptions, block_rank), offset_of!(BlocksOptions, block_shape), offset_of!(BlocksOptions, block_strides), offset_of!(BlocksOptions, lowest), offset_of!(BlocksOptions, highest), offset_of!(BlocksOptions, mode), offset_of!(BlocksOptions, reserved), offset_of!(BlocksOptions, executor)),
+        format!("agpu_nonzero_options size={} size_bytes@{} piece_count@{} counts@{} executor@{}\n", size_of::<NonzeroOptions>(), offset_of!(NonzeroOptions, size_bytes), offset_of!(NonzeroOptions, piece_count), offset_of!(NonzeroOptions, counts), offset_of!(NonzeroOptions, executor)),
+        format!("agpu_sort_options size={} size_bytes@{} is_descending@{} gives_places@{} executor@{}\n", size_of::<SortOptions>(), offset_of!(SortOptions, size_bytes), offset_of!(SortOptions, is_descending), offset_of!(SortOptions, gives_places), offset_of!(SortOptions, executor)),
+        format!("agpu_search_sorted_options size={} size_bytes@{} is_right@{} reserved@{} executor@{}\n", size_of::<SearchSortedOptions>(), offset_of!(SearchSortedOptions, size_bytes), offset_of!(SearchSortedOptions, is_right), offset_of!(SearchSortedOptions, reserved), offset_of!(SearchSortedOptions, executor)),
         format!("agpu_scan_options size={} size_bytes@{} operation@{} compute@{} executor@{}\n", size_of::<ScanOptions>(), offset_of!(ScanOptions, size_bytes), offset_of!(ScanOptions, operation), offset_of!(ScanOptions, compute), offset_of!(ScanOptions, executor)),
         format!("agpu_top_k_options size={} size_bytes@{} is_largest@{} compute@{} executor@{}\n", size_of::<TopKOptions>(), offset_of!(TopKOptions, size_bytes), offset_of!(TopKOptions, is_largest), offset_of!(TopKOptions, compute), offset_of!(TopKOptions, executor)),
         format!("agpu_convolve_options size={} size_bytes@{} pass@{} compute@{} groups@{} row_stride@{} column_stride@{} row_padding@{} column_padding@{} row_dilation@{} column_dilation@{} executor@{}\n", size_of::<ConvolveOptions>(), offset_of!(ConvolveOptions, size_bytes), offset_of!(ConvolveOptions, pass), offset_of!(ConvolveOptions, compute), offset_of!(ConvolveOptions, groups), offset_of!(ConvolveOptions, row_stride), offset_of!(ConvolveOptions, column_stride), offset_of!(ConvolveOptions, row_padding), offset_of!(ConvolveOptions, column_padding), offset_of!(ConvolveOptions, row_dilation), offset_of!(ConvolveOptions, column_dilation), offset_of!(ConvolveOptions, executor)),
@@ -577,6 +652,55 @@ pub struct MatrixSymbols {
         input_count: u64,
         out: *const Tensor,
         options: *const EmbeddingOptions,
+    ) -> Status,
+    /// Values of x in the dtype of `out`, as NumPy converts them; what an integer type does not hold becomes the smallest number of int32, of int64 * where the type is int64 or uint32, cut to the low bits.
+    pub cast: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const CastOptions,
+    ) -> Status,
+    /// Inputs: arrays of indices of the shape of `out`, which is int64 and row-major: sums of indices times strides, negative indices counted from the * end of their axis. AGPU_ERROR_INDEX_OUT_OF_RANGE for one that is none.
+    pub offsets: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const OffsetsOptions,
+    ) -> Status,
+    /// Inputs: x, of which only the address and the size of elements (1, 2, 4, 8 or 16 bytes) matter, and offsets as int64. `out` is row-major, of the * shape of the offsets and then of the block.
+    pub gather: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const BlocksOptions,
+    ) -> Status,
+    /// Inputs: offsets as int64, and values of the shape of the offsets and then of the block. Only the address and dtype of `out` matter, which may be * any dtype of 1, 2, 4, 8 or 16 bytes where values are assigned. Values are taken in their order. An element in two blocks has the same index in * both.
+    pub scatter: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const BlocksOptions,
+    ) -> Status,
+    /// Without `out` the elements of x that are not zero are counted; with it, their indices are written, a row of int64 for each, by the counts.
+    pub nonzero: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const NonzeroOptions,
+    ) -> Status,
+    /// Along the last axis; stable; NaN comes last.
+    pub sort: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const SortOptions,
+    ) -> Status,
+    /// Inputs: values in ascending order along one axis, and values of the same dtype to be placed. `out` is int64, of the shape of the latter.
+    pub search_sorted: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const SearchSortedOptions,
     ) -> Status,
     /// Along the last axis.
     pub scan: unsafe extern "C" fn(
@@ -752,6 +876,79 @@ impl MatrixSymbols {
                     ) -> Status,
                 >(
                     resolve("agpu_matrix_embedding").ok_or("agpu_matrix_embedding")?
+                ),
+                cast: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const CastOptions,
+                    ) -> Status,
+                >(resolve("agpu_matrix_cast").ok_or("agpu_matrix_cast")?),
+                offsets: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const OffsetsOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_offsets").ok_or("agpu_matrix_offsets")?
+                ),
+                gather: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const BlocksOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_gather").ok_or("agpu_matrix_gather")?
+                ),
+                scatter: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const BlocksOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_scatter").ok_or("agpu_matrix_scatter")?
+                ),
+                nonzero: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const NonzeroOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_nonzero").ok_or("agpu_matrix_nonzero")?
+                ),
+                sort: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const SortOptions,
+                    ) -> Status,
+                >(resolve("agpu_matrix_sort").ok_or("agpu_matrix_sort")?),
+                search_sorted: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const SearchSortedOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_search_sorted").ok_or("agpu_matrix_search_sorted")?,
                 ),
                 scan: std::mem::transmute::<
                     *const c_void,

@@ -232,7 +232,7 @@ impl DevicePass<'_> {
 /// Copies `from` of shape (rows, width) into the columns of `to`, of shape (rows, ...), from `first` on.
 pub(crate) fn copy_columns(ops: &DeviceOps, from: &Array, to: &Array, first: i64) -> Result<()> {
     let strides = row_major(&to.shape);
-    let columns = to.view_from(first, from.shape.clone(), strides);
+    let columns = to.view_at(first, from.shape.clone(), strides);
     copy(ops, from, &columns)
 }
 

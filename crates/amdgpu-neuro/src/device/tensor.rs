@@ -51,7 +51,7 @@ pub(crate) fn numbers<T, const BYTES: usize>(
 pub(crate) fn part<const RANK: usize>(array: &Array, first: usize, shape: [usize; RANK]) -> Array {
     let shape = dims(shape);
     let strides = row_major(&shape);
-    array.view_from(first as i64, shape, strides)
+    array.view_at(first as i64, shape, strides)
 }
 
 /// The first elements of a dense array as an array of this shape.

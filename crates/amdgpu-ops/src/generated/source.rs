@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use amdgpu_abi::Dtype;
-use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_FLOAT, DTYPE_INT};
+use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
 use amdgpu_array::Dims;
 
 use crate::Operand;
@@ -33,6 +33,16 @@ pub fn c_type(dtype: Dtype) -> &'static str {
         (_, 16) => "unsigned short",
         (_, 32) => "unsigned int",
         _ => "unsigned long long",
+    }
+}
+
+/// The type of a parameter that carries a number of a dtype.
+#[must_use]
+pub fn number_type(dtype: Dtype) -> &'static str {
+    match (dtype.code, dtype.bits) {
+        (DTYPE_FLOAT | DTYPE_BFLOAT, _) => "double",
+        (DTYPE_UINT, 64) => "unsigned long long",
+        _ => "long long",
     }
 }
 

@@ -2,11 +2,37 @@
 
 use amdgpu_abi::layout::{DTYPE_BOOL, DTYPE_INT, DTYPE_UINT};
 use amdgpu_abi::{Dtype, ErrorCode, Language};
+use numpy::PyArrayDescr;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use super::Array;
 use crate::errors::raise;
-use crate::operand::to_numpy_dtype;
+use crate::given::shown;
+use crate::operand::{numpy_dtype, to_numpy_dtype};
+
+/// What an argument names: a name that is known here, or whatever NumPy takes for a dtype.
+pub(super) fn dtype_of(given: &Bound<'_, PyAny>) -> PyResult<Dtype> {
+    let py = given.py();
+    if let Ok(name) = given.cast::<PyString>()
+        && let Some(known) = Dtype::from_name(&name.to_string_lossy())
+    {
+        return Ok(known);
+    }
+    let descr = py
+        .import("numpy")?
+        .call_method1("dtype", (given,))
+        .map_err(|_| {
+            let message = format!("{} is no dtype", shown(given));
+            raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &message)
+        })?;
+    numpy_dtype(descr.cast::<PyArrayDescr>()?)
+}
+
+/// Whether elements are integers, truth values aside.
+pub(super) fn is_integer(dtype: Dtype) -> bool {
+    matches!(dtype.code, DTYPE_INT | DTYPE_UINT)
+}
 
 /// The bytes of `value` as an element of the array.
 pub(super) fn element_bytes(

@@ -8,7 +8,7 @@ use amdgpu_abi::promotion::promote;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array::{self as core, Dims, Storage};
 use amdgpu_hal::MemoryKind;
-use amdgpu_matrix::TensorView;
+use amdgpu_matrix::{TensorView, TensorViewMut};
 use amdgpu_ops::cpu::{HOST, Host, HostMemory};
 use numpy::npyffi::{self, NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_WRITEABLE};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -345,6 +345,20 @@ impl<'a, 'py> Call<'a, 'py> {
             Some(first) => Ok((first, second)),
             None => unreachable!("the operation has two results"),
         }
+    }
+
+    /// Changes the memory of `out`, with work that takes as long as so many additions.
+    pub fn write_out<T: Send>(
+        &mut self,
+        additions: u64,
+        work: impl FnOnce(&mut TensorViewMut<'_>) -> amdgpu_ops::Result<T> + Send,
+    ) -> Result<T, Failure> {
+        let Some(out) = self.out else {
+            unreachable!("the caller gave an array to change");
+        };
+        let mut memory = self.memory_of_out(out)?;
+        self.made.push(out.clone());
+        Ok(self.run(additions, || work(&mut memory.view_mut()?))?)
     }
 
     fn refuse(&self, code: ErrorCode, why: &str) -> PyErr {

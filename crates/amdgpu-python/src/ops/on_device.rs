@@ -155,7 +155,7 @@ pub fn lend_all(
 }
 
 /// A number of Python's beside arrays of a dtype, or alone.
-fn number(
+pub fn number(
     operation: &str,
     name: &str,
     value: &Bound<'_, PyAny>,

@@ -90,6 +90,17 @@ export class ReadOnlyError extends AmdgpuError {
   }
 }
 
+/** An index is not one of the axis that it is for. */
+export class IndexOutOfRangeError extends AmdgpuError {
+  override readonly name: string = "IndexOutOfRangeError";
+  readonly code: number = 108;
+  readonly kind: string = "index-out-of-range";
+
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, "", details);
+  }
+}
+
 /** No device has the index or name that was asked for. */
 export class DeviceNotFoundError extends AmdgpuError {
   override readonly name: string = "DeviceNotFoundError";
@@ -543,6 +554,7 @@ export const ERROR_CLASSES: ReadonlyMap<string, ErrorClass> = new Map<string, Er
   ["invalid-launch", InvalidLaunchError],
   ["argument-count", ArgumentCountError],
   ["read-only", ReadOnlyError],
+  ["index-out-of-range", IndexOutOfRangeError],
   ["device-not-found", DeviceNotFoundError],
   ["device-lost", DeviceLostError],
   ["unknown-core-type", UnknownCoreTypeError],

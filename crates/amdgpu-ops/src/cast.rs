@@ -1,0 +1,172 @@
+//! Values in another dtype, and copies with any strides.
+
+use amdgpu_abi::promotion::TENSOR_DTYPES;
+use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_array::{Array, Dims, coalesce};
+use amdgpu_matrix::{Matrix, TensorView};
+use smallvec::SmallVec;
+
+use crate::cpu::{self, Call, Host};
+use crate::elementwise::DivCeil;
+use crate::generated::cast::{OWN, cast_source};
+use crate::generated::source;
+use crate::launch::{Shape, launch};
+use crate::operand::{Operand, Target};
+use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+
+const NAME: &str = "cast";
+
+/// The values of x in another dtype, as NumPy's `astype(casting="unsafe")` converts them: floats are cut towards zero to integers, integers
+/// keep their low bits, what is not zero is true, numbers are rounded once (to bfloat16 from float64 and int64 by way of float32, as
+/// `ml_dtypes` does). What an integer dtype does not hold becomes the smallest int32, of int64, uint32 and uint64 the smallest int64, cut to
+/// the low bits.
+///
+/// `out` may have any strides; x broadcasts to its shape. Both may be one view; where they overlap otherwise, copy x first.
+///
+/// # Errors
+///
+/// `unsupported-dtype`, `shape-mismatch` where x does not broadcast to `out`, `read-only`, `wrong-device`; `invalid-argument` for an `out` that
+/// overlaps x or itself.
+pub fn cast(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>) -> Result<Array> {
+    let call = Call {
+        ops,
+        family: NAME,
+        name: NAME,
+        inputs: &[("x", x)],
+        out,
+    };
+    let shape = out.map_or(&x.shape, |out| &out.shape).clone();
+    cpu::run_one(
+        &call,
+        || on_device(ops, x, dtype, out),
+        |views, host| on_host(&views[0], &shape, dtype, None, host),
+    )
+}
+
+/// [`cast`] in memory of the host, to the shape that an `out` has, on so many threads at most.
+///
+/// # Errors
+///
+/// As [`cast`], and those of the host.
+pub fn on_host<H: Host>(
+    x: &TensorView<'_>,
+    shape: &[i64],
+    dtype: Dtype,
+    thread_limit: Option<u32>,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
+    check_known(dtype)?;
+    check_broadcast(NAME, "x", x.shape(), shape)?;
+    let mut memory = host.result(shape, dtype, false)?;
+    if memory.dtype() != dtype {
+        let message = format!(
+            "{NAME}: out has dtype {}; the result has {}",
+            memory.dtype().name().unwrap_or("?"),
+            dtype.name().unwrap_or("?")
+        );
+        return Err(Error::refused(ErrorCode::UnsupportedDtype, message).into());
+    }
+    Ok(host.run(cpu::len(x), || {
+        Ok(Matrix::global()?.cast(x, &mut memory.view_mut()?, thread_limit)?)
+    })?)
+}
+
+fn check_known(dtype: Dtype) -> Result<()> {
+    if TENSOR_DTYPES.contains(&dtype) {
+        return Ok(());
+    }
+    Err(Error::refused(
+        ErrorCode::UnsupportedDtype,
+        format!(
+            "{NAME}: no values are converted to {}",
+            dtype.name().unwrap_or("an unknown dtype")
+        ),
+    ))
+}
+
+/// [`cast`] by a kernel of the device.
+///
+/// # Errors
+///
+/// As [`cast`]; `no-implementation` where no kernel can be made.
+pub fn on_device(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>) -> Result<Array> {
+    let made = resolve(ops, x, dtype, out)?;
+    write(ops, x, &Operand::of_array(made.clone()))?;
+    Ok(made)
+}
+
+/// Checks the arguments; the array that receives the values.
+fn resolve(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>) -> Result<Array> {
+    x.check_dtype(NAME, "x")?;
+    check_known(dtype)?;
+    let shape = out.map_or(&x.shape, |out| &out.shape);
+    check_broadcast(NAME, "x", &x.shape, shape)?;
+    let wide = x.broadcast_to(shape);
+    let target = Target {
+        operation: NAME,
+        device: ops.device(),
+        out,
+        inputs: &[&wide],
+        may_alias: true,
+        is_dense: false,
+    };
+    target.resolve(shape, dtype)?.into_array()
+}
+
+/// Refuses a shape that does not broadcast to another one.
+///
+/// # Errors
+///
+/// `shape-mismatch`, in NumPy's words.
+pub(crate) fn check_broadcast(
+    operation: &str,
+    name: &str,
+    shape: &[i64],
+    wanted: &[i64],
+) -> Result<()> {
+    let pairs = shape.iter().rev().zip(wanted.iter().rev());
+    let fits = shape.len() <= wanted.len() && { pairs }
+        .all(|(extent, wanted)| *extent == 1 || extent == wanted);
+    if fits {
+        return Ok(());
+    }
+    Err(Error::refused(
+        ErrorCode::ShapeMismatch,
+        format!("{operation}: {name} has shape {shape:?}, which does not broadcast to {wanted:?}"),
+    ))
+}
+
+/// Writes x, converted and broadcast, to memory of any strides.
+fn write(ops: &DeviceOps, x: &Operand, result: &Operand) -> Result<()> {
+    let wide = x.broadcast_to(&result.shape);
+    if result.is_empty() || (!x.is_number() && wide.is_same_view(result)) {
+        return Ok(());
+    }
+    let (extents, strides) = coalesce(&result.shape, &[&result.strides, &wide.strides]);
+    let count = result.len();
+    let rank = extents.len();
+    let is_flat = rank == 1 && strides.iter().all(|own| own[0] == 1);
+    let key = KernelKey::new(NAME)
+        .dtype(x.dtype)
+        .dtype(result.dtype)
+        .flag(x.is_number())
+        .flag(x.is_dense())
+        .flag(result.is_dense())
+        .flag(source::is_narrow(count))
+        .with(if is_flat { 0 } else { rank as u64 });
+    let kernel = ops.kernel(key, NAME, || cast_source(x, result, rank, is_flat, count))?;
+    let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
+    if x.is_number() {
+        args.push(Arg::from(x.number.for_dtype(x.dtype)));
+    } else {
+        args.push(Arg::pointer(x));
+    }
+    args.push(Arg::pointer(result));
+    args.push(Arg::from(count));
+    if !is_flat {
+        let both: Vec<Dims> = strides.into_iter().collect();
+        args.extend(source::walk_arguments(&extents, &both));
+    }
+    let blocks = count.div_ceil_positive(source::BLOCK * OWN);
+    launch(&kernel, Shape::line(blocks, source::BLOCK), &args)
+}

@@ -1,0 +1,98 @@
+//! The text of searches for what is not zero.
+
+use std::fmt::Write as _;
+
+use amdgpu_abi::promotion::compute_type;
+
+use super::source;
+use crate::Operand;
+
+/// Steps of a block through its chunk.
+const STEPS: i64 = 8;
+/// Elements that a block looks at.
+pub const CHUNK: i64 = source::BLOCK * STEPS;
+
+/// The kernel that counts chunks, or writes the indices of each chunk, behind those of the chunks before it.
+#[must_use]
+pub fn nonzero_source(x: &Operand, counts_only: bool) -> String {
+    let rank = x.rank();
+    let computed = compute_type(x.dtype);
+    let (parameter, setup, read) = if x.is_number() {
+        let wide = source::number_type(x.dtype);
+        (
+            format!("{wide} number"),
+            String::new(),
+            "(C)number".to_owned(),
+        )
+    } else {
+        let (parameter, setup) = source::operand_parameter(x, "X", "x", false);
+        (parameter, setup, "(C)x[from]".to_owned())
+    };
+    let walked = |offsets: &[&str]| {
+        if rank == 0 {
+            return String::new();
+        }
+        source::walk("d", rank, offsets, "i", "unsigned long long")
+    };
+    let write = if counts_only {
+        String::new()
+    } else {
+        let mut rows = walked(&[]);
+        for axis in 0..rank {
+            let place = if axis == 0 {
+                "d_rest".to_owned()
+            } else {
+                format!("d_place{axis}")
+            };
+            let _ = writeln!(rows, "    out[row * {rank} + {axis}] = (long long){place};");
+        }
+        format!(
+            r"        if (is_found) {{
+        const long long row = before + sums[threadIdx.x] - 1;
+{rows}        }}
+"
+        )
+    };
+    let (start, finish) = if counts_only {
+        ("0", "if (threadIdx.x == 0) counts[blockIdx.x] = before;")
+    } else {
+        ("blockIdx.x ? counts[blockIdx.x - 1] : 0", "")
+    };
+    let block = source::BLOCK;
+    format!(
+        r#"{types}
+extern "C" __global__ void nonzero({parameter}, long long* counts, long long* out, unsigned long long count{walk_parameters}) {{
+    __shared__ int sums[{block}];
+{setup}    long long before = {start};
+    for (int step = 0; step < {STEPS}; step++) {{
+        const unsigned long long i = (unsigned long long)blockIdx.x * {CHUNK} + step * {block} + threadIdx.x;
+        bool is_found = false;
+        if (i < count) {{
+        long long from = 0;
+{walk}        is_found = {read} != 0;
+        }}
+        sums[threadIdx.x] = is_found;
+        __syncthreads();
+        // Each sum takes in the one 1, 2, 4, … places before it (Hillis and Steele 1986).
+        for (unsigned distance = 1; distance < {block}; distance *= 2) {{
+            const int earlier = threadIdx.x >= distance ? sums[threadIdx.x - distance] : 0;
+            __syncthreads();
+            sums[threadIdx.x] += earlier;
+            __syncthreads();
+        }}
+{write}        before += sums[{last}];
+        __syncthreads();
+    }}
+    {finish}
+}}
+"#,
+        types = source::types(&[("X", x.dtype), ("C", computed)]),
+        walk_parameters = source::walk_parameters("d", rank, usize::from(rank > 0)),
+        walk = if x.is_number() {
+            String::new()
+        } else {
+            walked(&["from"])
+        },
+        last = block - 1,
+    )
+}

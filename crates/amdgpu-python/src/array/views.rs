@@ -1,0 +1,54 @@
+//! Other shapes of the same elements.
+
+use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_array as core;
+use pyo3::prelude::*;
+
+use super::{Array, indexing};
+use crate::errors::{IntoPyResult, raise};
+
+/// The elements under another shape: a view, or a copy where they would have to move or one is asked for.
+pub fn reshape<'py>(
+    array: &Bound<'py, Array>,
+    shape: &[i64],
+    copy: Option<bool>,
+) -> PyResult<Bound<'py, Array>> {
+    let py = array.py();
+    let own = array.get();
+    own.check_alive().into_py_result(py)?;
+    let view = own.reshaped_view(shape).into_py_result(py)?;
+    match (view, copy) {
+        (Some(view), None | Some(false)) => Bound::new(py, Array::from(view)),
+        (None, Some(false)) => {
+            let message = format!(
+                "shape {shape:?} is no view of an array of shape {:?} and strides {:?}, and copy=False allows nothing else",
+                own.shape.as_slice(),
+                own.strides.as_slice()
+            );
+            Err(raise(
+                py,
+                ErrorCode::InvalidArgument,
+                Language::Rust,
+                &message,
+            ))
+        }
+        (_, _) => {
+            let dense = indexing::cast(array, own.dtype)?;
+            let made = dense.get().reshaped(shape).into_py_result(py)?;
+            Bound::new(py, Array::from(made))
+        }
+    }
+}
+
+/// The last two axes swapped.
+pub fn matrix_transpose(array: &core::Array) -> core::Result<core::Array> {
+    let rank = array.shape.len() as i64;
+    if rank < 2 {
+        return Err(core::Error::refused(
+            ErrorCode::InvalidArgument,
+            format!("a matrix has two axes at least; the array has {rank}"),
+        ));
+    }
+    let axes: Vec<_> = (0..rank - 2).chain([rank - 1, rank - 2]).collect();
+    array.permuted(&axes)
+}

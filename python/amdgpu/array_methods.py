@@ -1,0 +1,280 @@
+"""Methods of arrays that are written in Python: NumPy's habits, and what NumPy calls when it meets an array of ours.
+
+The class itself is native (memory, views, operators). `install` adds what is composed of functions of the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from amdgpu import _native, ops
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError
+
+__all__ = ["install"]
+
+# Values along an axis that are shown where not all are, at either end, and the number of values from which that is so; NumPy's own.
+_EDGE, _MOST_SHOWN = 3, 1000
+
+
+def _shown(x: Any) -> Any:
+    """The values that a text shows, as a NumPy array: those at the edges of long axes, with one more to say that some are left out."""
+    import numpy as np
+
+    if x.size <= _MOST_SHOWN:
+        return x.numpy()
+    for axis, extent in enumerate(x.shape):
+        if extent > 2 * _EDGE + 1:
+            whole = (slice(None),) * axis
+            head, tail = x[(*whole, slice(0, _EDGE + 1))], x[(*whole, slice(-_EDGE, None))]
+            return np.concatenate([_shown(head), _shown(tail)], axis=axis)
+    return x.numpy()
+
+
+def _values_text(x: Any, prefix: str) -> str:
+    import numpy as np
+
+    shown = _shown(x)
+    threshold = 0 if shown.size < x.size else _MOST_SHOWN
+    with np.printoptions(threshold=threshold, edgeitems=_EDGE):
+        return np.array2string(shown, separator=", ", prefix=prefix)
+
+
+def _restored(values: Any, device: str) -> Any:
+    from amdgpu.array import array
+    from amdgpu.errors import DeviceNotFoundError
+
+    try:
+        return array(values, device=device)
+    except DeviceNotFoundError:
+        return array(values)
+
+
+def _named(name: str, alias: str | None = None) -> Callable[..., Any]:
+    """A method that is a function of `amdgpu.ops`, or another name of the namespace, with the array first."""
+
+    def method(self: Any, *args: Any, **keywords: Any) -> Any:
+        from amdgpu import namespace
+
+        return namespace.find(name)(self, *args, **keywords)
+
+    method.__name__ = alias or name
+    method.__doc__ = f"`amdgpu.{name}` of this array."
+    return method
+
+
+# ufuncs of NumPy that have another name here.
+_UFUNCS = {
+    "conjugate": "positive",
+    "fabs": "absolute",
+    "invert": "invert",
+    "mod": "remainder",
+    "true_divide": "divide",
+}
+_REDUCTIONS = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+}
+
+
+def _on_host(name: str, function: Callable[..., Any], args: Any, keywords: Any, target: Any) -> Any:
+    """What NumPy computes of copies of the values; the fallback is counted, and told once for each function."""
+    devices = {one.device for one in _leaves((args, keywords)) if isinstance(one, _native.Array)}
+    device = min(devices) if devices else "cpu:0"
+    _native.record_fallback(
+        name, f"NumPy computes {name} of copies in the memory of the host; the result comes back to {device}"
+    )
+    found = function(*_copied(args), **_copied(keywords))
+    if target is not None:
+        target[...] = found
+        return target
+    return _brought_back(found, device)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from _leaves(one)
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _leaves(one)
+    else:
+        yield value
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, _native.Array):
+        return value.numpy()
+    if isinstance(value, list | tuple):
+        return type(value)(_copied(one) for one in value)
+    if isinstance(value, dict):
+        return {key: _copied(one) for key, one in value.items()}
+    return value
+
+
+def _brought_back(value: Any, device: str) -> Any:
+    import numpy as np
+
+    from amdgpu.array import array
+
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return array(value, device=device)
+    if isinstance(value, tuple):
+        return tuple(_brought_back(one, device) for one in value)
+    return value
+
+
+_METHODS = (
+    "all any argmax argmin argsort clip cumprod cumsum cumulative_prod cumulative_sum diff max mean min nonzero prod repeat round std sum"
+    " swapaxes take topk var"
+)
+
+
+class _Methods:
+    """What `install` gives to arrays; `self` is one of them."""
+
+    if TYPE_CHECKING:
+        # What the native class has.
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __repr__(self) -> str:
+        if self.is_freed:
+            return f"<amdgpu.Array shape={list(self.shape)} dtype={self.dtype} device={self.device} freed>"
+        where = f"dtype={self.dtype}, device={self.device!r}"
+        if _native.is_recording_graph():
+            return f"<amdgpu.Array shape={list(self.shape)} {where}>"
+        if self.size == 0:
+            return f"array([], shape={self.shape}, {where})"
+        return f"array({_values_text(self, 'array(')}, {where})"
+
+    def __str__(self) -> str:
+        if self.is_freed or _native.is_recording_graph():
+            return _Methods.__repr__(self)
+        return _values_text(self, "")
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if self.ndim == 0 and spec else format(str(self), spec)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.ndim == 0:
+            raise InvalidTypeError("an array without axes cannot be iterated")
+        return (self[place] for place in range(self.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(ops.any(ops.equal(self, value)))
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as the values, and the name of the device, on which they come back where it is there."""
+        return _restored, (self.numpy(), self.device)
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        """The module `amdgpu`, for code written against the array API standard.
+
+        Raises:
+            InvalidArgumentError: A version that does not exist.
+        """
+        import amdgpu
+
+        if api_version is not None and api_version not in ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+            raise InvalidArgumentError(f"there is no version {api_version!r} of the array API standard here")
+        return amdgpu
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        """The function of ours that NumPy's stands for, on the device; where there is none the host computes, which is counted."""
+        out = keywords.pop("out", None)
+        target = out[0] if isinstance(out, tuple) else out
+        name = ufunc.__name__
+        ours = None
+        if method == "__call__":
+            ours = getattr(ops, _UFUNCS.get(name, name), None)
+        elif method == "reduce" and name in _REDUCTIONS and set(keywords) <= {"axis", "keepdims"}:
+            ours = getattr(ops, _REDUCTIONS[name])
+            keywords.setdefault("axis", 0)
+        if ours is not None and not (method == "__call__" and keywords):
+            if target is not None:
+                keywords["out"] = target
+            return ours(*inputs, **keywords)
+        return _on_host(f"numpy.{name}", getattr(ufunc, method), inputs, keywords, target)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        """As `__array_ufunc__`, for NumPy's other functions."""
+        from amdgpu import namespace
+
+        if function.__name__ in ("ndim", "shape", "size") and len(args) == 1 and isinstance(args[0], _native.Array):
+            return getattr(args[0], function.__name__)
+        name = {"concatenate": "concat", "transpose": "permute_dims", "amax": "max", "amin": "min"}.get(
+            function.__name__, function.__name__
+        )
+        if name in namespace.NAMES and function.__module__ == "numpy" and name not in ("permute_dims", "where"):
+            try:
+                return namespace.find(name)(*args, **keywords)
+            except TypeError:
+                # An argument that NumPy alone has.
+                pass
+        return _on_host(f"numpy.{function.__name__}", function, args, keywords, None)
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python's numbers; a number where there are no axes."""
+        return self.numpy().tolist()
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """The array on another device: itself where it is there already, else a copy.
+
+        Args:
+            device: An open device, an index in `list_devices()`, or a name.
+            stream: Not used: copies are ordered by the devices; the standard has the argument.
+        """
+        from amdgpu.array import empty
+        from amdgpu.device import default_device
+
+        if stream is not None:
+            raise InvalidArgumentError("to_device: copies are ordered by the devices themselves; leave stream out")
+        opened = default_device(device)
+        if opened.name == self.device:
+            return self
+        made = empty(self.shape, self.dtype, device=opened)
+        made.copy_from(self if self.is_contiguous else self.copy())
+        return made
+
+    def ravel(self) -> Any:
+        """The elements in row-major order along one axis: a view where memory allows it."""
+        return self.reshape(-1)
+
+    def flatten(self) -> Any:
+        """A copy of the elements in row-major order along one axis."""
+        return self.reshape(-1, copy=True)
+
+    def sort(self, axis: int = -1, **keywords: Any) -> None:
+        """Sort this array along an axis, in place; `amdgpu.sort` makes a new one."""
+        from amdgpu import namespace
+
+        self[...] = namespace.find("sort")(self, axis=axis, **keywords)
+
+
+def install() -> None:
+    """Gives the class its methods; called once, when the package is imported."""
+    for name, method in vars(_Methods).items():
+        if isinstance(method, FunctionType) and name != "__getattr__":
+            setattr(_native.Array, name, method)
+    _native.Array.to = _Methods.to_device  # type: ignore[assignment,method-assign]
+    for name in _METHODS.split():
+        setattr(_native.Array, name, _named(name))

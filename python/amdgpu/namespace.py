@@ -1,0 +1,125 @@
+"""`import amdgpu as xp`: the names of the Python array API standard 2025.12, and NumPy's besides.
+
+Each name is loaded when it is first used. Source: data-apis.org/array-api/2025.12.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from amdgpu import _native
+from amdgpu.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ARRAY_API_VERSION = "2025.12"
+
+DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+)
+
+# Arrays hold complex numbers and lend them; operations do not compute with them yet.
+_HELD = ("complex64", "complex128")
+
+# Module in `amdgpu.ops` -> names that it gives under their own name.
+_OWN = {
+    "": "add all any argmax argmin ceil cos divide equal exp expm1 floor floor_divide greater greater_equal isfinite isinf isnan"
+    " less less_equal log log10 log1p log2 logical_and logical_not logical_or logical_xor max maximum mean min minimum multiply negative"
+    " not_equal cumprod cumsum positive prod reciprocal remainder round sign sin sqrt square std subtract sum tanh trunc var where clip",
+    "creation": "arange asarray empty_like eye full full_like linspace meshgrid ones ones_like tril triu zeros_like",
+    "manipulation": "broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip matrix_transpose moveaxis permute_dims ravel"
+    " repeat reshape roll split squeeze stack swapaxes tile unstack",
+    "complex_parts": "conj imag real",
+    "data_types": "astype can_cast finfo iinfo isdtype result_type",
+    "statistics": "count_nonzero cumulative_prod cumulative_sum diff",
+    "linear_algebra": "matmul tensordot vecdot",
+    "indexing": "argwhere nonzero put_along_axis take take_along_axis",
+    "sets": "isin unique_all unique_counts unique_inverse unique_values",
+    "sorting": "argsort searchsorted sort",
+}
+# The standard's name -> ours.
+_OTHER = {
+    "abs": "absolute",
+    "bitwise_and": "bitwise_and",
+    "bitwise_invert": "invert",
+    "bitwise_or": "bitwise_or",
+    "bitwise_xor": "bitwise_xor",
+    "pow": "power",
+    "topk": "top_k",
+}
+_CONSTANTS = {
+    "e": 2.718281828459045,
+    "inf": float("inf"),
+    "nan": float("nan"),
+    "newaxis": None,
+    "pi": 3.141592653589793,
+}
+_PLACES = {name: (module, name) for module, names in _OWN.items() for name in names.split()}
+_PLACES |= {name: ("", own) for name, own in _OTHER.items()}
+
+NAMES = frozenset({*_PLACES, *_CONSTANTS, *DTYPES, *_HELD})
+
+
+def find(name: str) -> Any:
+    """What `amdgpu.NAME` is.
+
+    Raises:
+        KeyError: The standard and NumPy have no such name, or it is not there yet.
+    """
+    if name in _CONSTANTS:
+        return _CONSTANTS[name]
+    if name in DTYPES or name in _HELD:
+        return _native.numpy_dtype(name)
+    module, own = _PLACES[name]
+    return getattr(importlib.import_module(f"amdgpu.ops.{module}" if module else "amdgpu.ops"), own)
+
+
+class NamespaceInfo:
+    """What the namespace can do, as the standard asks for it (`__array_namespace_info__`)."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """Masks pick elements and results may have shapes that depend on values; arrays have 16 axes at most in operations."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 16}
+
+    def default_device(self) -> str:
+        """The current device of the thread."""
+        return _native.device_name(_native.current_device())
+
+    def devices(self) -> list[str]:
+        """Every device of this machine."""
+        return [device["device"] for device in _native.list_devices()]
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+        """What numbers become where no dtype is named."""
+        self._check(device)
+        return {
+            "real floating": _native.numpy_dtype("float64"),
+            "integral": _native.numpy_dtype("int64"),
+            "indexing": _native.numpy_dtype("int64"),
+        }
+
+    def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, Any]:
+        """The dtypes of a kind, by name; of all kinds without one."""
+        from amdgpu.ops.data_types import isdtype
+
+        self._check(device)
+        known: Mapping[str, Any] = {name: _native.numpy_dtype(name) for name in DTYPES}
+        return {name: dtype for name, dtype in known.items() if kind is None or isdtype(dtype, kind)}
+
+    def _check(self, device: Any) -> None:
+        if device is not None and device not in self.devices():
+            raise InvalidArgumentError(f"no device is called {device!r}; there are {', '.join(self.devices())}")

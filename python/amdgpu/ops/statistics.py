@@ -1,0 +1,101 @@
+"""Counting, differences and running sums in the words of the array API standard.
+
+Functions and arguments are those of the Python array API standard 2025.12, "Statistical" and "Utility functions". Errors are those of
+`amdgpu.ops.reduce` and `amdgpu.ops.scan`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amdgpu.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from amdgpu._native import Array
+
+__all__ = ["count_nonzero", "cumulative_prod", "cumulative_sum", "diff"]
+
+
+def count_nonzero(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
+    """How many values are other than zero, as int64."""
+    from amdgpu.ops import not_equal
+    from amdgpu.ops import sum as total
+
+    result: Array = total(not_equal(x, 0), axis, keepdims=keepdims)
+    return result
+
+
+def _cumulative(operation: str, x: Array, axis: int | None, dtype: npt.DTypeLike | None, *, first: int | None) -> Array:
+    from amdgpu import ops
+    from amdgpu.ops.creation import full
+    from amdgpu.ops.manipulation import concat
+
+    if axis is None:
+        if x.ndim != 1:
+            raise InvalidArgumentError(f"{operation}: an array with {x.ndim} axes needs an axis")
+        axis = 0
+    given = x if dtype is None else x.astype(dtype, copy=False)
+    run = ops.cumsum if operation == "cumulative_sum" else ops.cumprod
+    result: Array = run(given, axis)
+    if dtype is not None:
+        result = result.astype(dtype, copy=False)
+    if first is None:
+        return result
+    shape = list(result.shape)
+    shape[axis] = 1
+    return concat([full(shape, first, dtype=result.dtype, device=x.device), result], axis=axis)
+
+
+def cumulative_sum(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
+    """Running sums along an axis; with `include_initial` a zero comes first.
+
+    Args:
+        x: Numbers.
+        axis: May be None for one axis.
+        dtype: What is summed in and comes out; None sums integers in 64 bits.
+        include_initial: Whether the sum of nothing comes first.
+    """
+    return _cumulative("cumulative_sum", x, axis, dtype, first=0 if include_initial else None)
+
+
+def cumulative_prod(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: npt.DTypeLike | None = None,
+    include_initial: bool = False,
+) -> Array:
+    """Running products along an axis; with `include_initial` a one comes first. Arguments as for `cumulative_sum`."""
+    return _cumulative("cumulative_prod", x, axis, dtype, first=1 if include_initial else None)
+
+
+def diff(
+    x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
+) -> Array:
+    """The n-th differences of neighbours along an axis, of `prepend`, x and `append` in a row.
+
+    Raises:
+        InvalidArgumentError: `n` is negative.
+    """
+    from amdgpu import ops
+    from amdgpu.ops.manipulation import concat
+
+    if n < 0:
+        raise InvalidArgumentError(f"diff: n is {n}; it is not negative")
+    parts = [part for part in (prepend, x, append) if part is not None]
+    result: Any = concat(parts, axis=axis) if len(parts) > 1 else x
+    before = (slice(None),) * (axis % x.ndim)
+    subtract = ops.not_equal if result.dtype.kind == "b" else ops.subtract
+    for _ in range(n):
+        result = subtract(result[(*before, slice(1, None))], result[(*before, slice(0, -1))])
+    return result if n else result.copy()

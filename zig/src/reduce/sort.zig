@@ -1,0 +1,265 @@
+//! Lines along the last axis in order, or the places that their elements come from. Arguments were validated in Rust; `out` shares no memory with x.
+//!
+//! Elements become unsigned integers that rise with them, for places with the place behind the key, which radix sorts put in order. Short lines are
+//! shared out among threads; a long one is shared out by the first digit that tells its elements apart.
+
+const std = @import("std");
+const abi = @import("../abi.zig");
+const status = @import("../status.zig");
+const parallel = @import("../tensor/parallel.zig");
+const strided = @import("../tensor/strided.zig");
+const workspace = @import("../memory/workspace.zig");
+const long_line = @import("sort_long.zig");
+const radix = @import("radix.zig");
+const sort_order = @import("sort_order.zig");
+
+const View = strided.View;
+const Storage = strided.Storage;
+
+pub const Error = error{OutOfMemory} || parallel.Error;
+
+/// Lines from which on threads share one; one thread gains by it, too, as parts fit its caches.
+const long_len = 1 << 16;
+/// Elements in one piece of work, as far as lines are not longer.
+const piece_len = 16 << 10;
+
+pub fn sort(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.SortOptions) abi.Status {
+    std.debug.assert(input_count == 1);
+    const x: View = .of(&inputs.?[0]);
+    const target: View = .of(out.?);
+    const outcome = switch (x.storage) {
+        inline else => |storage| run(storage, &x, &target, options.?),
+    };
+    outcome catch |failure| return switch (failure) {
+        error.OutOfMemory => status.fail(abi.errors.out_of_memory, "no memory to sort lines of {d} elements in", .{x.shape[x.rank - 1]}),
+        error.ExecutorFailed => status.fail(abi.errors.internal, "the executor could not run the lines of a sort", .{}),
+    };
+    return abi.ok;
+}
+
+fn run(comptime storage: Storage, x: *const View, out: *const View, options: *const abi.SortOptions) Error!void {
+    if (x.len() == 0) return;
+    const len = x.shape[x.rank - 1];
+    const is_descending = options.is_descending != 0;
+    if (options.gives_places == 0) return Sorter(Values(storage)).run(.{ .order = .of(is_descending) }, x, out, options.executor);
+    if (storage.bytes() <= 4 and len <= std.math.maxInt(u32)) {
+        return Sorter(Places(storage, u64)).run(.{ .order = .of(is_descending) }, x, out, options.executor);
+    }
+    return Sorter(Places(storage, u128)).run(.{ .order = .of(is_descending) }, x, out, options.executor);
+}
+
+/// Words that are the keys of elements, and become elements again.
+fn Values(comptime storage: Storage) type {
+    return struct {
+        order: Order,
+
+        pub const Order = sort_order.Order(storage, false);
+        pub const Raw = storage.Raw();
+        pub const Result = Raw;
+        pub const Word = Order.Key;
+        pub const low = 0;
+
+        pub inline fn word(kind: @This(), element: Raw, _: usize) Word {
+            return kind.order.key(element);
+        }
+
+        pub inline fn result(kind: @This(), of_word: Word) Result {
+            return kind.order.value(of_word);
+        }
+    };
+}
+
+/// Words with the place of an element behind its key.
+fn Places(comptime storage: Storage, comptime W: type) type {
+    return struct {
+        order: Order,
+
+        pub const Order = sort_order.Order(storage, true);
+        pub const Raw = storage.Raw();
+        pub const Result = i64;
+        pub const Word = W;
+        pub const low = @bitSizeOf(W) / 2;
+
+        pub inline fn word(kind: @This(), element: Raw, place: usize) Word {
+            return @as(W, kind.order.key(element)) << low | place;
+        }
+
+        pub inline fn result(_: @This(), of_word: Word) Result {
+            return @intCast(@as(@Int(.unsigned, low), @truncate(of_word)));
+        }
+    };
+}
+
+/// A line of x and that of the result; steps are in elements.
+pub fn Line(comptime Kind: type) type {
+    return struct {
+        kind: Kind,
+        source: usize,
+        source_step: isize,
+        target: usize,
+        target_step: isize,
+        len: usize,
+
+        pub inline fn element(line: *const @This(), place: usize) Kind.Raw {
+            return pointer(Kind.Raw, line.source, line.source_step, place).*;
+        }
+
+        pub inline fn result(line: *const @This(), rank: usize) *Kind.Result {
+            return pointer(Kind.Result, line.target, line.target_step, rank);
+        }
+
+        inline fn pointer(comptime T: type, address: usize, step: isize, index: usize) *T {
+            return @ptrFromInt(address +% @as(usize, @bitCast(@as(isize, @intCast(index)) * step * @sizeOf(T))));
+        }
+
+        /// Words of elements [first, first + words.len).
+        pub fn read(line: *const @This(), first: usize, words: []Kind.Word) void {
+            if (line.source_step == 1) {
+                const source = @as([*]const Kind.Raw, @ptrFromInt(line.source)) + first;
+                for (words, source[0..words.len], first..) |*word, value, place| word.* = line.kind.word(value, place);
+            } else for (words, first..) |*word, place| word.* = line.kind.word(line.element(place), place);
+        }
+
+        /// Sorted words as results from rank `first` on.
+        pub fn write(line: *const @This(), first: usize, words: []const Kind.Word) void {
+            if (line.target_step == 1) {
+                const target = @as([*]Kind.Result, @ptrFromInt(line.target)) + first;
+                for (words, target[0..words.len]) |word, *value| value.* = line.kind.result(word);
+            } else for (words, first..) |word, rank| line.result(rank).* = line.kind.result(word);
+        }
+
+        /// Sorts elements of one byte, which are all that equal keys differ in.
+        pub fn repeatCounted(line: *const @This()) void {
+            // Equal neighbours add to different counts, of which the processor keeps more than one under way.
+            var counts: [4][256]usize = @splat(@splat(0));
+            var tile: [1024]Kind.Word = undefined;
+            var done: usize = 0;
+            while (done < line.len) {
+                const words = tile[0..@min(tile.len, line.len - done)];
+                line.read(done, words);
+                var i: usize = 0;
+                while (i + 4 <= words.len) : (i += 4) inline for (0..4) |k| {
+                    counts[k][words[i + k]] += 1;
+                };
+                for (words[i..]) |word| counts[0][word] += 1;
+                done += words.len;
+            }
+            var rank: usize = 0;
+            for (0..256) |word| {
+                const value = line.kind.result(@intCast(word));
+                const end = rank + counts[0][word] + counts[1][word] + counts[2][word] + counts[3][word];
+                if (line.target_step == 1) {
+                    @memset(@as([*]Kind.Result, @ptrFromInt(line.target))[rank..end], value);
+                } else for (rank..end) |place| {
+                    line.result(place).* = value;
+                }
+                rank = end;
+            }
+        }
+
+        /// Zeros of both signs are equal: they take the order in which x has them.
+        pub fn orderZeros(line: *const @This()) void {
+            const Order = Kind.Order;
+            if (!Order.is_float or Kind.Result != Kind.Raw) return;
+            const negative: Kind.Raw = @bitCast(Order.negative_zero);
+            const keys = [2]Order.Key{ line.kind.order.key(negative), line.kind.order.key(@bitCast(@as(Order.Key, 0))) };
+            const first = line.lowerBound(@min(keys[0], keys[1]));
+            const end = line.lowerBound(@max(keys[0], keys[1]) + 1);
+            if (end - first < 2 or line.kind.order.key(line.result(first).*) == line.kind.order.key(line.result(end - 1).*)) return;
+            var rank = first;
+            for (0..line.len) |place| {
+                const bits: Order.Key = @bitCast(line.element(place));
+                if (bits != 0 and bits != Order.negative_zero) continue;
+                line.result(rank).* = line.element(place);
+                rank += 1;
+            }
+        }
+
+        /// The first result whose key is not smaller.
+        fn lowerBound(line: *const @This(), key: Kind.Order.Key) usize {
+            var first: usize = 0;
+            var count = line.len;
+            while (count > 0) {
+                const half = count / 2;
+                if (line.kind.order.key(line.result(first + half).*) < key) {
+                    first += half + 1;
+                    count -= half + 1;
+                } else count = half;
+            }
+            return first;
+        }
+    };
+}
+
+fn Sorter(comptime Kind: type) type {
+    const Word = Kind.Word;
+    return struct {
+        kind: Kind,
+        x: *const View,
+        out: *const View,
+        lines: *const strided.Space(2),
+        pieces: usize,
+        /// Two lines of words for each piece.
+        words: []Word,
+
+        const Self = @This();
+        /// Whether there are so few keys that each is counted and repeated.
+        const is_counted = @bitSizeOf(Word) == 8;
+
+        fn run(kind: Kind, x: *const View, out: *const View, executor: ?*const abi.Executor) Error!void {
+            const axis = x.rank - 1;
+            const lines: strided.Space(2) = .of(.{ &x.axes(0, axis), &out.axes(0, axis) });
+            const len = x.shape[axis];
+            var job: Self = .{ .kind = kind, .x = x, .out = out, .lines = &lines, .pieces = 0, .words = &.{} };
+            if (len >= long_len and !is_counted) {
+                for (0..lines.len()) |index| try long_line.sort(Kind, &job.line(index), executor);
+                return;
+            }
+            const threads = parallel.threadCount(executor);
+            job.pieces = @max(1, @min(4 * threads, lines.len() * len / piece_len, lines.len()));
+            if (threads == 1) job.pieces = 1;
+            const words_len = if (is_counted) 0 else 2 * job.pieces * len;
+            const buffer = try workspace.acquire(words_len * @sizeOf(Word));
+            defer workspace.release(buffer);
+            job.words = buffer.slice(Word, 0, words_len);
+            try parallel.run(executor, job.pieces, Job, &.{ .sorter = &job });
+        }
+
+        const Job = struct {
+            sorter: *const Self,
+
+            pub fn run(job: *const Job, begin: usize, end: usize) void {
+                for (begin..end) |piece| job.sorter.runPiece(piece);
+            }
+        };
+
+        fn line(self: *const Self, index: usize) Line(Kind) {
+            const axis = self.x.rank - 1;
+            return .{
+                .kind = self.kind,
+                .source = strided.addressAt(self.x, self.lines.offset(0, index)),
+                .source_step = self.x.strides[axis],
+                .target = strided.addressAt(self.out, self.lines.offset(1, index)),
+                .target_step = self.out.strides[axis],
+                .len = self.x.shape[axis],
+            };
+        }
+
+        fn runPiece(self: *const Self, piece: usize) void {
+            const count = self.lines.len();
+            const len = self.x.shape[self.x.rank - 1];
+            const words = if (is_counted) {} else self.words[2 * piece * len ..][0..len];
+            const buffer = if (is_counted) {} else self.words[(2 * piece + 1) * len ..][0..len];
+            for (piece * count / self.pieces..(piece + 1) * count / self.pieces) |index| {
+                const own = self.line(index);
+                if (is_counted) {
+                    own.repeatCounted();
+                    continue;
+                }
+                own.read(0, words);
+                own.write(0, radix.sort(Word, Kind.low, words, buffer, @bitSizeOf(Kind.Order.Key)));
+                own.orderZeros();
+            }
+        }
+    };
+}
