@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0xe46b798de6a9fec7
+const ABI_HASH = 0xe9acd9ba345117ce
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -52,18 +52,18 @@ const ERROR_INVALID_MESSAGE = Int32(1004)
 const ERROR_DAMAGED_FILE = Int32(1005)
 const ERROR_WRITE_FAILED = Int32(1006)
 const ERROR_PROCESS_GONE = Int32(1007)
-const ABI_VERSION = UInt32(1)
-const DEVICE_CPU = Int32(1)
-const DEVICE_CUDA = Int32(2)
-const DEVICE_CUDA_HOST = Int32(3)
-const DEVICE_ROCM = Int32(10)
-const DEVICE_ROCM_HOST = Int32(11)
 const DTYPE_INT = UInt8(0)
 const DTYPE_UINT = UInt8(1)
 const DTYPE_FLOAT = UInt8(2)
 const DTYPE_BFLOAT = UInt8(4)
 const DTYPE_COMPLEX = UInt8(5)
 const DTYPE_BOOL = UInt8(6)
+const ABI_VERSION = UInt32(1)
+const DEVICE_CPU = Int32(1)
+const DEVICE_CUDA = Int32(2)
+const DEVICE_CUDA_HOST = Int32(3)
+const DEVICE_ROCM = Int32(10)
+const DEVICE_ROCM_HOST = Int32(11)
 const ACTIVATION_IDENTITY = UInt32(0)
 const ACTIVATION_RELU = UInt32(1)
 const ACTIVATION_LEAKY_RELU = UInt32(2)

@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0xe46b798de6a9fec7'u64
+  abiHash* = 0xe9acd9ba345117ce'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -54,18 +54,18 @@ const
   errorDamagedFile* = 1005'i32 ## A file is not what its name says, or is damaged.
   errorWriteFailed* = 1006'i32 ## A file could not be written.
   errorProcessGone* = 1007'i32 ## The process that was watched has ended.
-  abiVersion* = 1'u32
-  deviceCpu* = 1'i32
-  deviceCuda* = 2'i32
-  deviceCudaHost* = 3'i32
-  deviceRocm* = 10'i32
-  deviceRocmHost* = 11'i32
   dtypeInt* = 0'u8
   dtypeUint* = 1'u8
   dtypeFloat* = 2'u8
   dtypeBfloat* = 4'u8
   dtypeComplex* = 5'u8
   dtypeBool* = 6'u8
+  abiVersion* = 1'u32
+  deviceCpu* = 1'i32
+  deviceCuda* = 2'i32
+  deviceCudaHost* = 3'i32
+  deviceRocm* = 10'i32
+  deviceRocmHost* = 11'i32
   activationIdentity* = 0'u32
   activationRelu* = 1'u32
   activationLeakyRelu* = 2'u32

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dtypes
 import emit_c
 import emit_docs
 import emit_grafana
@@ -46,7 +47,9 @@ def zig_format(text: str) -> str:
 
 def generate() -> dict[Path, str]:
     """Every generated file and its text."""
-    abi = header.parse((ABI / "include" / "agpu.h").read_text())
+    dtype_table = dtypes.Dtypes(ABI / "dtypes.toml")
+    constants = emit_c.emit_tables(dtypes.emit_c(dtype_table))
+    abi = header.parse(constants + (ABI / "include" / "agpu.h").read_text())
     errors = tables.load_errors(ABI / "errors.toml")
     metrics = tables.load_metrics(ABI / "metrics.toml")
     environment = tables.load_environment(ABI / "environment.toml")
@@ -56,10 +59,12 @@ def generate() -> dict[Path, str]:
     interface = ROOT / "crates" / "amdgpu-capi"
     return {
         ABI / "include" / "agpu_errors.h": emit_c.emit_errors(errors),
+        ABI / "include" / "agpu_tables.h": constants,
         interface / "include" / "amdgpu" / "errors.h": emit_c.emit_errors(errors),
         interface / "packages" / "pkgconfig" / "amdgpu.pc": emit_packages.emit_pkg_config(version),
         interface / "packages" / "cmake" / "amdgpu-config-version.cmake": emit_packages.emit_cmake_version(version),
         rust / "layout.rs": rustfmt(emit_rust.emit_layout(abi, version)),
+        rust / "dtypes.rs": rustfmt(dtypes.emit_rust(dtype_table)),
         rust / "errors.rs": rustfmt(emit_rust.emit_errors(errors)),
         rust / "metrics.rs": rustfmt(emit_rust.emit_metrics(metrics)),
         rust / "environment.rs": rustfmt(emit_rust.emit_environment(environment)),
@@ -67,13 +72,16 @@ def generate() -> dict[Path, str]:
         ROOT / "nim" / "src" / "agpu_abi.nim": emit_nim.emit(abi, errors, version),
         ROOT / "julia" / "src" / "abi.jl": emit_julia.emit(abi, errors, version),
         python / "__init__.py": f'"""Mirrors of the tables in amdgpu-abi. {emit_python.NOTE}"""\n',
+        python / "dtypes.py": ruff_format(dtypes.emit_python(dtype_table)),
         python / "errors.py": ruff_format(emit_python.emit_errors(errors)),
         python / "constants.py": ruff_format(emit_python.emit_constants(abi, version)),
         python / "metrics.py": ruff_format(emit_python.emit_metrics(metrics)),
         python / "environment.py": ruff_format(emit_python.emit_environment(environment)),
+        typescript / "dtypes.ts": dtypes.emit_typescript(dtype_table),
         typescript / "errors.ts": emit_typescript.emit_errors(errors),
         typescript / "metrics.ts": emit_typescript.emit_metrics(metrics),
         typescript / "version.ts": emit_typescript.emit_version(version),
+        docs / "dtypes.md": dtypes.emit_docs(dtype_table),
         docs / "errors.md": emit_docs.emit_errors(errors),
         docs / "metrics.md": emit_docs.emit_metrics(metrics),
         docs / "grafana" / "amdgpu.json": emit_grafana.emit(metrics),

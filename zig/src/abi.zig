@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0xe46b798de6a9fec7;
+pub const abi_hash: u64 = 0xe9acd9ba345117ce;
 
 pub const Status = i32;
 
@@ -107,18 +107,18 @@ pub const errors = struct {
     pub const process_gone: Status = 1007;
 };
 
-pub const abi_version: u32 = 1;
-pub const device_cpu: i32 = 1;
-pub const device_cuda: i32 = 2;
-pub const device_cuda_host: i32 = 3;
-pub const device_rocm: i32 = 10;
-pub const device_rocm_host: i32 = 11;
 pub const dtype_int: u8 = 0;
 pub const dtype_uint: u8 = 1;
 pub const dtype_float: u8 = 2;
 pub const dtype_bfloat: u8 = 4;
 pub const dtype_complex: u8 = 5;
 pub const dtype_bool: u8 = 6;
+pub const abi_version: u32 = 1;
+pub const device_cpu: i32 = 1;
+pub const device_cuda: i32 = 2;
+pub const device_cuda_host: i32 = 3;
+pub const device_rocm: i32 = 10;
+pub const device_rocm_host: i32 = 11;
 pub const activation_identity: u32 = 0;
 pub const activation_relu: u32 = 1;
 pub const activation_leaky_relu: u32 = 2;

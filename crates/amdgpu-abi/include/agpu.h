@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "agpu_errors.h"
+#include "agpu_tables.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,14 +42,6 @@ typedef int32_t agpu_status;
 #define AGPU_DEVICE_CUDA_HOST 3
 #define AGPU_DEVICE_ROCM 10
 #define AGPU_DEVICE_ROCM_HOST 11
-
-/* Values of DLPack's DLDataTypeCode. */
-#define AGPU_DTYPE_INT 0
-#define AGPU_DTYPE_UINT 1
-#define AGPU_DTYPE_FLOAT 2
-#define AGPU_DTYPE_BFLOAT 4
-#define AGPU_DTYPE_COMPLEX 5
-#define AGPU_DTYPE_BOOL 6
 
 /* Activations of the network language. */
 #define AGPU_ACTIVATION_IDENTITY 0

@@ -416,7 +416,7 @@ impl Matrix {
         let mut tensors: Vec<Tensor> = wide.iter().map(Layout::to_abi).collect();
         if operation == Elementwise::Where {
             // Its condition is zero or not, whatever its sign: bytes without one are read into every type that is computed in.
-            tensors[0].dtype = element::UINT8;
+            tensors[0].dtype = Dtype::U8;
         }
         let target_tensor = target.to_abi();
         let work = Work {

@@ -5,7 +5,7 @@ mod checked;
 mod generated;
 
 use amdgpu_abi::Dtype;
-use amdgpu_abi::promotion::is_float;
+pub use amdgpu_abi::dtypes::Precision;
 use amdgpu_array::Array;
 use amdgpu_telemetry::fallback;
 
@@ -17,57 +17,6 @@ pub use checked::Checked;
 pub const NAME: &str = "matrix_multiply";
 /// Below so many multiplications the launch is what takes time, and the generated kernel needs one only.
 const SMALL: i64 = 64 * 64 * 64;
-
-/// What a matrix multiplication computes in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Precision {
-    Fp64,
-    Fp32,
-    /// Operands may lose digits to the matrix units of NVIDIA; sums are float32.
-    Tf32,
-    Fp16,
-    Bf16,
-    Int8,
-}
-
-impl Precision {
-    pub const ALL: [Self; 6] = [
-        Self::Fp64,
-        Self::Fp32,
-        Self::Tf32,
-        Self::Fp16,
-        Self::Bf16,
-        Self::Int8,
-    ];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fp64 => "fp64",
-            Self::Fp32 => "fp32",
-            Self::Tf32 => "tf32",
-            Self::Fp16 => "fp16",
-            Self::Bf16 => "bf16",
-            Self::Int8 => "int8",
-        }
-    }
-
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
-    }
-
-    /// What is computed in where the caller does not say it: float64 for values with digits that float32 has not.
-    #[must_use]
-    pub fn of_dtypes(a: Dtype, b: Dtype) -> Self {
-        let is_wide = |dtype: Dtype| dtype == Dtype::F64 || (!is_float(dtype) && dtype.bits >= 32);
-        if is_wide(a) || is_wide(b) {
-            Self::Fp64
-        } else {
-            Self::Fp32
-        }
-    }
-}
 
 /// What follows the sums, after the bias and the residual.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

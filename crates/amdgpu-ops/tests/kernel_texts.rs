@@ -2,6 +2,7 @@
 //! all texts it gives. Caches of compiled kernels, and the bits of results, hang on every byte of them.
 //! `AMDGPU_BLESS=1 cargo test -p amdgpu-ops --test kernel_texts` accepts new ones.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use amdgpu_abi::Dtype;
@@ -102,14 +103,19 @@ fn kernel_texts_are_those_of_the_golden_file() {
     let mut lines = String::new();
     for operation in Elementwise::ALL {
         let texts = texts_of(&body_of(*operation), operation.inputs().len());
-        lines += &format!("{} {:016x}\n", operation.name(), hash(&texts));
+        let _ = writeln!(lines, "{} {:016x}", operation.name(), hash(&texts));
     }
     for activation in Activation::ALL {
         let texts = texts_of_activation(activation);
-        lines += &format!("matmul {} {:016x}\n", activation.name(), hash(&texts));
+        let _ = writeln!(lines, "matmul {} {:016x}", activation.name(), hash(&texts));
     }
     for dtype in TENSOR_DTYPES {
-        lines += &format!("type {} {}\n", dtype.name().unwrap(), source::c_type(dtype));
+        let _ = writeln!(
+            lines,
+            "type {} {}",
+            dtype.name().unwrap(),
+            source::c_type(dtype)
+        );
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/kernel_texts.txt");
     if std::env::var_os("AMDGPU_BLESS").is_some() {

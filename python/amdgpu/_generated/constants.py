@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PACKAGE_VERSION = "0.1.0"
-ABI_HASH = 0xE46B798DE6A9FEC7
+ABI_HASH = 0xE9ACD9BA345117CE
 LAYOUT_MANIFEST = (
     "agpu_str size=16 ptr@0 len@8\n"
     "agpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\n"
@@ -29,18 +29,18 @@ LAYOUT_MANIFEST = (
     "agpu_host_memory_stats size=56 size_bytes@0 plain_bytes@8 advised_bytes@16 pool_bytes@24 allocations_total@32 frees_total@40 failures_total@48\n"
     "agpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n"
 )
-ABI_VERSION = 1
-DEVICE_CPU = 1
-DEVICE_CUDA = 2
-DEVICE_CUDA_HOST = 3
-DEVICE_ROCM = 10
-DEVICE_ROCM_HOST = 11
 DTYPE_INT = 0
 DTYPE_UINT = 1
 DTYPE_FLOAT = 2
 DTYPE_BFLOAT = 4
 DTYPE_COMPLEX = 5
 DTYPE_BOOL = 6
+ABI_VERSION = 1
+DEVICE_CPU = 1
+DEVICE_CUDA = 2
+DEVICE_CUDA_HOST = 3
+DEVICE_ROCM = 10
+DEVICE_ROCM_HOST = 11
 ACTIVATION_IDENTITY = 0
 ACTIVATION_RELU = 1
 ACTIVATION_LEAKY_RELU = 2

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from amdgpu import _native, arguments
+from amdgpu._generated.dtypes import FORMATS
 
 SCHEMA = "amdgpu.tuning/1"
-OUTPUTS = {"f64": "f64", "f32": "f32", "tf32": "f32", "f16": "f16", "bf16": "bf16", "i8": "i32"}
+# Number formats of operands, each with that of results which are rounded to it.
+OUTPUTS = {name: row.output for name, row in FORMATS.items() if row.product_error is not None}
 LAYOUTS = ("nn", "nt", "tn", "tt")
 
 

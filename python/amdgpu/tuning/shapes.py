@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from amdgpu import arguments
+from amdgpu._generated.dtypes import FORMATS
 from amdgpu.errors import InvalidArgumentError
 from amdgpu.tuning.entries import LAYOUTS, OUTPUTS, Product
 
@@ -15,7 +16,6 @@ USUAL_SHAPES = (
     "512x768x768,512x3072x768,512x768x3072,512x512x64x96,512x64x512x96,1001x1003x1005"
 )
 USUAL_LAYOUTS = ("nn", "nt", "tn")
-_ITEM_BYTES = {"f64": 8, "f32": 4, "tf32": 4, "f16": 2, "bf16": 2, "i8": 1, "i32": 4}
 _VECTOR_BYTES = 16
 _SHAPE = re.compile(r"\d{1,10}(x\d{1,10}){0,3}")
 
@@ -57,5 +57,5 @@ def _product(shape: tuple[int, int, int, int], operand: str, layout: str) -> Pro
     m, n, k, batch = shape
     output = OUTPUTS[operand]
     columns = (m if layout[0] == "t" else k, k if layout[1] == "t" else n)
-    sizes = (*(count * _ITEM_BYTES[operand] for count in columns), n * _ITEM_BYTES[output])
+    sizes = (*(count * FORMATS[operand].bytes for count in columns), n * FORMATS[output].bytes)
     return Product(m, n, k, batch, operand, output, layout, "", all(size % _VECTOR_BYTES == 0 for size in sizes))

@@ -6,22 +6,22 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0xe46b_798d_e6a9_fec7;
+pub const ABI_HASH: u64 = 0xe9ac_d9ba_3451_17ce;
 /// What every library must report of the structs it was built with.
 pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\nagpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_host_memory size=32 size_bytes@0 data@8 bytes@16 kind@24 reserved@28\nagpu_host_memory_stats size=56 size_bytes@0 plain_bytes@8 advised_bytes@16 pool_bytes@24 allocations_total@32 frees_total@40 failures_total@48\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
-pub const ABI_VERSION: u32 = 1;
-pub const DEVICE_CPU: i32 = 1;
-pub const DEVICE_CUDA: i32 = 2;
-pub const DEVICE_CUDA_HOST: i32 = 3;
-pub const DEVICE_ROCM: i32 = 10;
-pub const DEVICE_ROCM_HOST: i32 = 11;
 pub const DTYPE_INT: u8 = 0;
 pub const DTYPE_UINT: u8 = 1;
 pub const DTYPE_FLOAT: u8 = 2;
 pub const DTYPE_BFLOAT: u8 = 4;
 pub const DTYPE_COMPLEX: u8 = 5;
 pub const DTYPE_BOOL: u8 = 6;
+pub const ABI_VERSION: u32 = 1;
+pub const DEVICE_CPU: i32 = 1;
+pub const DEVICE_CUDA: i32 = 2;
+pub const DEVICE_CUDA_HOST: i32 = 3;
+pub const DEVICE_ROCM: i32 = 10;
+pub const DEVICE_ROCM_HOST: i32 = 11;
 pub const ACTIVATION_IDENTITY: u32 = 0;
 pub const ACTIVATION_RELU: u32 = 1;
 pub const ACTIVATION_LEAKY_RELU: u32 = 2;
