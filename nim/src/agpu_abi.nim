@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0xe9acd9ba345117ce'u64
+  abiHash* = 0x2603ff7512dda0e1'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -60,12 +60,6 @@ const
   dtypeBfloat* = 4'u8
   dtypeComplex* = 5'u8
   dtypeBool* = 6'u8
-  abiVersion* = 1'u32
-  deviceCpu* = 1'i32
-  deviceCuda* = 2'i32
-  deviceCudaHost* = 3'i32
-  deviceRocm* = 10'i32
-  deviceRocmHost* = 11'i32
   activationIdentity* = 0'u32
   activationRelu* = 1'u32
   activationLeakyRelu* = 2'u32
@@ -77,15 +71,6 @@ const
   activationElu* = 8'u32
   activationSoftmax* = 9'u32
   activationNeuromorphic* = 10'u32
-  allocatorSlab* = 0'u32
-  allocatorBuddy* = 1'u32
-  allocatorArena* = 2'u32
-  hostMemoryPlain* = 0'u32
-  hostMemoryAdvised* = 1'u32
-  hostMemoryPool* = 2'u32
-  precisionOperands* = 0'u32
-  precisionBf16* = 1'u32
-  precisionF16* = 2'u32
   elementwiseIdentity* = 0'u32
   elementwiseNegative* = 1'u32
   elementwiseAbsolute* = 2'u32
@@ -155,10 +140,6 @@ const
   elementwiseSoftplusGradient* = 66'u32
   elementwiseSigmoidGradient* = 67'u32
   elementwiseTanhGradient* = 68'u32
-  normalizeSoftmax* = 0'u32
-  normalizeLogSoftmax* = 1'u32
-  normalizeLayerNorm* = 2'u32
-  normalizeRmsNorm* = 3'u32
   reduceSum* = 0'u32
   reduceProduct* = 1'u32
   reduceMaximum* = 2'u32
@@ -169,6 +150,25 @@ const
   reduceDeviation* = 7'u32
   reduceArgmax* = 8'u32
   reduceArgmin* = 9'u32
+  abiVersion* = 1'u32
+  deviceCpu* = 1'i32
+  deviceCuda* = 2'i32
+  deviceCudaHost* = 3'i32
+  deviceRocm* = 10'i32
+  deviceRocmHost* = 11'i32
+  allocatorSlab* = 0'u32
+  allocatorBuddy* = 1'u32
+  allocatorArena* = 2'u32
+  hostMemoryPlain* = 0'u32
+  hostMemoryAdvised* = 1'u32
+  hostMemoryPool* = 2'u32
+  precisionOperands* = 0'u32
+  precisionBf16* = 1'u32
+  precisionF16* = 2'u32
+  normalizeSoftmax* = 0'u32
+  normalizeLogSoftmax* = 1'u32
+  normalizeLayerNorm* = 2'u32
+  normalizeRmsNorm* = 3'u32
   scanSum* = 0'u32
   scanProduct* = 1'u32
   convolveForward* = 0'u32

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from amdgpu._generated.dtypes import FORMATS, PRECISIONS
+from amdgpu._generated.operations import ACTIVATIONS as TABLE
 from device_ops_cases import values
 
 DTYPES = {name: np.dtype(FORMATS[row.format].dtype) for name, row in PRECISIONS.items()}
-ACTIVATIONS = ("relu", "leaky_relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu")
+ACTIVATIONS = tuple(name for name, row in TABLE.items() if row.follows_matmul and name != "identity")
 # Of both operands and, beside them, of the result.
 SHAPES = (
     ((7, 5), (5, 9)),

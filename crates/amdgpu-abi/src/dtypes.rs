@@ -6,7 +6,6 @@ mod generated {
 }
 
 use crate::layout::Dtype;
-use crate::promotion::is_float;
 
 pub use generated::{
     DTYPES, FORMATS, Format, PRECISIONS, PROMOTED, Precision, TENSOR_DTYPES, position,
@@ -143,7 +142,10 @@ impl Precision {
     /// What is computed in where the caller does not say it: float64 for values with digits that float32 has not.
     #[must_use]
     pub fn of_dtypes(a: Dtype, b: Dtype) -> Self {
-        let is_wide = |dtype: Dtype| dtype == Dtype::F64 || (!is_float(dtype) && dtype.bits >= 32);
+        let is_wide = |dtype: Dtype| {
+            let row = dtype.row();
+            dtype.bits >= 32 && row.is_some_and(|row| row.as_float == Dtype::F64)
+        };
         if is_wide(a) || is_wide(b) {
             Self::Fp64
         } else {

@@ -15,6 +15,7 @@ mod error;
 pub mod layout;
 pub mod library;
 pub mod metrics;
+pub mod ops;
 pub mod promotion;
 mod tensor;
 

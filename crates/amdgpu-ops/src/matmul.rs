@@ -6,6 +6,7 @@ mod generated;
 
 use amdgpu_abi::Dtype;
 pub use amdgpu_abi::dtypes::Precision;
+use amdgpu_abi::ops::{ACTIVATIONS, ActivationRow};
 use amdgpu_array::Array;
 use amdgpu_telemetry::fallback;
 
@@ -18,49 +19,37 @@ pub const NAME: &str = "matrix_multiply";
 /// Below so many multiplications the launch is what takes time, and the generated kernel needs one only.
 const SMALL: i64 = 64 * 64 * 64;
 
-/// What follows the sums, after the bias and the residual.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Activation {
-    #[default]
-    Identity,
-    Relu,
-    /// With a slope of 0.01.
-    LeakyRelu,
-    Sigmoid,
-    Tanh,
-    Gelu,
-    Silu,
-    Softplus,
-    /// With a scale of 1.
-    Elu,
+macro_rules! define {
+    ($identity:ident, $($variant:ident,)*) => {
+        /// What follows the sums, after the bias and the residual, with the defaults of its parameters: a slope of 0.01 for `LeakyRelu`, a
+        /// scale of 1 for `Elu`.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub enum Activation {
+            #[default]
+            $identity,
+            $($variant,)*
+        }
+
+        impl Activation {
+            pub const ALL: [Self; 1 + [$(stringify!($variant),)*].len()] =
+                [Self::$identity, $(Self::$variant,)*];
+        }
+    };
 }
 
+amdgpu_abi::matmul_activations!(define);
+
 impl Activation {
-    pub const ALL: [Self; 9] = [
-        Self::Identity,
-        Self::Relu,
-        Self::LeakyRelu,
-        Self::Sigmoid,
-        Self::Tanh,
-        Self::Gelu,
-        Self::Silu,
-        Self::Softplus,
-        Self::Elu,
-    ];
+    #[must_use]
+    pub fn row(self) -> &'static ActivationRow {
+        let mut rows = ACTIVATIONS.iter().filter(|row| row.follows_matmul);
+        rows.nth(self as usize)
+            .expect("variants are made from these rows")
+    }
 
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Identity => "identity",
-            Self::Relu => "relu",
-            Self::LeakyRelu => "leaky_relu",
-            Self::Sigmoid => "sigmoid",
-            Self::Tanh => "tanh",
-            Self::Gelu => "gelu",
-            Self::Silu => "silu",
-            Self::Softplus => "softplus",
-            Self::Elu => "elu",
-        }
+    pub fn name(self) -> &'static str {
+        self.row().name
     }
 
     #[must_use]

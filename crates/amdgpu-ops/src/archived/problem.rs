@@ -183,3 +183,22 @@ impl Problem {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use amdgpu_abi::ops::ACTIVATIONS;
+
+    use super::*;
+
+    #[test]
+    fn epilogues_are_the_activations_that_archives_have() {
+        for row in ACTIVATIONS {
+            assert_eq!(
+                Epilogue::from_name(row.name).is_some(),
+                row.is_archived,
+                "{}",
+                row.name
+            );
+        }
+    }
+}

@@ -239,14 +239,7 @@ fn plain_dtypes(precision: Option<&str>) -> [Option<Dtype>; 2] {
 
 /// The dtype of operands that a precision computes in as they are.
 fn plain_dtype(precision: &str) -> Option<Dtype> {
-    match precision {
-        "fp32" | "tf32" => Some(Dtype::F32),
-        "fp64" => Some(Dtype::F64),
-        "bf16" => Some(Dtype::BF16),
-        "fp16" => Some(Dtype::F16),
-        "int8" => Some(Dtype::I8),
-        _ => None,
-    }
+    amdgpu_abi::dtypes::Precision::from_name(precision).map(|known| known.format().dtype())
 }
 
 /// How the axes of the operands become those of the result, by the rules of `numpy.matmul`.
