@@ -159,7 +159,7 @@ def test_sources_of_gpu_kernels_have_the_formats_and_activations_of_the_tables()
     archived = [name for name, row in ACTIVATIONS.items() if row.is_archived]
     assert names_in(variant, r"pub const Activation = enum \{(.*?)\};") == ["none", *archived]
     operations = names_in(variant, r"pub const Operation = enum \{(.*?)pub fn")
-    assert {"negate": "negative"}.keys() | set(ELEMENTWISE) >= set(operations)
+    assert set(operations) - set(ELEMENTWISE) == {"negate"}
 
 
 def test_the_generator_knows_the_functions_of_formulas():
@@ -167,3 +167,21 @@ def test_the_generator_knows_the_functions_of_formulas():
         r"FUNCTIONS = frozenset\((.*?)\n\)", (ROOT / "tools/generate/operations.py").read_text(), re.DOTALL
     )
     assert set(re.findall(r'"(\w+)"', listed[1])) == set(FUNCTIONS)
+
+
+def test_pages_that_people_write_name_what_the_tables_have():
+    following = [name for name, row in ACTIVATIONS.items() if row.follows_matmul]
+    header = (ROOT / "crates/amdgpu-capi/include/amdgpu/ops.h").read_text()
+    listed = {key: re.search(rf"\*{key}; +/\* ([^*]*) \*/", header)[1] for key in ("activation", "precision")}
+    assert re.findall(r"[a-z_]+", listed["activation"]) == following
+    assert re.findall(r"[a-z]+\d+", listed["precision"].split(";")[0]) == list(dtypes.PRECISIONS)
+    described = inspect.getdoc(amdgpu.matrix_multiply)
+    for name in (*following, *dtypes.PRECISIONS):
+        assert re.search(rf"\b{name}\b", described), name
+    language = (ROOT / "docs/network_language.md").read_text()
+    table = language[language.index("| activation | value | parameters |") :].split("\n\n")[0]
+    rows = re.findall(r"^\| `(\w+)[^|]*\|[^|]*\|([^|]*)\|$", table, re.MULTILINE)
+    assert [name for name, _ in rows] == list(ACTIVATIONS)
+    for name, parameters in rows:
+        defaults = {key: float(number) for key, number in re.findall(r"(\w+) (\d[\d.]*)", parameters)}
+        assert defaults == ACTIVATIONS[name].parameters, name
