@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from amdgpu._generated.operations import Elementwise
 
 
 def erfc(z: Any) -> Any:
@@ -25,7 +26,9 @@ def erf(z: Any) -> Any:
     z = np.asarray(z, np.longdouble)
     near = z.astype(np.float64)
     value = np.vectorize(math.erf, otypes=[np.longdouble])(near)
-    return value + np.where(np.isfinite(z), z - near, 0) * np.exp(-z * z) * 2 / np.sqrt(np.longdouble(np.pi))
+    value = value + np.where(np.isfinite(z), z - near, 0) * np.exp(-z * z) * 2 / np.sqrt(np.longdouble(np.pi))
+    # A zero keeps its sign.
+    return np.copysign(value, z)
 
 
 def _of_constants(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -75,3 +78,10 @@ def evaluate(formula: str, **arguments: Any) -> Any:
 def wide(array: Any) -> Any:
     """An array in extended precision."""
     return np.asarray(array).astype(np.longdouble)
+
+
+def oracle(row: Elementwise, dtype: Any, alpha: float | None = None, **values: Any) -> Any:
+    """The exact result of an operation whose parameter has the type that `dtype` is computed in; its default unless it is given."""
+    alpha = row.alpha if alpha is None else alpha
+    parameters = {} if alpha is None else {"alpha": np.float64(alpha) if dtype == np.float64 else np.float32(alpha)}
+    return evaluate(row.oracle, **values, **parameters)
