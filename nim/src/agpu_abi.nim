@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0x594d0db9138f3a31'u64
+  abiHash* = 0x341b2b61560129c6'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -55,12 +55,6 @@ const
   errorDamagedFile* = 1005'i32 ## A file is not what its name says, or is damaged.
   errorWriteFailed* = 1006'i32 ## A file could not be written.
   errorProcessGone* = 1007'i32 ## The process that was watched has ended.
-  abiVersion* = 1'u32
-  deviceCpu* = 1'i32
-  deviceCuda* = 2'i32
-  deviceCudaHost* = 3'i32
-  deviceRocm* = 10'i32
-  deviceRocmHost* = 11'i32
   dtypeInt* = 0'u8
   dtypeUint* = 1'u8
   dtypeFloat* = 2'u8
@@ -78,15 +72,6 @@ const
   activationElu* = 8'u32
   activationSoftmax* = 9'u32
   activationNeuromorphic* = 10'u32
-  allocatorSlab* = 0'u32
-  allocatorBuddy* = 1'u32
-  allocatorArena* = 2'u32
-  hostMemoryPlain* = 0'u32
-  hostMemoryAdvised* = 1'u32
-  hostMemoryPool* = 2'u32
-  precisionOperands* = 0'u32
-  precisionBf16* = 1'u32
-  precisionF16* = 2'u32
   elementwiseIdentity* = 0'u32
   elementwiseNegative* = 1'u32
   elementwiseAbsolute* = 2'u32
@@ -156,10 +141,6 @@ const
   elementwiseSoftplusGradient* = 66'u32
   elementwiseSigmoidGradient* = 67'u32
   elementwiseTanhGradient* = 68'u32
-  normalizeSoftmax* = 0'u32
-  normalizeLogSoftmax* = 1'u32
-  normalizeLayerNorm* = 2'u32
-  normalizeRmsNorm* = 3'u32
   reduceSum* = 0'u32
   reduceProduct* = 1'u32
   reduceMaximum* = 2'u32
@@ -170,6 +151,25 @@ const
   reduceDeviation* = 7'u32
   reduceArgmax* = 8'u32
   reduceArgmin* = 9'u32
+  abiVersion* = 1'u32
+  deviceCpu* = 1'i32
+  deviceCuda* = 2'i32
+  deviceCudaHost* = 3'i32
+  deviceRocm* = 10'i32
+  deviceRocmHost* = 11'i32
+  allocatorSlab* = 0'u32
+  allocatorBuddy* = 1'u32
+  allocatorArena* = 2'u32
+  hostMemoryPlain* = 0'u32
+  hostMemoryAdvised* = 1'u32
+  hostMemoryPool* = 2'u32
+  precisionOperands* = 0'u32
+  precisionBf16* = 1'u32
+  precisionF16* = 2'u32
+  normalizeSoftmax* = 0'u32
+  normalizeLogSoftmax* = 1'u32
+  normalizeLayerNorm* = 2'u32
+  normalizeRmsNorm* = 3'u32
   scatterAssign* = 0'u32
   scatterAdd* = 1'u32
   scatterMultiply* = 2'u32

@@ -10,6 +10,7 @@ import amdgpu
 import numpy as np
 import pytest
 from amdgpu import _native, gpu_kernels
+from amdgpu._generated.dtypes import FORMATS
 from tolerances import PRODUCT_KERNEL
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -23,7 +24,6 @@ DTYPES = {
     "bf16": ml_dtypes.bfloat16,
     "i8": np.int8,
 }
-ITEM_BYTES = {"f64": 8, "f32": 4, "tf32": 4, "f16": 2, "bf16": 2, "i8": 1}
 # Rows, columns, inner dimension, products: rows and columns of one, of lengths that no block divides; few blocks and a long inner
 # dimension; rows that do not start at multiples of 16 bytes.
 SHAPES = (
@@ -80,7 +80,7 @@ class Case:
         ]
         self.a, self.b = (amdgpu.array(x, device=gpu.name) for x in stored)
         output = np.dtype(np.int32) if number == "i8" else np.dtype(np.float32 if is_wide else dtype)
-        sizes = [x.shape[2] * ITEM_BYTES[number] for x in stored] + [n * output.itemsize]
+        sizes = [x.shape[2] * FORMATS[number].bytes for x in stored] + [n * output.itemsize]
         kind = "f32" if is_wide else {"tf32": "f32", "i8": "i32"}.get(number, number)
         is_aligned = all(size % 16 == 0 for size in sizes)
         self.problem = gpu_kernels.Problem(m, n, k, batch, number, kind, layout, epilogue, is_aligned=is_aligned)

@@ -3,78 +3,45 @@
 import numpy as np
 import pytest
 from amdgpu import errors, ops
+from amdgpu._generated.operations import ELEMENTWISE
+from formulas import evaluate, oracle, wide
 from ops_oracle import BFLOAT16, FLOATS
 
-
-def derivative(function, x):
-    """The central difference of fourth order in extended precision."""
-    x = x.astype(np.longdouble)
-    step = np.longdouble(1e-4)
-    return (8 * (function(x + step) - function(x - step)) - (function(x + 2 * step) - function(x - 2 * step))) / (
-        12 * step
-    )
-
-
-def erf(x):
-    import math
-
-    near = x.astype(np.float64)
-    value = np.vectorize(math.erf, otypes=[np.longdouble])(near)
-    return value + (x - near) * 2 / np.sqrt(np.pi) * np.exp(-x * x)
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def gelu_tanh(x):
-    return x / 2 * (1 + np.tanh(np.sqrt(2 / np.longdouble(np.pi)) * (x + np.longdouble(0.044715) * x**3)))
-
-
-# Operation -> (activation in extended precision, keywords, smooth everywhere).
-ACTIVATIONS = {
-    "relu": (lambda x: np.maximum(x, 0), {}, False),
-    "leaky_relu": (lambda x: np.where(x < 0, np.longdouble(0.25) * x, x), {"alpha": 0.25}, False),
-    "elu": (lambda x: np.where(x < 0, 2 * np.expm1(np.minimum(x, 0)), x), {"alpha": 2.0}, False),
-    "gelu_tanh": (gelu_tanh, {"approximate": "tanh"}, True),
-    "silu": (lambda x: x * sigmoid(x), {}, True),
-    "softplus": (lambda x: np.log1p(np.exp(x)), {}, True),
-}
+GRADIENTS = {name: row for name, row in ELEMENTWISE.items() if row.gradient_of}
+EPSILON = {"float32": 2.0**-23, "float64": 2.0**-52, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize("name", sorted(ACTIVATIONS))
-def test_gradients_are_derivatives(name, dtype, rng):
-    function, options, is_smooth = ACTIVATIONS[name]
-    x = (rng.standard_normal(4000) * 3).astype(dtype)
-    if not is_smooth:
-        x = x[np.abs(x.astype(float)) > 1e-3]
-    gradient = rng.standard_normal(x.size).astype(dtype)
-    expected = derivative(function, x) * gradient.astype(np.longdouble)
-    result = getattr(ops, f"{name.removesuffix('_tanh')}_gradient")(x, gradient, **options)
-    assert result.dtype == dtype
-    eps = {"float32": 2.0**-23, "float64": 1e-13, "float16": 2.0**-10, "bfloat16": 2.0**-7}[dtype.name]
-    size = np.abs(gradient.astype(np.longdouble))
-    assert (np.abs(result.astype(np.longdouble) - expected) <= 8 * eps * size + 1e-12).all()
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_gradient_of_gelu_is_its_derivative(dtype, rng):
-    x = (rng.standard_normal(4000) * 3).astype(dtype)
-    wide = x.astype(np.longdouble)
-    expected = (1 + erf(wide / np.sqrt(np.longdouble(2)))) / 2 + wide * np.exp(-wide * wide / 2) / np.sqrt(
-        2 * np.longdouble(np.pi)
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_are_derivatives_times_the_gradient_of_the_result(name, dtype, rng):
+    row = GRADIENTS[name]
+    argument = (rng.standard_normal(4000) * 3).astype(dtype)
+    gradient = rng.standard_normal(argument.size).astype(dtype)
+    first = row.inputs[0]
+    if first == "y":
+        argument = getattr(ops, row.gradient_of)(argument)
+    # Another slope than the default.
+    alpha = {} if row.alpha is None else {"alpha": row.alpha + 0.25}
+    expected = oracle(row, dtype, **{first: wide(argument), "gradient": wide(gradient)}, **alpha)
+    result = eval(
+        row.call.replace(")", ", **alpha)"), vars(ops), {first: argument, "gradient": gradient, "alpha": alpha}
     )
-    assert np.abs(ops.gelu_gradient(x, np.ones_like(x)) - expected).max() <= (1e-6 if dtype == np.float32 else 1e-14)
+    assert result.dtype == dtype
+    scale = EPSILON[dtype.name] * np.abs(wide(gradient))
+    assert (np.abs(wide(result) - expected) <= row.absolute_ulps * scale).all(), (
+        np.abs(wide(result) - expected) / scale
+    ).max()
 
 
-def test_gradients_from_results(rng):
+def test_results_stand_for_arguments_where_the_table_says_so(rng):
     x = rng.standard_normal(1000)
-    gradient = rng.standard_normal(1000)
-    y = ops.sigmoid(x)
-    np.testing.assert_allclose(ops.sigmoid_gradient(y, gradient), gradient * y * (1 - y), rtol=1e-14)
-    y = ops.tanh(x)
-    np.testing.assert_allclose(ops.tanh_gradient(y, gradient), gradient * (1 - y * y), rtol=1e-13, atol=1e-16)
+    for name, row in GRADIENTS.items():
+        if row.inputs[0] == "y":
+            y = evaluate(ELEMENTWISE[row.gradient_of].oracle, x=wide(x))
+            by_result = evaluate(row.oracle, y=y, gradient=1)
+            np.testing.assert_allclose(
+                by_result, evaluate(ELEMENTWISE[row.gradient_of].derivative[0], x=wide(x)), err_msg=name
+            )
 
 
 @pytest.mark.parametrize("name", ["relu", "elu", "gelu", "silu", "softplus"])

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 from amdgpu import errors, gpu_kernels
-from amdgpu.tuning.entries import ITEM_BYTES
+from amdgpu._generated.dtypes import FORMATS
 from x.kernel_catalog import PROTOTYPES, Variant, variants
 from x.kernels import MANIFEST_VERSION
 
 UNITS = 132
-OUTPUTS = {"i8": "i32", "tf32": "f32"}
 Archive = Callable[..., str]
 
 
@@ -48,9 +47,9 @@ def problem_of(
 ) -> gpu_kernels.Problem:
     """Of arrays that begin at multiples of 16 bytes."""
     m, n, k, batch = (*extents, 1)[:4]
-    made = output or OUTPUTS.get(operand, operand)
+    made = output or FORMATS[operand].output
     columns = (m if layout[0] == "t" else k, k if layout[1] == "t" else n)
-    sizes = [*(one * ITEM_BYTES[operand] for one in columns), n * ITEM_BYTES[made]]
+    sizes = [*(one * FORMATS[operand].bytes for one in columns), n * FORMATS[made].bytes]
     is_aligned = not any(size % 16 for size in sizes)
     return gpu_kernels.Problem(m, n, k, batch, operand, made, layout, epilogue, is_aligned=is_aligned)
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from device_ops_cases import BFLOAT16, values
+from amdgpu._generated.dtypes import FORMATS, PRECISIONS
+from amdgpu._generated.operations import ACTIVATIONS as TABLE
+from device_ops_cases import values
 
-DTYPES = {"fp64": "float64", "fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": BFLOAT16, "int8": "int8"}
-ACTIVATIONS = ("relu", "leaky_relu", "sigmoid", "tanh", "gelu", "silu", "softplus", "elu")
+DTYPES = {name: np.dtype(FORMATS[row.format].dtype) for name, row in PRECISIONS.items()}
+ACTIVATIONS = tuple(name for name, row in TABLE.items() if row.follows_matmul and name != "identity")
 # Of both operands and, beside them, of the result.
 SHAPES = (
     ((7, 5), (5, 9)),
@@ -32,7 +34,7 @@ SHAPES = (
 def calls(precision: str, shapes: tuple[Any, ...] = SHAPES) -> Iterator[tuple[tuple[Any, Any], dict[str, Any]]]:
     """Operands and options."""
     dtype = np.dtype(DTYPES[precision])
-    sums = "int32" if precision == "int8" else "float64" if precision == "fp64" else "float32"
+    sums = FORMATS[FORMATS[PRECISIONS[precision].format].sums].dtype
     for number, (first, second) in enumerate(shapes):
         a, b = values(first, dtype, number), values(second, dtype, number + 100)
         yield (a, b), {}

@@ -14,6 +14,8 @@ import amdgpu
 import ml_dtypes
 import numpy as np
 from amdgpu import _native
+from amdgpu._generated.operations import ELEMENTWISE as OPERATIONS
+from amdgpu._generated.operations import REDUCTIONS as TABLE_OF_REDUCTIONS
 from tolerances import ELEMENTWISE, SUMMED
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -23,41 +25,34 @@ INTEGERS = tuple(
 )
 DTYPES = (*FLOATS, *INTEGERS)
 
-UNARY = (
-    *("negative", "absolute", "sign", "square", "reciprocal", "sqrt", "exp", "expm1", "log", "log1p", "erf", "tanh"),
-    *(
-        "sigmoid",
-        "relu",
-        "leaky_relu",
-        "elu",
-        "gelu",
-        "gelu_tanh",
-        "silu",
-        "softplus",
-        "floor",
-        "ceil",
-        "trunc",
-        "rint",
-    ),
-    *("isnan", "isinf", "isfinite", "logical_not"),
+
+def _named(inputs: int, *classes: str) -> tuple[str, ...]:
+    """Operations of the table that users call."""
+    rows = (row for row in OPERATIONS.values() if row.call and len(row.inputs) == inputs and row.dtypes in classes)
+    return tuple(row.name for row in rows)
+
+
+# Infinities have no sine.
+PERIODIC = ("sin", "cos")
+UNARY = tuple(
+    name
+    for name in _named(1, "float", "number", "signed", "rounding", "predicate", "float_predicate")
+    if name not in PERIODIC
 )
-# Beside these, of floats and of integers alone.
-FLOAT_UNARY = ("sin", "cos", "exp2", "log2", "log10")
-FLOAT_BINARY = (
-    *("power", "relu_gradient", "leaky_relu_gradient", "elu_gradient", "gelu_gradient", "gelu_tanh_gradient"),
-    *("silu_gradient", "softplus_gradient", "sigmoid_gradient", "tanh_gradient"),
-)
-INTEGER_BINARY = ("bitwise_and", "bitwise_or", "bitwise_xor")
+# Exact in both kinds of numbers.
+PARTS = ("fmod", "remainder", "floor_divide")
+FLOAT_BINARY = ("power", *(row.name for row in OPERATIONS.values() if row.gradient_of))
+INTEGER_BINARY = _named(2, "bits")
 # For dtypes that are computed as another one is, after a conversion.
 SOME_UNARY = ("negative", "absolute", "sign", "square", "relu", "sqrt", "gelu", "floor", "logical_not")
 SOME_BINARY = ("add", "divide", "maximum", "less", "logical_and")
-BINARY = (
-    *("add", "subtract", "multiply", "divide", "maximum", "minimum", "equal", "not_equal", "less", "less_equal"),
-    *("greater", "greater_equal", "logical_and", "logical_or"),
+BINARY = tuple(
+    name for name in _named(2, "float", "number", "signed", "predicate") if name not in (*FLOAT_BINARY, *PARTS)
 )
 # Others are converted to one of these and folded as it is.
 OWN_REDUCTIONS = ("float32", "float64", "float16", "int32", "int64", "uint64", "bool")
-REDUCTIONS = ("sum", "prod", "mean", "max", "min", "any", "all", "var", "std")
+REDUCTIONS = tuple(name for name, row in TABLE_OF_REDUCTIONS.items() if row.result != "int64")
+INDICES = tuple(name for name, row in TABLE_OF_REDUCTIONS.items() if row.result == "int64")
 SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, 1.5, -2.5, 30.0, -30.0, 100.0, -100.0)
 
 
@@ -160,8 +155,7 @@ def _of_kind(dtype: Any, x: Any) -> Iterator[Case]:
     """What floats have and integers do not, and the other way round; remainders, which are exact in both."""
     y = values((37,), dtype, 7)
     if dtype.name in ("float32", "float64"):
-        for operation in FLOAT_UNARY:
-            # Infinities have no sine.
+        for operation in PERIODIC:
             yield Case("elementwise", (operation, (np.where(np.isfinite(x), x, 1).astype(dtype),)))
         for operation in FLOAT_BINARY:
             yield Case("elementwise", (operation, (x, y)), {"alpha": 0.5}, SUMMED)
@@ -170,7 +164,7 @@ def _of_kind(dtype: Any, x: Any) -> Iterator[Case]:
             yield Case("elementwise", (operation, (x, y)))
         yield Case("elementwise", ("invert", (x,)))
     if dtype.name in ("float32", "float64", "int32", "int8"):
-        for operation in ("fmod", "remainder", "floor_divide"):
+        for operation in PARTS:
             yield Case("elementwise", (operation, (x, y)))
 
 
@@ -191,7 +185,7 @@ def reductions(dtypes: tuple[Any, ...] = DTYPES) -> Iterator[Case]:
                 for keepdims in (False, True):
                     options = {"keepdims": keepdims, "correction": 0.5}
                     yield Case("reduce", (operation, np.asarray(small, dtype), axes), options, SUMMED)
-            for operation in ("argmax", "argmin") if axes is None or len(axes) == 1 else ():
+            for operation in INDICES if axes is None or len(axes) == 1 else ():
                 yield Case("reduce", (operation, x, axes))
     for shape, axes in (((70_000,), None), ((2, 3000), (1,)), ((3000, 40), (0,)), ((600_000, 1), (0,))):
         for operation in ("sum", "var", "max", "argmin"):

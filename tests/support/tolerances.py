@@ -4,6 +4,7 @@ A bound that belongs to one function alone stands with its oracle: `math_oracle.
 """
 
 import numpy as np
+from amdgpu._generated.dtypes import FORMATS, PRECISIONS
 
 # Higham, Accuracy and Stability of Numerical Algorithms, section 3.5: |computed - exact| <= k * eps * sum |a||b| for any order.
 EPS = {np.dtype(np.float32): 2.0**-24, np.dtype(np.float64): 2.0**-53}
@@ -15,9 +16,9 @@ ELEMENTWISE = {"float32": 2e-6, "float64": 1e-14, "float16": 2e-3, "bfloat16": 2
 SUMMED = {"float32": 2e-5, "float64": 1e-12, "float16": 5e-3, "bfloat16": 4e-2}
 # Products relative to the sum of absolute products, by the number format of a kernel: rounding of operands and results, and of sums over a
 # few thousand products.
-PRODUCT_KERNEL = {"f64": 1e-15, "f32": 1e-6, "tf32": 2e-3, "f16": 1e-3, "bf16": 8e-3, "i8": 0.0}
+PRODUCT_KERNEL = {name: row.product_error for name, row in FORMATS.items() if row.product_error is not None}
 # The same by the precision of `matrix_multiply`, whose sums of float32 follow another order on each side.
-PRODUCT_CALL = {"fp64": 1e-15, "fp32": 2e-6, "tf32": 2e-3, "fp16": 1e-3, "bf16": 8e-3, "int8": 0.0}
+PRODUCT_CALL = {name: row.call_error for name, row in PRECISIONS.items()}
 
 # float32 forward pass of layers up to 1,000 wide, values of order 1: two implementations that sum in different orders.
 NETWORK_FORWARD = 1e-4

@@ -52,15 +52,10 @@ def emit_errors(errors: list[dict[str, Any]]) -> str:
 
 
 def emit_constants(header: Header, version: str) -> str:
-    out = [f'"""Constants of the C ABI. {NOTE}"""\n\nfrom __future__ import annotations\n\n']
+    out = [f'"""The version and the layout of the C ABI; its numbers are in dtypes.py and operations.py. {NOTE}"""\n\nfrom __future__ import annotations\n\n']
     out.append(f'PACKAGE_VERSION = "{version}"\nABI_HASH = {header.abi_hash():#018x}\nLAYOUT_MANIFEST = (\n')
     out += [f"    {json.dumps(line + chr(10))}\n" for line in header.manifest().splitlines()]
     out.append(")\n")
-    out += [f"{name.removeprefix('AGPU_')} = {value}\n" for name, value in header.constants]
-    activations = [(n, v) for n, v in header.constants if n.startswith("AGPU_ACTIVATION_")]
-    out.append("ACTIVATIONS: dict[str, int] = {\n")
-    out += [f"    {json.dumps(n.removeprefix('AGPU_ACTIVATION_').lower())}: {v},\n" for n, v in activations]
-    out.append("}\n")
     return "".join(out)
 
 

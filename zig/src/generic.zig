@@ -4,6 +4,7 @@
 //! `kernel_<instruction set>` is a module with target features of its own. That is how one library, built for the baseline CPU,
 //! holds AVX2 and AVX-512 code that is entered only after CPUID was asked.
 
+pub const operations = @import("operations.zig");
 pub const numbers = @import("gemm/numbers.zig");
 pub const micro_kernel = @import("gemm/micro_kernel.zig");
 pub const block_loops = @import("gemm/block_loops.zig");

@@ -11,6 +11,7 @@
  *  - Every function may be called from any thread at the same time, except where its comment says otherwise.
  *  - Tensors have the memory layout of DLPack's `DLTensor`; strides count elements and may be NULL (row-major contiguous).
  *
+ * Numbers of dtypes, operations and activations stand in agpu_tables.h, generated from dtypes.toml and ops.toml.
  * The mirrors of this file in Rust, Zig, Nim and Julia are generated from it (`./x generate`); `./x check` fails when they are stale.
  * The generator reads the plain forms used below: `#define NAME value`, `typedef struct { ... } name;`, function-pointer typedefs and
  * prototypes marked AGPU_MATRIX, AGPU_NEURO or AGPU_MATH.
@@ -21,6 +22,7 @@
 #include <stdint.h>
 
 #include "agpu_errors.h"
+#include "agpu_tables.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,27 +43,6 @@ typedef int32_t agpu_status;
 #define AGPU_DEVICE_CUDA_HOST 3
 #define AGPU_DEVICE_ROCM 10
 #define AGPU_DEVICE_ROCM_HOST 11
-
-/* Values of DLPack's DLDataTypeCode. */
-#define AGPU_DTYPE_INT 0
-#define AGPU_DTYPE_UINT 1
-#define AGPU_DTYPE_FLOAT 2
-#define AGPU_DTYPE_BFLOAT 4
-#define AGPU_DTYPE_COMPLEX 5
-#define AGPU_DTYPE_BOOL 6
-
-/* Activations of the network language. */
-#define AGPU_ACTIVATION_IDENTITY 0
-#define AGPU_ACTIVATION_RELU 1
-#define AGPU_ACTIVATION_LEAKY_RELU 2
-#define AGPU_ACTIVATION_SIGMOID 3
-#define AGPU_ACTIVATION_TANH 4
-#define AGPU_ACTIVATION_GELU 5
-#define AGPU_ACTIVATION_SILU 6
-#define AGPU_ACTIVATION_SOFTPLUS 7
-#define AGPU_ACTIVATION_ELU 8
-#define AGPU_ACTIVATION_SOFTMAX 9
-#define AGPU_ACTIVATION_NEUROMORPHIC 10
 
 /* Sub-allocation strategies of the Zig library. */
 #define AGPU_ALLOCATOR_SLAB 0
@@ -161,77 +142,6 @@ typedef struct {
     uint32_t reserved;
 } agpu_matmul_options;
 
-/* Operations of agpu_matrix_elementwise. Four inputs: (x - mean) * scale + shift; three: where, clip(x, low, high). */
-#define AGPU_ELEMENTWISE_IDENTITY 0
-#define AGPU_ELEMENTWISE_NEGATIVE 1
-#define AGPU_ELEMENTWISE_ABSOLUTE 2
-#define AGPU_ELEMENTWISE_SIGN 3
-#define AGPU_ELEMENTWISE_SQUARE 4
-#define AGPU_ELEMENTWISE_RECIPROCAL 5
-#define AGPU_ELEMENTWISE_SQRT 6
-#define AGPU_ELEMENTWISE_EXP 7
-#define AGPU_ELEMENTWISE_EXPM1 8
-#define AGPU_ELEMENTWISE_LOG 9
-#define AGPU_ELEMENTWISE_LOG1P 10
-#define AGPU_ELEMENTWISE_ERF 11
-#define AGPU_ELEMENTWISE_TANH 12
-#define AGPU_ELEMENTWISE_SIGMOID 13
-#define AGPU_ELEMENTWISE_RELU 14
-#define AGPU_ELEMENTWISE_LEAKY_RELU 15
-#define AGPU_ELEMENTWISE_ELU 16
-#define AGPU_ELEMENTWISE_GELU 17
-#define AGPU_ELEMENTWISE_GELU_TANH 18
-#define AGPU_ELEMENTWISE_SILU 19
-#define AGPU_ELEMENTWISE_SOFTPLUS 20
-#define AGPU_ELEMENTWISE_FLOOR 21
-#define AGPU_ELEMENTWISE_CEIL 22
-#define AGPU_ELEMENTWISE_TRUNC 23
-#define AGPU_ELEMENTWISE_RINT 24
-#define AGPU_ELEMENTWISE_ISNAN 25
-#define AGPU_ELEMENTWISE_ISINF 26
-#define AGPU_ELEMENTWISE_ISFINITE 27
-#define AGPU_ELEMENTWISE_LOGICAL_NOT 28
-#define AGPU_ELEMENTWISE_ADD 29
-#define AGPU_ELEMENTWISE_SUBTRACT 30
-#define AGPU_ELEMENTWISE_MULTIPLY 31
-#define AGPU_ELEMENTWISE_DIVIDE 32
-#define AGPU_ELEMENTWISE_MAXIMUM 33
-#define AGPU_ELEMENTWISE_MINIMUM 34
-#define AGPU_ELEMENTWISE_EQUAL 35
-#define AGPU_ELEMENTWISE_NOT_EQUAL 36
-#define AGPU_ELEMENTWISE_LESS 37
-#define AGPU_ELEMENTWISE_LESS_EQUAL 38
-#define AGPU_ELEMENTWISE_GREATER 39
-#define AGPU_ELEMENTWISE_GREATER_EQUAL 40
-#define AGPU_ELEMENTWISE_LOGICAL_AND 41
-#define AGPU_ELEMENTWISE_LOGICAL_OR 42
-#define AGPU_ELEMENTWISE_WHERE 43
-#define AGPU_ELEMENTWISE_CLIP 44
-#define AGPU_ELEMENTWISE_STANDARDIZE 45
-#define AGPU_ELEMENTWISE_POWER 46
-#define AGPU_ELEMENTWISE_REMAINDER 47
-#define AGPU_ELEMENTWISE_FMOD 48
-#define AGPU_ELEMENTWISE_FLOOR_DIVIDE 49
-#define AGPU_ELEMENTWISE_SIN 50
-#define AGPU_ELEMENTWISE_COS 51
-#define AGPU_ELEMENTWISE_EXP2 52
-#define AGPU_ELEMENTWISE_LOG2 53
-#define AGPU_ELEMENTWISE_LOG10 54
-#define AGPU_ELEMENTWISE_BITWISE_AND 55
-#define AGPU_ELEMENTWISE_BITWISE_OR 56
-#define AGPU_ELEMENTWISE_BITWISE_XOR 57
-#define AGPU_ELEMENTWISE_INVERT 58
-#define AGPU_ELEMENTWISE_LOGICAL_XOR 59
-#define AGPU_ELEMENTWISE_RELU_GRADIENT 60
-#define AGPU_ELEMENTWISE_LEAKY_RELU_GRADIENT 61
-#define AGPU_ELEMENTWISE_ELU_GRADIENT 62
-#define AGPU_ELEMENTWISE_GELU_GRADIENT 63
-#define AGPU_ELEMENTWISE_GELU_TANH_GRADIENT 64
-#define AGPU_ELEMENTWISE_SILU_GRADIENT 65
-#define AGPU_ELEMENTWISE_SOFTPLUS_GRADIENT 66
-#define AGPU_ELEMENTWISE_SIGMOID_GRADIENT 67
-#define AGPU_ELEMENTWISE_TANH_GRADIENT 68
-
 /* `compute` is the type that is computed in: float32, float64, int32, int64 or uint64. `alpha`: slope of leaky_relu, scale of elu, and so of their
  * gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative. */
 typedef struct {
@@ -257,18 +167,6 @@ typedef struct {
     double epsilon;
     const agpu_executor *executor;
 } agpu_normalize_options;
-
-/* Operations of agpu_matrix_reduce. */
-#define AGPU_REDUCE_SUM 0
-#define AGPU_REDUCE_PRODUCT 1
-#define AGPU_REDUCE_MAXIMUM 2
-#define AGPU_REDUCE_MINIMUM 3
-#define AGPU_REDUCE_ANY 4
-#define AGPU_REDUCE_ALL 5
-#define AGPU_REDUCE_VARIANCE 6
-#define AGPU_REDUCE_DEVIATION 7
-#define AGPU_REDUCE_ARGMAX 8
-#define AGPU_REDUCE_ARGMIN 9
 
 /* The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and
  * deviation, whose root is taken for the latter. */

@@ -1,9 +1,7 @@
 //! Conveniences over the generated [`Tensor`](crate::Tensor) and [`Dtype`](crate::Dtype).
 
-use crate::layout::{
-    DEVICE_CPU, DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_COMPLEX, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT,
-    DeviceRef, Dtype, Tensor,
-};
+use crate::dtypes::DTYPES;
+use crate::layout::{DEVICE_CPU, DeviceRef, Dtype, Tensor};
 
 impl PartialEq for Dtype {
     fn eq(&self, other: &Self) -> bool {
@@ -19,36 +17,7 @@ impl std::hash::Hash for Dtype {
     }
 }
 
-/// Every dtype that arrays may have, with the name NumPy gives it.
-const NAMES: &[(&str, Dtype)] = &[
-    ("bool", Dtype::new(DTYPE_BOOL, 8)),
-    ("int8", Dtype::new(DTYPE_INT, 8)),
-    ("int16", Dtype::new(DTYPE_INT, 16)),
-    ("int32", Dtype::new(DTYPE_INT, 32)),
-    ("int64", Dtype::new(DTYPE_INT, 64)),
-    ("uint8", Dtype::new(DTYPE_UINT, 8)),
-    ("uint16", Dtype::new(DTYPE_UINT, 16)),
-    ("uint32", Dtype::new(DTYPE_UINT, 32)),
-    ("uint64", Dtype::new(DTYPE_UINT, 64)),
-    ("float16", Dtype::new(DTYPE_FLOAT, 16)),
-    ("float32", Dtype::F32),
-    ("float64", Dtype::F64),
-    ("bfloat16", Dtype::new(DTYPE_BFLOAT, 16)),
-    ("complex64", Dtype::new(DTYPE_COMPLEX, 64)),
-    ("complex128", Dtype::new(DTYPE_COMPLEX, 128)),
-];
-
 impl Dtype {
-    pub const F32: Self = Self::new(DTYPE_FLOAT, 32);
-    pub const F64: Self = Self::new(DTYPE_FLOAT, 64);
-    pub const F16: Self = Self::new(DTYPE_FLOAT, 16);
-    pub const BF16: Self = Self::new(DTYPE_BFLOAT, 16);
-    pub const I8: Self = Self::new(DTYPE_INT, 8);
-    pub const I32: Self = Self::new(DTYPE_INT, 32);
-    pub const I64: Self = Self::new(DTYPE_INT, 64);
-    pub const U64: Self = Self::new(DTYPE_UINT, 64);
-    pub const BOOL: Self = Self::new(DTYPE_BOOL, 8);
-
     /// A scalar dtype (one lane).
     #[must_use]
     pub const fn new(code: u8, bits: u8) -> Self {
@@ -68,24 +37,21 @@ impl Dtype {
     /// NumPy's name of the dtype, for example `float32`; `None` for what arrays cannot hold.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
-        NAMES
-            .iter()
-            .find(|(_, dtype)| *dtype == self)
-            .map(|(name, _)| *name)
+        self.row().map(|row| row.name)
     }
 
     /// The dtype of a NumPy name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        NAMES
+        DTYPES
             .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, dtype)| *dtype)
+            .find(|row| row.name == name)
+            .map(|row| row.dtype)
     }
 
     /// Every name that [`Dtype::from_name`] knows.
     pub fn known_names() -> impl Iterator<Item = &'static str> {
-        NAMES.iter().map(|(name, _)| *name)
+        DTYPES.iter().map(|row| row.name)
     }
 }
 

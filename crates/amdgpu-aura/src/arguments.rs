@@ -166,7 +166,7 @@ pub(crate) fn pack(
 fn is_compatible(wanted: Dtype, given: Dtype) -> bool {
     let is_integer = |dtype: Dtype| matches!(dtype.code, DTYPE_INT | DTYPE_UINT | DTYPE_BOOL);
     wanted == given
-        || (wanted.code == DTYPE_BFLOAT && given == Dtype::new(DTYPE_UINT, 16))
+        || (wanted.code == DTYPE_BFLOAT && given == Dtype::U16)
         || (wanted.bits == given.bits && is_integer(wanted) && is_integer(given))
 }
 
@@ -251,24 +251,14 @@ mod tests {
 
     #[test]
     fn integers_are_range_checked_and_little_endian() {
-        let int = parameter(
-            ParameterKind::Scalar {
-                dtype: Dtype::new(DTYPE_INT, 32),
-            },
-            4,
-        );
+        let int = parameter(ParameterKind::Scalar { dtype: Dtype::I32 }, 4);
         assert_eq!(
             packed(&int, &Argument::Int(-2)),
             Some((-2_i32).to_le_bytes().to_vec())
         );
         assert_eq!(packed(&int, &Argument::Int(1 << 31)), None);
         assert_eq!(packed(&int, &Argument::Float(1.0)), None);
-        let unsigned = parameter(
-            ParameterKind::Scalar {
-                dtype: Dtype::new(DTYPE_UINT, 64),
-            },
-            8,
-        );
+        let unsigned = parameter(ParameterKind::Scalar { dtype: Dtype::U64 }, 8);
         assert_eq!(
             packed(&unsigned, &Argument::Int(i128::from(u64::MAX))),
             Some(vec![255; 8])
@@ -278,21 +268,11 @@ mod tests {
 
     #[test]
     fn narrow_floats_are_rounded_and_range_checked() {
-        let half = parameter(
-            ParameterKind::Scalar {
-                dtype: Dtype::new(DTYPE_FLOAT, 16),
-            },
-            2,
-        );
+        let half = parameter(ParameterKind::Scalar { dtype: Dtype::F16 }, 2);
         assert_eq!(packed(&half, &Argument::Float(1.0)), Some(vec![0, 0x3c]));
         assert_eq!(packed(&half, &Argument::Int(-2)), Some(vec![0, 0xc0]));
         assert_eq!(packed(&half, &Argument::Float(1e5)), None);
-        let bfloat = parameter(
-            ParameterKind::Scalar {
-                dtype: Dtype::new(DTYPE_BFLOAT, 16),
-            },
-            2,
-        );
+        let bfloat = parameter(ParameterKind::Scalar { dtype: Dtype::BF16 }, 2);
         assert_eq!(
             packed(&bfloat, &Argument::Float(1e38)),
             Some(vec![0x96, 0x7e])
@@ -307,12 +287,7 @@ mod tests {
         assert_eq!(packed(&bytes, &given(5)), Some(vec![7; 5]));
         assert_eq!(packed(&bytes, &given(4)), None);
         assert_eq!(packed(&bytes, &Argument::Int(3)), None);
-        let int = parameter(
-            ParameterKind::Scalar {
-                dtype: Dtype::new(DTYPE_INT, 32),
-            },
-            4,
-        );
+        let int = parameter(ParameterKind::Scalar { dtype: Dtype::I32 }, 4);
         assert_eq!(packed(&int, &given(4)), None);
     }
 

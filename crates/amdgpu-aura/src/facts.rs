@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use amdgpu_abi::Dtype;
 use amdgpu_compiler::{KernelSignature, Work};
 
 use crate::arguments::{Parameter, ParameterKind};
@@ -26,7 +25,7 @@ pub struct KernelFacts {
 
 /// A signature of the compiler, with what launches need at hand.
 pub(crate) fn facts_of(signature: &KernelSignature) -> KernelFacts {
-    let dtype = |dtype: amdgpu_compiler::Dtype| Dtype::new(dtype.abi_code(), dtype.bits());
+    let dtype = amdgpu_compiler::Dtype::abi;
     let parameters: Vec<Parameter> = signature
         .parameters
         .iter()

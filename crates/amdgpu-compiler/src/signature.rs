@@ -8,7 +8,7 @@ use crate::source::SourceMap;
 use crate::types::{ScalarType, Type, TypeId, TypeTable};
 use crate::work::Work;
 
-/// Element types, in the terms of the C ABI (`agpu_dtype`).
+/// Element types of parameters; in files and messages they have NumPy's names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
@@ -28,43 +28,29 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// `AGPU_DTYPE_*` of the ABI.
-    pub fn abi_code(self) -> u8 {
+    /// As arrays have it.
+    pub fn abi(self) -> amdgpu_abi::Dtype {
+        use amdgpu_abi::Dtype as Abi;
         match self {
-            Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 => 0,
-            Self::Uint8 | Self::Uint16 | Self::Uint32 | Self::Uint64 => 1,
-            Self::Float16 | Self::Float32 | Self::Float64 => 2,
-            Self::Bfloat16 => 4,
-            Self::Bool => 6,
-        }
-    }
-
-    pub fn bits(self) -> u8 {
-        match self {
-            Self::Bool | Self::Int8 | Self::Uint8 => 8,
-            Self::Int16 | Self::Uint16 | Self::Float16 | Self::Bfloat16 => 16,
-            Self::Int32 | Self::Uint32 | Self::Float32 => 32,
-            Self::Int64 | Self::Uint64 | Self::Float64 => 64,
+            Self::Bool => Abi::BOOL,
+            Self::Int8 => Abi::I8,
+            Self::Int16 => Abi::I16,
+            Self::Int32 => Abi::I32,
+            Self::Int64 => Abi::I64,
+            Self::Uint8 => Abi::U8,
+            Self::Uint16 => Abi::U16,
+            Self::Uint32 => Abi::U32,
+            Self::Uint64 => Abi::U64,
+            Self::Float16 => Abi::F16,
+            Self::Bfloat16 => Abi::BF16,
+            Self::Float32 => Abi::F32,
+            Self::Float64 => Abi::F64,
         }
     }
 
     /// NumPy's name.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Bool => "bool",
-            Self::Int8 => "int8",
-            Self::Int16 => "int16",
-            Self::Int32 => "int32",
-            Self::Int64 => "int64",
-            Self::Uint8 => "uint8",
-            Self::Uint16 => "uint16",
-            Self::Uint32 => "uint32",
-            Self::Uint64 => "uint64",
-            Self::Float16 => "float16",
-            Self::Bfloat16 => "bfloat16",
-            Self::Float32 => "float32",
-            Self::Float64 => "float64",
-        }
+        self.abi().name().unwrap_or("?")
     }
 
     pub(crate) fn of(scalar: ScalarType) -> Self {

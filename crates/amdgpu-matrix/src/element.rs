@@ -1,13 +1,10 @@
 //! Element types of the tensor operations: which there are, what they become together, and what they are computed in.
 
-use amdgpu_abi::layout::DTYPE_UINT;
 pub use amdgpu_abi::promotion::{TENSOR_DTYPES, promote};
 pub(crate) use amdgpu_abi::promotion::{as_float, compute_type, is_float, sum_type};
 use amdgpu_abi::{Dtype, ErrorCode};
 
 use crate::Error;
-
-pub(crate) const UINT8: Dtype = Dtype::new(DTYPE_UINT, 8);
 
 pub(crate) fn name(dtype: Dtype) -> &'static str {
     dtype.name().unwrap_or("an unknown dtype")

@@ -2,6 +2,7 @@
 
 use std::mem::size_of;
 
+use amdgpu_abi::ops::{Class, ELEMENTWISE, ElementwiseRow, elementwise_position};
 use amdgpu_abi::{Dtype, ErrorCode, Tensor};
 use amdgpu_telemetry::Boundary;
 
@@ -13,8 +14,8 @@ mod flat;
 
 pub use flat::{Broadcast, Flat, MAX_INPUTS};
 
-macro_rules! operations {
-    ($($variant:ident, $constant:ident, $name:literal;)*) => {
+macro_rules! define {
+    ($($variant:ident,)*) => {
         /// An operation; the variants are described in `amdgpu.ops` under the same names.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Elementwise {
@@ -23,114 +24,11 @@ macro_rules! operations {
 
         impl Elementwise {
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
-
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)*
-                }
-            }
-
-            /// The number in agpu.h.
-            const fn number(self) -> u32 {
-                match self {
-                    $(Self::$variant => amdgpu_abi::layout::$constant,)*
-                }
-            }
         }
     };
 }
 
-operations! {
-    Identity, ELEMENTWISE_IDENTITY, "identity";
-    Negative, ELEMENTWISE_NEGATIVE, "negative";
-    Absolute, ELEMENTWISE_ABSOLUTE, "absolute";
-    Sign, ELEMENTWISE_SIGN, "sign";
-    Square, ELEMENTWISE_SQUARE, "square";
-    Reciprocal, ELEMENTWISE_RECIPROCAL, "reciprocal";
-    Sqrt, ELEMENTWISE_SQRT, "sqrt";
-    Exp, ELEMENTWISE_EXP, "exp";
-    Expm1, ELEMENTWISE_EXPM1, "expm1";
-    Log, ELEMENTWISE_LOG, "log";
-    Log1p, ELEMENTWISE_LOG1P, "log1p";
-    Erf, ELEMENTWISE_ERF, "erf";
-    Tanh, ELEMENTWISE_TANH, "tanh";
-    Sigmoid, ELEMENTWISE_SIGMOID, "sigmoid";
-    Relu, ELEMENTWISE_RELU, "relu";
-    LeakyRelu, ELEMENTWISE_LEAKY_RELU, "leaky_relu";
-    Elu, ELEMENTWISE_ELU, "elu";
-    Gelu, ELEMENTWISE_GELU, "gelu";
-    GeluTanh, ELEMENTWISE_GELU_TANH, "gelu_tanh";
-    Silu, ELEMENTWISE_SILU, "silu";
-    Softplus, ELEMENTWISE_SOFTPLUS, "softplus";
-    Floor, ELEMENTWISE_FLOOR, "floor";
-    Ceil, ELEMENTWISE_CEIL, "ceil";
-    Trunc, ELEMENTWISE_TRUNC, "trunc";
-    Rint, ELEMENTWISE_RINT, "rint";
-    Isnan, ELEMENTWISE_ISNAN, "isnan";
-    Isinf, ELEMENTWISE_ISINF, "isinf";
-    Isfinite, ELEMENTWISE_ISFINITE, "isfinite";
-    LogicalNot, ELEMENTWISE_LOGICAL_NOT, "logical_not";
-    Add, ELEMENTWISE_ADD, "add";
-    Subtract, ELEMENTWISE_SUBTRACT, "subtract";
-    Multiply, ELEMENTWISE_MULTIPLY, "multiply";
-    Divide, ELEMENTWISE_DIVIDE, "divide";
-    Maximum, ELEMENTWISE_MAXIMUM, "maximum";
-    Minimum, ELEMENTWISE_MINIMUM, "minimum";
-    Equal, ELEMENTWISE_EQUAL, "equal";
-    NotEqual, ELEMENTWISE_NOT_EQUAL, "not_equal";
-    Less, ELEMENTWISE_LESS, "less";
-    LessEqual, ELEMENTWISE_LESS_EQUAL, "less_equal";
-    Greater, ELEMENTWISE_GREATER, "greater";
-    GreaterEqual, ELEMENTWISE_GREATER_EQUAL, "greater_equal";
-    LogicalAnd, ELEMENTWISE_LOGICAL_AND, "logical_and";
-    LogicalOr, ELEMENTWISE_LOGICAL_OR, "logical_or";
-    Where, ELEMENTWISE_WHERE, "where";
-    Clip, ELEMENTWISE_CLIP, "clip";
-    Standardize, ELEMENTWISE_STANDARDIZE, "standardize";
-    Power, ELEMENTWISE_POWER, "power";
-    Remainder, ELEMENTWISE_REMAINDER, "remainder";
-    Fmod, ELEMENTWISE_FMOD, "fmod";
-    FloorDivide, ELEMENTWISE_FLOOR_DIVIDE, "floor_divide";
-    Sin, ELEMENTWISE_SIN, "sin";
-    Cos, ELEMENTWISE_COS, "cos";
-    Exp2, ELEMENTWISE_EXP2, "exp2";
-    Log2, ELEMENTWISE_LOG2, "log2";
-    Log10, ELEMENTWISE_LOG10, "log10";
-    BitwiseAnd, ELEMENTWISE_BITWISE_AND, "bitwise_and";
-    BitwiseOr, ELEMENTWISE_BITWISE_OR, "bitwise_or";
-    BitwiseXor, ELEMENTWISE_BITWISE_XOR, "bitwise_xor";
-    Invert, ELEMENTWISE_INVERT, "invert";
-    LogicalXor, ELEMENTWISE_LOGICAL_XOR, "logical_xor";
-    ReluGradient, ELEMENTWISE_RELU_GRADIENT, "relu_gradient";
-    LeakyReluGradient, ELEMENTWISE_LEAKY_RELU_GRADIENT, "leaky_relu_gradient";
-    EluGradient, ELEMENTWISE_ELU_GRADIENT, "elu_gradient";
-    GeluGradient, ELEMENTWISE_GELU_GRADIENT, "gelu_gradient";
-    GeluTanhGradient, ELEMENTWISE_GELU_TANH_GRADIENT, "gelu_tanh_gradient";
-    SiluGradient, ELEMENTWISE_SILU_GRADIENT, "silu_gradient";
-    SoftplusGradient, ELEMENTWISE_SOFTPLUS_GRADIENT, "softplus_gradient";
-    SigmoidGradient, ELEMENTWISE_SIGMOID_GRADIENT, "sigmoid_gradient";
-    TanhGradient, ELEMENTWISE_TANH_GRADIENT, "tanh_gradient";
-}
-
-/// Which dtypes an operation takes and gives.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    /// Floats; integers are computed in float64.
-    Float,
-    /// Anything, and the same comes back.
-    Number,
-    /// As `Number`, but truth values are refused.
-    Signed,
-    /// Integers and truth values, and the same comes back.
-    Bits,
-    /// Rounding: integers are whole already.
-    Rounding,
-    /// Truth values come back.
-    Predicate,
-    /// Truth values about floats come back.
-    FloatPredicate,
-}
+amdgpu_abi::elementwise_operations!(define);
 
 /// What a result is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,120 +48,36 @@ pub struct ElementwiseOptions {
 impl Elementwise {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|operation| operation.name() == name)
+        elementwise_position(name).map(|place| Self::ALL[place])
+    }
+
+    const fn row(self) -> &'static ElementwiseRow {
+        &ELEMENTWISE[self as usize]
+    }
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.row().name
     }
 
     /// Names of the inputs, in order.
     #[must_use]
-    pub fn inputs(self) -> &'static [&'static str] {
-        match self {
-            Self::Standardize => &["x", "mean", "scale", "shift"],
-            Self::Where => &["condition", "a", "b"],
-            Self::Clip => &["x", "low", "high"],
-            Self::Add
-            | Self::Subtract
-            | Self::Multiply
-            | Self::Divide
-            | Self::Maximum
-            | Self::Minimum
-            | Self::Equal
-            | Self::NotEqual
-            | Self::Less
-            | Self::LessEqual
-            | Self::Greater
-            | Self::GreaterEqual
-            | Self::LogicalAnd
-            | Self::LogicalOr
-            | Self::LogicalXor
-            | Self::Power
-            | Self::Remainder
-            | Self::Fmod
-            | Self::FloorDivide
-            | Self::BitwiseAnd
-            | Self::BitwiseOr
-            | Self::BitwiseXor => &["a", "b"],
-            Self::ReluGradient
-            | Self::LeakyReluGradient
-            | Self::EluGradient
-            | Self::GeluGradient
-            | Self::GeluTanhGradient
-            | Self::SiluGradient
-            | Self::SoftplusGradient => &["x", "gradient"],
-            Self::SigmoidGradient | Self::TanhGradient => &["y", "gradient"],
-            _ => &["x"],
-        }
+    pub const fn inputs(self) -> &'static [&'static str] {
+        self.row().inputs
     }
 
-    fn class(self) -> Class {
-        match self {
-            Self::Identity
-            | Self::Absolute
-            | Self::Square
-            | Self::Relu
-            | Self::Add
-            | Self::Multiply
-            | Self::Maximum
-            | Self::Minimum
-            | Self::Where
-            | Self::Clip => Class::Number,
-            Self::Negative
-            | Self::Sign
-            | Self::Subtract
-            | Self::Power
-            | Self::Remainder
-            | Self::Fmod
-            | Self::FloorDivide => Class::Signed,
-            Self::BitwiseAnd | Self::BitwiseOr | Self::BitwiseXor | Self::Invert => Class::Bits,
-            Self::Floor | Self::Ceil | Self::Trunc | Self::Rint => Class::Rounding,
-            Self::Isnan | Self::Isinf | Self::Isfinite => Class::FloatPredicate,
-            Self::LogicalNot
-            | Self::LogicalAnd
-            | Self::LogicalOr
-            | Self::LogicalXor
-            | Self::Equal
-            | Self::NotEqual
-            | Self::Less
-            | Self::LessEqual
-            | Self::Greater
-            | Self::GreaterEqual => Class::Predicate,
-            _ => Class::Float,
-        }
+    const fn class(self) -> Class {
+        self.row().class
+    }
+
+    /// The number in agpu.h.
+    const fn number(self) -> u32 {
+        self as u32
     }
 
     /// Work of one element in operations of the processor, for the choice of threads.
-    fn cost(self) -> u64 {
-        match self {
-            Self::Exp
-            | Self::Exp2
-            | Self::Expm1
-            | Self::Sigmoid
-            | Self::Silu
-            | Self::Tanh
-            | Self::Elu
-            | Self::EluGradient
-            | Self::SiluGradient
-            | Self::SoftplusGradient
-            | Self::Remainder
-            | Self::Fmod
-            | Self::FloorDivide => 8,
-            Self::Log
-            | Self::Log2
-            | Self::Log10
-            | Self::Log1p
-            | Self::Sin
-            | Self::Cos
-            | Self::Erf
-            | Self::Gelu
-            | Self::GeluTanh
-            | Self::GeluGradient
-            | Self::GeluTanhGradient
-            | Self::Softplus => 16,
-            Self::Power => 64,
-            _ => 1,
-        }
+    const fn cost(self) -> u64 {
+        self.row().cost
     }
 
     /// The dtype in which inputs of these dtypes meet, and that of the result.
@@ -416,7 +230,7 @@ impl Matrix {
         let mut tensors: Vec<Tensor> = wide.iter().map(Layout::to_abi).collect();
         if operation == Elementwise::Where {
             // Its condition is zero or not, whatever its sign: bytes without one are read into every type that is computed in.
-            tensors[0].dtype = element::UINT8;
+            tensors[0].dtype = Dtype::U8;
         }
         let target_tensor = target.to_abi();
         let work = Work {

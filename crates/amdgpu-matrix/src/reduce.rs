@@ -2,10 +2,7 @@
 
 use std::mem::size_of;
 
-use amdgpu_abi::layout::{
-    REDUCE_ALL, REDUCE_ANY, REDUCE_ARGMAX, REDUCE_ARGMIN, REDUCE_DEVIATION, REDUCE_MAXIMUM,
-    REDUCE_MINIMUM, REDUCE_PRODUCT, REDUCE_SUM, REDUCE_VARIANCE,
-};
+use amdgpu_abi::ops::{REDUCTIONS, ReductionResult, ReductionRow};
 use amdgpu_abi::{Dtype, ErrorCode, Tensor};
 use amdgpu_telemetry::Boundary;
 
@@ -14,23 +11,21 @@ use crate::layout::{Layout, axes_last, resolve_axes};
 use crate::matrix::{Work, crossing};
 use crate::{Error, Matrix, TensorView, TensorViewMut, element};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reduce {
-    Sum,
-    Product,
-    Mean,
-    Maximum,
-    Minimum,
-    /// Whether any value is other than zero.
-    Any,
-    All,
-    Variance,
-    /// Root of the variance.
-    Deviation,
-    /// First place of the largest value, counted over the reduced axes.
-    Argmax,
-    Argmin,
+macro_rules! define {
+    ($($variant:ident,)*) => {
+        /// A reduction; the variants are described in `amdgpu.ops` under the names of [`Reduce::name`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Reduce {
+            $($variant,)*
+        }
+
+        impl Reduce {
+            pub const ALL: [Self; REDUCTIONS.len()] = [$(Self::$variant,)*];
+        }
+    };
 }
+
+amdgpu_abi::reductions!(define);
 
 #[derive(Clone, Copy, Debug)]
 pub struct ReduceOptions<'a> {
@@ -47,36 +42,14 @@ pub struct ReduceOptions<'a> {
 }
 
 impl Reduce {
-    pub const ALL: [Self; 11] = [
-        Self::Sum,
-        Self::Product,
-        Self::Mean,
-        Self::Maximum,
-        Self::Minimum,
-        Self::Any,
-        Self::All,
-        Self::Variance,
-        Self::Deviation,
-        Self::Argmax,
-        Self::Argmin,
-    ];
+    const fn row(self) -> &'static ReductionRow {
+        &REDUCTIONS[self as usize]
+    }
 
     /// The name in `amdgpu.ops`.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Product => "prod",
-            Self::Mean => "mean",
-            Self::Maximum => "max",
-            Self::Minimum => "min",
-            Self::Any => "any",
-            Self::All => "all",
-            Self::Variance => "var",
-            Self::Deviation => "std",
-            Self::Argmax => "argmax",
-            Self::Argmin => "argmin",
-        }
+        self.row().name
     }
 
     #[must_use]
@@ -87,34 +60,24 @@ impl Reduce {
     }
 
     const fn number(self) -> u32 {
-        match self {
-            Self::Sum | Self::Mean => REDUCE_SUM,
-            Self::Product => REDUCE_PRODUCT,
-            Self::Maximum => REDUCE_MAXIMUM,
-            Self::Minimum => REDUCE_MINIMUM,
-            Self::Any => REDUCE_ANY,
-            Self::All => REDUCE_ALL,
-            Self::Variance => REDUCE_VARIANCE,
-            Self::Deviation => REDUCE_DEVIATION,
-            Self::Argmax => REDUCE_ARGMAX,
-            Self::Argmin => REDUCE_ARGMIN,
-        }
+        self.row().number
     }
 
     /// The dtype that values are computed in, and that of the result: integers are summed in 64 bits and averaged in float64.
     #[must_use]
     pub fn dtypes(self, x: Dtype) -> (Dtype, Dtype) {
-        match self {
-            Self::Sum | Self::Product if element::is_float(x) => (element::compute_type(x), x),
-            Self::Sum | Self::Product => (element::sum_type(x), element::sum_type(x)),
-            Self::Mean | Self::Variance | Self::Deviation => {
-                let float = element::as_float(x);
-                (element::compute_type(float), float)
-            }
-            Self::Maximum | Self::Minimum => (element::compute_type(x), x),
-            Self::Any | Self::All => (element::compute_type(x), Dtype::BOOL),
-            Self::Argmax | Self::Argmin => (element::compute_type(x), Dtype::I64),
-        }
+        let result = match self.row().result {
+            ReductionResult::Summed => element::sum_type(x),
+            ReductionResult::Float => element::as_float(x),
+            ReductionResult::Same => x,
+            ReductionResult::Bool => Dtype::BOOL,
+            ReductionResult::Int64 => Dtype::I64,
+        };
+        let computed = match self.row().result {
+            ReductionResult::Summed | ReductionResult::Float => element::compute_type(result),
+            _ => element::compute_type(x),
+        };
+        (computed, result)
     }
 
     fn result_dtype(self, x: Dtype, options: &ReduceOptions) -> Result<Dtype, Error> {

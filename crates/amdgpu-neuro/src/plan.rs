@@ -11,11 +11,8 @@ pub mod spiking;
 
 use std::sync::Arc;
 
-use amdgpu_abi::{
-    ACTIVATION_ELU, ACTIVATION_GELU, ACTIVATION_IDENTITY, ACTIVATION_LEAKY_RELU,
-    ACTIVATION_NEUROMORPHIC, ACTIVATION_RELU, ACTIVATION_SIGMOID, ACTIVATION_SILU,
-    ACTIVATION_SOFTMAX, ACTIVATION_SOFTPLUS, ACTIVATION_TANH, Activation,
-};
+use amdgpu_abi::Activation;
+use amdgpu_abi::ops::ActivationRow;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -33,21 +30,6 @@ pub const VERSION: u64 = 1;
 /// Of spiking networks.
 pub const SPIKING_VERSION: u64 = 2;
 
-/// Names of the activations and their numbers in agpu.h.
-pub const ACTIVATIONS: [(&str, u32); 11] = [
-    ("identity", ACTIVATION_IDENTITY),
-    ("relu", ACTIVATION_RELU),
-    ("leaky_relu", ACTIVATION_LEAKY_RELU),
-    ("sigmoid", ACTIVATION_SIGMOID),
-    ("tanh", ACTIVATION_TANH),
-    ("gelu", ACTIVATION_GELU),
-    ("silu", ACTIVATION_SILU),
-    ("softplus", ACTIVATION_SOFTPLUS),
-    ("elu", ACTIVATION_ELU),
-    ("softmax", ACTIVATION_SOFTMAX),
-    ("neuromorphic", ACTIVATION_NEUROMORPHIC),
-];
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ActivationPlan {
     pub kind: String,
@@ -62,9 +44,9 @@ impl ActivationPlan {
         if Temporal::of(self).is_some() {
             return Some(crate::forward::IDENTITY);
         }
-        let (_, kind) = ACTIVATIONS.iter().find(|(name, _)| *name == self.kind)?;
+        let kind = ActivationRow::of_name(&self.kind)?.number?;
         Some(Activation {
-            kind: *kind,
+            kind,
             alpha: self.alpha as f32,
             beta: self.beta as f32,
             reserved: 0,

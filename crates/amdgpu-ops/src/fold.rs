@@ -6,7 +6,6 @@
 //! follows from the shape and the dtype alone, so the bits are the same on every device. Sums of floats are carried in float64.
 
 use amdgpu_abi::Dtype;
-use amdgpu_abi::layout::DTYPE_UINT;
 use amdgpu_array::{Array, Dims, coalesce};
 use amdgpu_hal::MemoryKind;
 use smallvec::SmallVec;
@@ -121,7 +120,7 @@ fn states(
         return Ok(None);
     }
     let bytes = chunks * outputs * problem.fold.state_bytes();
-    let byte = Dtype::new(DTYPE_UINT, 8);
+    let byte = Dtype::U8;
     let made = Array::empty(
         ops.device(),
         Dims::from_slice(&[bytes]),

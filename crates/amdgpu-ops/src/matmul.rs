@@ -8,10 +8,8 @@ mod host;
 mod precision;
 
 use amdgpu_abi::Dtype;
-use amdgpu_abi::layout::{
-    ACTIVATION_ELU, ACTIVATION_GELU, ACTIVATION_IDENTITY, ACTIVATION_LEAKY_RELU, ACTIVATION_RELU,
-    ACTIVATION_SIGMOID, ACTIVATION_SILU, ACTIVATION_SOFTPLUS, ACTIVATION_TANH,
-};
+pub use amdgpu_abi::dtypes::Precision;
+use amdgpu_abi::ops::{ACTIVATIONS, ActivationRow};
 use amdgpu_array::Array;
 use amdgpu_telemetry::fallback;
 use smallvec::SmallVec;
@@ -21,56 +19,43 @@ use crate::{DeviceOps, Error, Operand, Result};
 
 pub use checked::Checked;
 pub use host::{HostMatmul, on_host};
-pub use precision::Precision;
 
 /// As the operation is called in messages and in telemetry.
 pub const NAME: &str = "matrix_multiply";
 /// Below so many multiplications the launch is what takes time, and the generated kernel needs one only.
 const SMALL: i64 = 64 * 64 * 64;
 
-/// What follows the sums, after the bias and the residual.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Activation {
-    #[default]
-    Identity,
-    Relu,
-    /// With a slope of 0.01.
-    LeakyRelu,
-    Sigmoid,
-    Tanh,
-    Gelu,
-    Silu,
-    Softplus,
-    /// With a scale of 1.
-    Elu,
+macro_rules! define {
+    ($identity:ident, $($variant:ident,)*) => {
+        /// What follows the sums, after the bias and the residual, with the defaults of its parameters: a slope of 0.01 for `LeakyRelu`, a
+        /// scale of 1 for `Elu`.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub enum Activation {
+            #[default]
+            $identity,
+            $($variant,)*
+        }
+
+        impl Activation {
+            pub const ALL: [Self; 1 + [$(stringify!($variant),)*].len()] =
+                [Self::$identity, $(Self::$variant,)*];
+        }
+    };
 }
 
+amdgpu_abi::matmul_activations!(define);
+
 impl Activation {
-    pub const ALL: [Self; 9] = [
-        Self::Identity,
-        Self::Relu,
-        Self::LeakyRelu,
-        Self::Sigmoid,
-        Self::Tanh,
-        Self::Gelu,
-        Self::Silu,
-        Self::Softplus,
-        Self::Elu,
-    ];
+    #[must_use]
+    pub fn row(self) -> &'static ActivationRow {
+        let mut rows = ACTIVATIONS.iter().filter(|row| row.follows_matmul);
+        rows.nth(self as usize)
+            .expect("variants are made from these rows")
+    }
 
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Identity => "identity",
-            Self::Relu => "relu",
-            Self::LeakyRelu => "leaky_relu",
-            Self::Sigmoid => "sigmoid",
-            Self::Tanh => "tanh",
-            Self::Gelu => "gelu",
-            Self::Silu => "silu",
-            Self::Softplus => "softplus",
-            Self::Elu => "elu",
-        }
+    pub fn name(self) -> &'static str {
+        self.row().name
     }
 
     #[must_use]
@@ -81,20 +66,14 @@ impl Activation {
     /// As the Zig library takes it.
     #[must_use]
     pub fn to_abi(self) -> amdgpu_abi::Activation {
-        let (kind, alpha) = match self {
-            Self::Identity => (ACTIVATION_IDENTITY, 0.0),
-            Self::Relu => (ACTIVATION_RELU, 0.0),
-            Self::LeakyRelu => (ACTIVATION_LEAKY_RELU, 0.01),
-            Self::Sigmoid => (ACTIVATION_SIGMOID, 0.0),
-            Self::Tanh => (ACTIVATION_TANH, 0.0),
-            Self::Gelu => (ACTIVATION_GELU, 0.0),
-            Self::Silu => (ACTIVATION_SILU, 0.0),
-            Self::Softplus => (ACTIVATION_SOFTPLUS, 0.0),
-            Self::Elu => (ACTIVATION_ELU, 1.0),
+        let row = self.row();
+        let parameter = |name: &str| {
+            let found = row.parameters.iter().find(|(known, _)| *known == name);
+            found.map_or(0.0, |(_, value)| *value)
         };
         amdgpu_abi::Activation {
-            kind,
-            alpha,
+            kind: row.number.unwrap_or_default(),
+            alpha: parameter("alpha") as f32,
             beta: 0.0,
             reserved: 0,
         }

@@ -151,10 +151,8 @@ impl Libraries {
 /// Queues a product on the default stream; waits for it where others know the memory.
 fn submit(ops: &DeviceOps, session: &Session, call: &Gemm<'_>) -> Result<bool> {
     let problem = &call.problem;
-    let Some(number) = problem.operand.vendor() else {
-        return Ok(false);
-    };
-    if recording::is_recording() {
+    let number = problem.operand;
+    if !number.is_operand() || recording::is_recording() {
         return Ok(false);
     }
     let address = |array: &Array| array.address().address();

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use amdgpu_abi::layout::DTYPE_UINT;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array::{self as core, Dims, recording};
 use amdgpu_aura as aura;
@@ -258,14 +257,12 @@ impl Kernel {
         #[pyo3(from_py_with = given::name)] name: String,
     ) -> PyResult<Array> {
         let (variable, memory, module) = self.kernel.global(&name).into_py_result(py)?;
-        let dtype = variable
-            .dtype
-            .map(|dtype| Dtype::new(dtype.abi_code(), dtype.bits()));
+        let dtype = variable.dtype.map(amdgpu_compiler::Dtype::abi);
         let shape = match dtype {
             Some(_) => variable.shape.iter().map(|extent| *extent as i64).collect(),
             None => vec![variable.size_bytes as i64],
         };
-        let dtype = dtype.unwrap_or(Dtype::new(DTYPE_UINT, 8));
+        let dtype = dtype.unwrap_or(Dtype::U8);
         let device = Arc::clone(self.kernel.open_device());
         let shape = Dims::from_vec(shape);
         Ok(core::Array::of_module(device, module, memory.ptr, shape, dtype).into())

@@ -2,11 +2,8 @@
 
 use std::path::PathBuf;
 
-use amdgpu_abi::layout::{
-    ACTIVATION_ELU, ACTIVATION_GELU, ACTIVATION_IDENTITY, ACTIVATION_LEAKY_RELU,
-    ACTIVATION_NEUROMORPHIC, ACTIVATION_RELU, ACTIVATION_SIGMOID, ACTIVATION_SILU,
-    ACTIVATION_SOFTMAX, ACTIVATION_SOFTPLUS, ACTIVATION_TANH, MathTable,
-};
+use amdgpu_abi::layout::MathTable;
+use amdgpu_abi::ops::{ACTIVATIONS, ActivationRow};
 use amdgpu_abi::{Activation, ErrorCode, Language};
 use amdgpu_math::Math;
 use numpy::{PyArrayDyn, PyUntypedArrayMethods};
@@ -16,21 +13,6 @@ use pyo3::types::PyDict;
 use crate::errors::{IntoPyResult, raise};
 use crate::floats::{empty_like, to_f32, values, values_mut, writable};
 
-/// Names, numbers and default parameters (alpha, beta) of the activations, as in `docs/network_language.md`.
-const ACTIVATIONS: [(&str, u32, f32, f32); 11] = [
-    ("identity", ACTIVATION_IDENTITY, 0.0, 0.0),
-    ("relu", ACTIVATION_RELU, 0.0, 0.0),
-    ("leaky_relu", ACTIVATION_LEAKY_RELU, 0.01, 0.0),
-    ("sigmoid", ACTIVATION_SIGMOID, 0.0, 0.0),
-    ("tanh", ACTIVATION_TANH, 0.0, 0.0),
-    ("gelu", ACTIVATION_GELU, 0.0, 0.0),
-    ("silu", ACTIVATION_SILU, 0.0, 0.0),
-    ("softplus", ACTIVATION_SOFTPLUS, 0.0, 0.0),
-    ("elu", ACTIVATION_ELU, 1.0, 0.0),
-    ("softmax", ACTIVATION_SOFTMAX, 0.0, 0.0),
-    ("neuromorphic", ACTIVATION_NEUROMORPHIC, 1.2, 0.3),
-];
-
 /// An activation by name, with its default parameters where none are given.
 pub fn activation_of(
     py: Python<'_>,
@@ -38,23 +20,22 @@ pub fn activation_of(
     alpha: Option<f32>,
     beta: Option<f32>,
 ) -> PyResult<Activation> {
-    let (_, kind, default_alpha, default_beta) = ACTIVATIONS
-        .iter()
-        .find(|(known, ..)| *known == name)
-        .copied()
-        .ok_or_else(|| {
-            let known = ACTIVATIONS.map(|(known, ..)| known).join(", ");
-            raise(
-                py,
-                ErrorCode::InvalidArgument,
-                Language::Rust,
-                &format!("activation is {name:?}; known are {known}"),
-            )
-        })?;
+    let Some((row, kind)) = ActivationRow::of_name(name).and_then(|row| Some((row, row.number?)))
+    else {
+        let stateless = ACTIVATIONS.iter().filter(|row| row.number.is_some());
+        let known: Vec<_> = stateless.map(|row| row.name).collect();
+        let message = format!("activation is {name:?}; known are {}", known.join(", "));
+        return Err(raise(
+            py,
+            ErrorCode::InvalidArgument,
+            Language::Rust,
+            &message,
+        ));
+    };
     Ok(Activation {
         kind,
-        alpha: alpha.unwrap_or(default_alpha),
-        beta: beta.unwrap_or(default_beta),
+        alpha: alpha.unwrap_or(row.default_of(0) as f32),
+        beta: beta.unwrap_or(row.default_of(1) as f32),
         reserved: 0,
     })
 }

@@ -387,20 +387,20 @@ pub fn plain_dtype(number: i32) -> Option<Dtype> {
 /// By the type numbers of numpy/ndarraytypes.h; LONG and LONGLONG are both 64 bits wide on the targets of this package.
 fn of_number(number: i32) -> Option<Dtype> {
     match number {
-        0 => Some(Dtype::new(DTYPE_BOOL, 8)),
-        1 => Some(Dtype::new(DTYPE_INT, 8)),
-        2 => Some(Dtype::new(DTYPE_UINT, 8)),
-        3 => Some(Dtype::new(DTYPE_INT, 16)),
-        4 => Some(Dtype::new(DTYPE_UINT, 16)),
-        5 => Some(Dtype::new(DTYPE_INT, 32)),
-        6 => Some(Dtype::new(DTYPE_UINT, 32)),
-        7 | 9 => Some(Dtype::new(DTYPE_INT, 64)),
-        8 | 10 => Some(Dtype::new(DTYPE_UINT, 64)),
+        0 => Some(Dtype::BOOL),
+        1 => Some(Dtype::I8),
+        2 => Some(Dtype::U8),
+        3 => Some(Dtype::I16),
+        4 => Some(Dtype::U16),
+        5 => Some(Dtype::I32),
+        6 => Some(Dtype::U32),
+        7 | 9 => Some(Dtype::I64),
+        8 | 10 => Some(Dtype::U64),
         11 => Some(Dtype::F32),
         12 => Some(Dtype::F64),
-        14 => Some(Dtype::new(DTYPE_COMPLEX, 64)),
-        15 => Some(Dtype::new(DTYPE_COMPLEX, 128)),
-        23 => Some(Dtype::new(DTYPE_FLOAT, 16)),
+        14 => Some(Dtype::C64),
+        15 => Some(Dtype::C128),
+        23 => Some(Dtype::F16),
         _ => None,
     }
 }

@@ -93,10 +93,13 @@ impl VendorSession {
         if recording::is_recording() {
             return Ok(false);
         }
-        let number = Number::from_name(number).ok_or_else(|| {
-            let known = Number::ALL.map(Number::name).join(", ");
-            invalid(py, &format!("number is {number:?}; known are {known}"))
-        })?;
+        let number = Number::from_name(number)
+            .filter(|found| found.is_operand())
+            .ok_or_else(|| {
+                let known: Vec<_> = Number::operands().map(Number::name).collect();
+                let known = known.join(", ");
+                invalid(py, &format!("number is {number:?}; known are {known}"))
+            })?;
         let arrays = Arrays { a, b, out, bias };
         let (rows, columns, depth, batch) = extents;
         let mut product = Product {
@@ -270,13 +273,7 @@ impl Arrays<'_, '_> {
 
 /// Of operands and result.
 fn dtypes(number: Number) -> (Dtype, Dtype) {
-    match number {
-        Number::F64 => (Dtype::F64, Dtype::F64),
-        Number::F32 | Number::Tf32 => (Dtype::F32, Dtype::F32),
-        Number::F16 => (Dtype::F16, Dtype::F16),
-        Number::Bf16 => (Dtype::BF16, Dtype::BF16),
-        Number::I8 => (Dtype::I8, Dtype::I32),
-    }
+    (number.dtype(), number.output().dtype())
 }
 
 fn invalid(py: Python<'_>, message: &str) -> PyErr {

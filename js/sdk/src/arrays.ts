@@ -1,22 +1,9 @@
 /** Arrays with a dtype and a shape; bfloat16 and float16 as their bits, because JavaScript has no such numbers. */
 
+import type { Dtype } from "./generated/dtypes.js";
 import { InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError } from "./generated/errors.js";
 
-/** NumPy's names of what the server takes. */
-export type Dtype =
-  | "bool"
-  | "int8"
-  | "uint8"
-  | "int16"
-  | "uint16"
-  | "int32"
-  | "uint32"
-  | "int64"
-  | "uint64"
-  | "float16"
-  | "bfloat16"
-  | "float32"
-  | "float64";
+export type { Dtype } from "./generated/dtypes.js";
 
 export type TypedArray =
   | Int8Array

@@ -1,6 +1,7 @@
 /** What client and server say to each other; names are those of the requirement documents, and quantities carry their units. */
 
 import type { Tensor } from "./arrays.js";
+import type { Precision } from "./generated/dtypes.js";
 
 /** What a device can be used for. */
 export enum CoreType {
@@ -53,7 +54,7 @@ export interface KernelInfo {
   progress: number | null;
 }
 
-export type Precision = "fp64" | "fp32" | "tf32" | "fp16" | "bf16" | "int8";
+export type { Precision };
 
 export interface CompileOptions {
   /** Index or name of the device; left out, device 0. */

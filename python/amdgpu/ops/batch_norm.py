@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu import arguments
+from amdgpu._generated.dtypes import FLOATS, FLOATS_OF_FLOAT32
 from amdgpu.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError
 from amdgpu.ops import placement
 
 __all__ = ["batch_norm", "batch_norm_training"]
 
-_NARROW = ("float16", "bfloat16", "float32")
 # Means and factors outside of it lose digits as float32, or are infinite.
 _FLOAT32_RANGE = (2.0**-120, 2.0**120)
 
@@ -55,7 +55,7 @@ def batch_norm(
     if not eps >= 0:
         raise InvalidArgumentError(f"batch_norm: eps is {eps}; it must not be negative")
     name = np.dtype(x.dtype).name
-    if name not in ("float16", "bfloat16", "float32", "float64"):
+    if name not in FLOATS:
         raise UnsupportedDtypeError(f"batch_norm: x has dtype {name}; floats are normalised")
     given = {"mean": mean, "variance": variance, "weight": weight, "bias": bias}
     channels = x.shape[axis]
@@ -114,7 +114,7 @@ def statistic(name: str, x: Any, axes: tuple[int, ...]) -> Any:
     """A mean or a variance in float64, whatever the dtype of x: those of float16 values need not fit float16."""
     import numpy as np
 
-    dtype = "float64" if np.dtype(x.dtype).name in _NARROW else None
+    dtype = "float64" if np.dtype(x.dtype).name in FLOATS_OF_FLOAT32 else None
     return placement.implementation("reduce", x)(name, x, axes, None, dtype=dtype)
 
 

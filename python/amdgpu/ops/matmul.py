@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from amdgpu import _native, arguments, dispatch
+from amdgpu._generated.dtypes import PRECISIONS
 from amdgpu.device import AMDGPUDevice, default_device
 from amdgpu.ops import placement
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-PRECISIONS = ("fp64", "fp32", "tf32", "fp16", "bf16", "int8")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -99,7 +99,7 @@ def matrix_multiply(
         # Also where operands decide on the device, and before a plan of another opening of it is found.
         device_id.require_core("matrix")
     if precision is not None:
-        arguments.choice("matrix_multiply", "precision", precision, PRECISIONS)
+        arguments.choice("matrix_multiply", "precision", precision, tuple(PRECISIONS))
     if activation is not None:
         arguments.text("matrix_multiply", "activation", activation, "a name such as 'relu'")
     transpose_a = arguments.truth("matrix_multiply", "transpose_a", transpose_a)

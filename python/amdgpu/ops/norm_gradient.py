@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from amdgpu import arguments
+from amdgpu._generated.dtypes import FLOATS, NARROW_FLOATS
 from amdgpu.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError
 from amdgpu.ops import placement
 from amdgpu.ops.batch_norm import fit_float32, statistic
@@ -23,9 +24,6 @@ __all__ = [
     "rms_norm_gradient",
     "softmax_gradient",
 ]
-
-
-_FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 def softmax_gradient(y: Any, gradient: Any, axis: int = -1, *, out: Any = None) -> Any:
@@ -139,7 +137,7 @@ def batch_norm_gradient(
     if tuple(gradient.shape) != tuple(x.shape):
         raise ShapeMismatchError(f"batch_norm_gradient: gradient has shape {tuple(gradient.shape)}, x {tuple(x.shape)}")
     name = _dtype_name(x)
-    if name not in _FLOATS or _dtype_name(gradient) != name:
+    if name not in FLOATS or _dtype_name(gradient) != name:
         raise UnsupportedDtypeError(
             f"batch_norm_gradient: x has dtype {name} and gradient {_dtype_name(gradient)}; both must be floats of one dtype"
         )
@@ -199,7 +197,7 @@ def _dtype_name(array: Any) -> str:
 def _computed(name: str, values: Any) -> Any:
     """float16 and bfloat16 as float32, so that products of them neither overflow nor are rounded before they are summed."""
     values = placement.held("norm_gradient", name, values)
-    return placement.converted(values, "float32") if _dtype_name(values) in ("float16", "bfloat16") else values
+    return placement.converted(values, "float32") if _dtype_name(values) in NARROW_FLOATS else values
 
 
 def _summed(values: Any, axes: tuple[int, ...], dtype: str) -> Any:

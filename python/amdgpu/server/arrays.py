@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from amdgpu._generated.dtypes import COMPUTED
 from amdgpu.errors import InvalidMessageError, LimitExceededError, UnsupportedDtypeError
 
 ALIGNMENT = 8
@@ -32,15 +33,9 @@ MAX_DIMENSIONS = 16
 MAX_HEADER_BYTES = 1 << 20
 MAX_DEPTH = 32
 LENGTH = struct.Struct("<I")
-DTYPES = {
-    name: np.dtype(name).newbyteorder("<")
-    for name in (
-        "bool",
-        *(f"{sign}int{bits}" for bits in (8, 16, 32, 64) for sign in ("", "u")),
-        *(f"float{bits}" for bits in (16, 32, 64)),
-    )
-}
+# NumPy has no bfloat16 of its own.
 BFLOAT16 = "bfloat16"
+DTYPES = {name: np.dtype(name).newbyteorder("<") for name in COMPUTED if name != BFLOAT16}
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 

@@ -6,17 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from amdgpu import _native, arguments
+from amdgpu._generated.dtypes import FORMATS
 
 SCHEMA = "amdgpu.tuning/1"
-# Number formats by name; the last is a result's alone.
-_FORMATS = _native.archived_formats()
-# NumPy's types; bfloat16 is `ml_dtypes`' and no part of NumPy.
-DTYPES = {name: dtype for name, dtype, *_ in _FORMATS}
-ITEM_BYTES = {name: size for name, _, size, *_ in _FORMATS}
-# Of results, by the format of the operands.
-OUTPUTS = {name: output for name, _, _, output, _ in _FORMATS[:-1]}
-# Error of a result, relative to the sum of absolute products: rounding of operands and results, and of sums over thousands of products.
-ERROR_BOUNDS = {name: bound for name, *_, bound in _FORMATS[:-1]}
+# Number formats of operands, each with that of results which are rounded to it.
+OUTPUTS = {name: row.output for name, row in FORMATS.items() if row.product_error is not None}
 LAYOUTS = ("nn", "nt", "tn", "tt")
 
 

@@ -14,7 +14,7 @@ from amdgpu import _native
 from amdgpu.array import array
 from amdgpu.device import AMDGPUDevice
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.tuning.entries import DTYPES, ERROR_BOUNDS, ITEM_BYTES
+from amdgpu._generated.dtypes import FORMATS
 
 if TYPE_CHECKING:
     from amdgpu.tuning.entries import Product
@@ -88,8 +88,8 @@ class Bench:
 def _check_room(product: Product, device: AMDGPUDevice) -> None:
     """Refuses operands that the device or the host has no room for; a host that swaps or ends processes would be worse."""
     m, n, k, batch = product[:4]
-    operands = (m * k + k * n) * batch * ITEM_BYTES[product.operand]
-    needed = operands + m * n * batch * ITEM_BYTES[product.output]
+    operands = (m * k + k * n) * batch * FORMATS[product.operand].bytes
+    needed = operands + m * n * batch * FORMATS[product.output].bytes
     on_device = device.native.memory_info()["free_bytes"]
     on_host = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for where, free in ((device.name, on_device), ("the host", on_host)):
@@ -124,13 +124,19 @@ def _dtype(number: str) -> Any:
         import ml_dtypes
 
         return ml_dtypes.bfloat16
-    return DTYPES[number]
+    return FORMATS[number].dtype
+
+
+def _error_bound(product: Product) -> float:
+    bound = FORMATS[product.operand].product_error
+    assert bound is not None  # formats of operands have one
+    return bound
 
 
 def _check(product: Product, operands: Operands) -> None:
     part = operands.out.numpy()[-1][operands.rows][:, operands.columns].astype(np.float64)
     error = np.abs(part - operands.exact)
-    if not np.all(error <= ERROR_BOUNDS[product.operand] * operands.scale):
+    if not np.all(error <= _error_bound(product) * operands.scale):
         raise InvalidArgumentError(f"the result is wrong by up to {float(np.max(error / operands.scale)):.2g}")
 
 

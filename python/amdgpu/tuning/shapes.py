@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from amdgpu import arguments
+from amdgpu._generated.dtypes import FORMATS
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.tuning.entries import ITEM_BYTES, LAYOUTS, OUTPUTS, Product
+from amdgpu.tuning.entries import LAYOUTS, OUTPUTS, Product
 
 # Squares; decoding of one, some and many tokens; layers of BERT and their attention; rows that do not start at multiples of 16 bytes.
 USUAL_SHAPES = (
@@ -56,5 +57,5 @@ def _product(shape: tuple[int, int, int, int], operand: str, layout: str) -> Pro
     m, n, k, batch = shape
     output = OUTPUTS[operand]
     columns = (m if layout[0] == "t" else k, k if layout[1] == "t" else n)
-    sizes = (*(count * ITEM_BYTES[operand] for count in columns), n * ITEM_BYTES[output])
+    sizes = (*(count * FORMATS[operand].bytes for count in columns), n * FORMATS[output].bytes)
     return Product(m, n, k, batch, operand, output, layout, "", all(size % _VECTOR_BYTES == 0 for size in sizes))

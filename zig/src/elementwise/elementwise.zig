@@ -21,12 +21,6 @@ pub const Job = elementwise_job.Job;
 pub const operand_count = elementwise_job.operand_count;
 const direct_tile_len = elementwise_job.direct_tile_len;
 
-comptime {
-    for (std.meta.fieldNames(kernel.Operation)) |name| {
-        std.debug.assert(@backingInt(@field(kernel.Operation, name)) == @field(abi, "elementwise_" ++ name));
-    }
-}
-
 pub fn elementwise(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.ElementwiseOptions) abi.Status {
     const given = options.?;
     // Numbered by Rust: to search for it would take as long as to add a hundred numbers.

@@ -7,106 +7,27 @@ const std = @import("std");
 const elementary = @import("../simd/elementary.zig");
 const fetch = @import("../simd/fetch.zig");
 const gradient = @import("../simd/activation_gradient.zig");
+const operations = @import("../operations.zig");
 const power = @import("../simd/power.zig");
 const remainder = @import("../simd/remainder.zig");
 const storage = @import("../simd/storage.zig");
 const stream_store = @import("../simd/stream_store.zig");
 const trigonometry = @import("../simd/trigonometry.zig");
 
-/// The numbers are those of agpu.h; elementwise.zig asserts that.
-pub const Operation = enum(u32) {
-    identity = 0,
-    negative = 1,
-    absolute = 2,
-    sign = 3,
-    square = 4,
-    reciprocal = 5,
-    sqrt = 6,
-    exp = 7,
-    expm1 = 8,
-    log = 9,
-    log1p = 10,
-    erf = 11,
-    tanh = 12,
-    sigmoid = 13,
-    relu = 14,
-    leaky_relu = 15,
-    elu = 16,
-    gelu = 17,
-    gelu_tanh = 18,
-    silu = 19,
-    softplus = 20,
-    floor = 21,
-    ceil = 22,
-    trunc = 23,
-    rint = 24,
-    isnan = 25,
-    isinf = 26,
-    isfinite = 27,
-    logical_not = 28,
-    add = 29,
-    subtract = 30,
-    multiply = 31,
-    divide = 32,
-    maximum = 33,
-    minimum = 34,
-    equal = 35,
-    not_equal = 36,
-    less = 37,
-    less_equal = 38,
-    greater = 39,
-    greater_equal = 40,
-    logical_and = 41,
-    logical_or = 42,
-    where = 43,
-    clip = 44,
-    standardize = 45,
-    power = 46,
-    remainder = 47,
-    fmod = 48,
-    floor_divide = 49,
-    sin = 50,
-    cos = 51,
-    exp2 = 52,
-    log2 = 53,
-    log10 = 54,
-    bitwise_and = 55,
-    bitwise_or = 56,
-    bitwise_xor = 57,
-    invert = 58,
-    logical_xor = 59,
-    relu_gradient = 60,
-    leaky_relu_gradient = 61,
-    elu_gradient = 62,
-    gelu_gradient = 63,
-    gelu_tanh_gradient = 64,
-    silu_gradient = 65,
-    softplus_gradient = 66,
-    sigmoid_gradient = 67,
-    tanh_gradient = 68,
-};
-
+pub const Operation = operations.Elementwise;
 pub const max_inputs = 4;
 
-pub fn arity(operation: Operation) usize {
-    return switch (operation) {
-        .standardize => 4,
-        .where, .clip => 3,
-        .add, .subtract, .multiply, .divide, .maximum, .minimum => 2,
-        .equal, .not_equal, .less, .less_equal, .greater, .greater_equal, .logical_and, .logical_or, .logical_xor => 2,
-        .power, .remainder, .fmod, .floor_divide, .bitwise_and, .bitwise_or, .bitwise_xor => 2,
-        .relu_gradient, .leaky_relu_gradient, .elu_gradient, .gelu_gradient, .gelu_tanh_gradient => 2,
-        .silu_gradient, .softplus_gradient, .sigmoid_gradient, .tanh_gradient => 2,
-        else => 1,
-    };
+comptime {
+    for (std.enums.values(Operation)) |operation| std.debug.assert(arity(operation) <= max_inputs);
 }
+
+pub const arity = operations.arity;
 
 /// Whether results are truth values, stored as bytes 0 and 1.
 pub fn isPredicate(operation: Operation) bool {
-    return switch (operation) {
-        .isnan, .isinf, .isfinite, .logical_not, .logical_and, .logical_or, .logical_xor => true,
-        .equal, .not_equal, .less, .less_equal, .greater, .greater_equal => true,
-        else => false,
+    return switch (operations.class(operation)) {
+        .predicate, .float_predicate => true,
+        .float, .number, .signed, .bits, .rounding => false,
     };
 }
 
@@ -128,22 +49,13 @@ fn isShort(operation: Operation) bool {
     };
 }
 
-fn isBitwise(operation: Operation) bool {
-    return switch (operation) {
-        .bitwise_and, .bitwise_or, .bitwise_xor, .invert => true,
-        else => false,
-    };
-}
-
-/// Operations that exist for integers, too, and those that exist for nothing else.
+/// Whether an operation is computed in a type: some exist for floats alone, those on bits for integers alone. What exists and is missing below
+/// does not compile.
 pub fn appliesTo(comptime T: type, comptime operation: Operation) bool {
-    if (!storage.isInteger(T)) return !isBitwise(operation);
-    return switch (operation) {
-        .power, .remainder, .fmod, .floor_divide, .bitwise_and, .bitwise_or, .bitwise_xor, .invert => true,
-        .identity, .negative, .absolute, .sign, .square, .relu => true,
-        .add, .subtract, .multiply, .maximum, .minimum, .where, .clip => true,
-        .isnan, .isinf, .isfinite => false,
-        else => isPredicate(operation),
+    return switch (operations.class(operation)) {
+        .number, .signed, .predicate => true,
+        .bits => storage.isInteger(T),
+        .float, .rounding, .float_predicate => !storage.isInteger(T),
     };
 }
 

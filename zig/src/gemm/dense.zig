@@ -17,20 +17,6 @@ const workspace = @import("../memory/workspace.zig");
 const activation = generic.activation;
 const Problem = gemm.Problem(.plain(f32));
 
-comptime {
-    std.debug.assert(@backingInt(activation.Kind.identity) == abi.activation_identity);
-    std.debug.assert(@backingInt(activation.Kind.relu) == abi.activation_relu);
-    std.debug.assert(@backingInt(activation.Kind.leaky_relu) == abi.activation_leaky_relu);
-    std.debug.assert(@backingInt(activation.Kind.sigmoid) == abi.activation_sigmoid);
-    std.debug.assert(@backingInt(activation.Kind.tanh) == abi.activation_tanh);
-    std.debug.assert(@backingInt(activation.Kind.gelu) == abi.activation_gelu);
-    std.debug.assert(@backingInt(activation.Kind.silu) == abi.activation_silu);
-    std.debug.assert(@backingInt(activation.Kind.softplus) == abi.activation_softplus);
-    std.debug.assert(@backingInt(activation.Kind.elu) == abi.activation_elu);
-    std.debug.assert(@backingInt(activation.Kind.softmax) == abi.activation_softmax);
-    std.debug.assert(@backingInt(activation.Kind.neuromorphic) == abi.activation_neuromorphic);
-}
-
 /// Number of values that pass through a buffer at a time where `out` is not adjacent in memory.
 const gathered_values = 256;
 

@@ -8,28 +8,14 @@ const gemm = @import("gemm.zig");
 const tensor_kernels = @import("../tensor/tensor_kernels.zig");
 
 const Operation = generic.elementwise_kernel.Operation;
-const Kind = generic.activation.Kind;
 const offset = generic.pointers.offset;
 const offsetConst = generic.pointers.offsetConst;
 
 /// Number of values that pass through a buffer at a time where memory is not adjacent.
 const gathered_values = 256;
 
-/// The operation of an activation; null where it takes more than one value or none.
-pub fn operationOf(kind: Kind) ?Operation {
-    return switch (kind) {
-        .identity => .identity,
-        .relu => .relu,
-        .leaky_relu => .leaky_relu,
-        .sigmoid => .sigmoid,
-        .tanh => .tanh,
-        .gelu => .gelu,
-        .silu => .silu,
-        .softplus => .softplus,
-        .elu => .elu,
-        .softmax, .neuromorphic => null,
-    };
-}
+/// The operation of an activation; null where it takes more than one value or has parameters of its own.
+pub const operationOf = generic.operations.operationOf;
 
 pub fn Epilogue(comptime Sum: type) type {
     return struct {

@@ -25,13 +25,7 @@ pub const Problem = reduce_problem.Problem;
 const Reduced = reduce_problem.Reduced;
 pub const segment_len = reduce_problem.segment_len;
 
-const Operation = enum(u32) { sum = 0, product = 1, maximum = 2, minimum = 3, any = 4, all = 5, variance = 6, deviation = 7, argmax = 8, argmin = 9 };
-
-comptime {
-    for (std.meta.fieldNames(Operation)) |name| {
-        std.debug.assert(@backingInt(@field(Operation, name)) == @field(abi, "reduce_" ++ name));
-    }
-}
+const Operation = generic.operations.Reduction;
 
 /// Fewer adjacent values are copied together with what follows them: two vectors for each of the four chains of a leaf.
 const least_adjacent = 128;

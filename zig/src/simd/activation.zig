@@ -6,21 +6,7 @@
 const std = @import("std");
 const vector_math = @import("vector_math.zig");
 
-/// The numbers are those of agpu.h; dense.zig asserts that.
-pub const Kind = enum(u32) {
-    identity = 0,
-    relu = 1,
-    leaky_relu = 2,
-    sigmoid = 3,
-    tanh = 4,
-    gelu = 5,
-    silu = 6,
-    softplus = 7,
-    elu = 8,
-    softmax = 9,
-    /// tanh(alpha x) + beta x e^(-x^2)
-    neuromorphic = 10,
-};
+pub const Kind = @import("../operations.zig").Activation;
 
 /// `values[i] = f(values[i] + bias)`.
 pub const Run = struct {

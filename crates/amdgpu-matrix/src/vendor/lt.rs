@@ -29,6 +29,7 @@ const fn data_type(number: Number) -> i32 {
         Number::F64 => 1,
         Number::F16 => 2,
         Number::I8 => 3,
+        Number::I32 => DATA_TYPE_I32,
         Number::Bf16 => 14,
     }
 }
@@ -244,7 +245,7 @@ impl Lt {
         let (compute, scale) = match number {
             Number::F64 => (f64_sums, DATA_TYPE_F64),
             Number::Tf32 => (tf32_sums, DATA_TYPE_F32),
-            Number::I8 => (i32_sums, DATA_TYPE_I32),
+            Number::I8 | Number::I32 => (i32_sums, DATA_TYPE_I32),
             Number::F32 | Number::F16 | Number::Bf16 => (f32_sums, DATA_TYPE_F32),
         };
         // SAFETY: the place for the result is valid.
@@ -256,10 +257,7 @@ impl Lt {
             let operation = dialect.operations[usize::from(factor.is_transposed)];
             self.set_product(plan, attribute, &operation)?;
         }
-        let output = match number {
-            Number::I8 => DATA_TYPE_I32,
-            _ => data_type(number),
-        };
+        let output = data_type(number.output());
         let epilogue = match product.epilogue {
             VendorEpilogue::None => None,
             VendorEpilogue::Bias => Some(EPILOGUE_BIAS),

@@ -1,43 +1,7 @@
 //! What a vendor's library is asked for.
 
-/// Number format of the operands; the result has the same, but float32 for tf32 and int32 for int8.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Number {
-    F64,
-    F32,
-    Tf32,
-    F16,
-    Bf16,
-    I8,
-}
-
-impl Number {
-    pub const ALL: [Self; 6] = [
-        Self::F64,
-        Self::F32,
-        Self::Tf32,
-        Self::F16,
-        Self::Bf16,
-        Self::I8,
-    ];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::F64 => "f64",
-            Self::F32 => "f32",
-            Self::Tf32 => "tf32",
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-            Self::I8 => "i8",
-        }
-    }
-
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|number| number.name() == name)
-    }
-}
+/// Number format of the operands; the result has that of its `output`. No library multiplies `I32`.
+pub use amdgpu_abi::dtypes::Format as Number;
 
 /// What follows the sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -42,7 +42,7 @@ const fn data_types(number: Number) -> Option<[i32; 3]> {
         Number::F16 => Some([F16, F16, F32]),
         Number::Bf16 => Some([BF16, BF16, F32]),
         Number::I8 => Some([I8, I32, I32]),
-        Number::Tf32 => None,
+        Number::Tf32 | Number::I32 => None,
     }
 }
 

@@ -13,8 +13,9 @@ use amdgpu_ops::matmul::{self, Matmul, Precision};
 use amdgpu_ops::normalize::{self, Normalize, NormalizeOptions, RowAxes};
 use amdgpu_ops::{DeviceOps, Elementwise, Operand, Scalar, elementwise};
 
+use amdgpu_abi::ops::ACTIVATIONS;
+
 use crate::error::{Error, Result};
-use crate::plan::ACTIVATIONS;
 use crate::temporal::Temporal;
 
 /// Numbers of activations that matrix multiplications have behind their sums.
@@ -68,8 +69,8 @@ fn behind_the_sums(activation: Activation) -> Option<matmul::Activation> {
 
 fn name_of(activation: Activation) -> Option<&'static str> {
     let mut known = ACTIVATIONS.iter();
-    let (name, _) = known.find(|(_, kind)| *kind == activation.kind)?;
-    Some(name)
+    let row = known.find(|row| row.number == Some(activation.kind))?;
+    Some(row.name)
 }
 
 /// `out = activation(sums[rows, size])`; `out` may be `sums` itself.

@@ -32,19 +32,19 @@ impl Element for f32 {
     const DTYPE: Dtype = Dtype::F32;
 }
 impl Element for i32 {
-    const DTYPE: Dtype = Dtype::new(amdgpu_abi::layout::DTYPE_INT, 32);
+    const DTYPE: Dtype = Dtype::I32;
 }
 impl Element for u32 {
-    const DTYPE: Dtype = Dtype::new(amdgpu_abi::layout::DTYPE_UINT, 32);
+    const DTYPE: Dtype = Dtype::U32;
 }
 impl Element for u64 {
-    const DTYPE: Dtype = Dtype::new(amdgpu_abi::layout::DTYPE_UINT, 64);
+    const DTYPE: Dtype = Dtype::U64;
 }
 impl Element for i64 {
-    const DTYPE: Dtype = Dtype::new(amdgpu_abi::layout::DTYPE_INT, 64);
+    const DTYPE: Dtype = Dtype::I64;
 }
 impl Element for u8 {
-    const DTYPE: Dtype = Dtype::new(amdgpu_abi::layout::DTYPE_UINT, 8);
+    const DTYPE: Dtype = Dtype::U8;
 }
 
 fn bytes_of<T: Element>(values: &[T]) -> &[u8] {

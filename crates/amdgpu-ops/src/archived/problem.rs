@@ -1,121 +1,14 @@
 //! A matrix multiplication as archived kernels see it.
 
+pub use amdgpu_abi::dtypes::Format as Number;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Array;
-use amdgpu_matrix::vendor;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
 /// Rows that begin at multiples of it are read 16 bytes at a time.
 pub const VECTOR_BYTES: u64 = 16;
-
-/// Number formats of archived kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Number {
-    F64,
-    F32,
-    Tf32,
-    F16,
-    Bf16,
-    I8,
-    I32,
-}
-
-impl Number {
-    /// Formats of operands.
-    pub const OPERANDS: [Self; 6] = [
-        Self::F64,
-        Self::F32,
-        Self::Tf32,
-        Self::F16,
-        Self::Bf16,
-        Self::I8,
-    ];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::F64 => "f64",
-            Self::F32 => "f32",
-            Self::Tf32 => "tf32",
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-            Self::I8 => "i8",
-            Self::I32 => "i32",
-        }
-    }
-
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        let mut all = Self::OPERANDS.into_iter().chain([Self::I32]);
-        all.find(|number| number.name() == name)
-    }
-
-    /// The format of a dtype; tf32 has that of float32.
-    #[must_use]
-    pub fn of_dtype(dtype: Dtype) -> Option<Self> {
-        let all = [
-            Self::F64,
-            Self::F32,
-            Self::F16,
-            Self::Bf16,
-            Self::I8,
-            Self::I32,
-        ];
-        all.into_iter().find(|number| number.dtype() == dtype)
-    }
-
-    /// The dtype in memory.
-    #[must_use]
-    pub const fn dtype(self) -> Dtype {
-        match self {
-            Self::F64 => Dtype::F64,
-            Self::F32 | Self::Tf32 => Dtype::F32,
-            Self::F16 => Dtype::F16,
-            Self::Bf16 => Dtype::BF16,
-            Self::I8 => Dtype::I8,
-            Self::I32 => Dtype::I32,
-        }
-    }
-
-    #[must_use]
-    pub const fn bytes(self) -> u64 {
-        match self {
-            Self::F64 => 8,
-            Self::F32 | Self::Tf32 | Self::I32 => 4,
-            Self::F16 | Self::Bf16 => 2,
-            Self::I8 => 1,
-        }
-    }
-
-    /// The format of results that were rounded to that of these operands.
-    #[must_use]
-    pub const fn output(self) -> Self {
-        match self {
-            Self::Tf32 => Self::F32,
-            Self::I8 => Self::I32,
-            other => other,
-        }
-    }
-
-    /// The format of the sums of products of these operands.
-    #[must_use]
-    pub const fn sums(self) -> Self {
-        match self {
-            Self::F64 => Self::F64,
-            Self::F32 | Self::Tf32 | Self::F16 | Self::Bf16 => Self::F32,
-            Self::I8 | Self::I32 => Self::I32,
-        }
-    }
-
-    /// As the vendors' libraries are asked for it.
-    #[must_use]
-    pub fn vendor(self) -> Option<vendor::Number> {
-        vendor::Number::from_name(self.name())
-    }
-}
 
 /// Whether operands are stored transposed.
 #[derive(
@@ -224,9 +117,7 @@ fn operand_of(a: Dtype, b: Dtype, is_tf32: bool) -> Result<Number> {
     let name = |dtype: Dtype| dtype.name().unwrap_or("?");
     let number = Number::of_dtype(a).filter(|number| *number != Number::I32 && a == b);
     let number = number.ok_or_else(|| {
-        let known = Number::OPERANDS
-            .into_iter()
-            .filter(|one| *one != Number::Tf32);
+        let known = Number::operands().filter(|one| *one != Number::Tf32);
         let known: Vec<_> = known.map(|one| name(one.dtype())).collect();
         let (a, b, known) = (name(a), name(b), known.join(", "));
         let message = format!("operands are {a} and {b}; kernels take two of {known}");
@@ -392,6 +283,25 @@ impl Problem {
             layout: Layout::Nt,
             is_aligned: true,
             ..*self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use amdgpu_abi::ops::ACTIVATIONS;
+
+    use super::*;
+
+    #[test]
+    fn epilogues_are_the_activations_that_archives_have() {
+        for row in ACTIVATIONS {
+            assert_eq!(
+                Epilogue::from_name(row.name).is_some(),
+                row.is_archived,
+                "{}",
+                row.name
+            );
         }
     }
 }

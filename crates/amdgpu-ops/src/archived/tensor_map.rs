@@ -103,7 +103,7 @@ impl TensorMaps {
     }
 }
 
-const U8: Dtype = Dtype::new(amdgpu_abi::layout::DTYPE_UINT, 8);
+const U8: Dtype = Dtype::U8;
 
 /// A batch of matrices.
 struct Description {

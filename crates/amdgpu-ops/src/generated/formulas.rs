@@ -1,129 +1,29 @@
-//! What each elementwise operation computes, in HIP-C: expressions of x, y, z, w and alpha, all of the type C that is computed in.
+//! What each elementwise operation computes, in HIP-C: the expressions of `ops.toml` of x, y, z, w and alpha, all of the type C that is
+//! computed in, and the functions that they use.
 
 use amdgpu_abi::Dtype;
+use amdgpu_abi::ops::{ELEMENTWISE, ElementwiseRow, elementwise_position};
 use amdgpu_abi::promotion::is_float;
 
 /// The expression of an operation for values computed in a dtype; `None` where there is none.
 #[must_use]
 pub fn formula(operation: &str, computed: Dtype) -> Option<&'static str> {
-    any_type(operation).or_else(|| {
-        if is_float(computed) {
-            float(operation)
-        } else {
-            integer(operation)
-        }
+    let row = row(operation)?;
+    row.hip.or(if is_float(computed) {
+        row.hip_float
+    } else {
+        row.hip_integer
     })
 }
 
 /// Whether a generated kernel of floats computes the operation from more than a few instructions, so that loads are issued early.
 #[must_use]
 pub fn is_long(operation: &str) -> bool {
-    float(operation).is_some()
+    row(operation).is_some_and(|row| row.hip_float.is_some())
 }
 
-/// Of floating-point numbers. `F(name)` is the function of the C library for the type C.
-fn float(operation: &str) -> Option<&'static str> {
-    Some(match operation {
-        "identity" => "x",
-        "negative" => "-x",
-        "absolute" => "F(fabs)(x)",
-        "sign" => "x > 0 ? (C)1 : x < 0 ? (C)-1 : x",
-        "square" => "x * x",
-        "reciprocal" => "(C)1 / x",
-        "sqrt" => "F(sqrt)(x)",
-        "exp" => "F(exp)(x)",
-        "expm1" => "F(expm1)(x)",
-        "log" => "F(log)(x)",
-        "log1p" => "F(log1p)(x)",
-        "erf" => "F(erf)(x)",
-        "tanh" => "F(tanh)(x)",
-        "sigmoid" => "sigmoid(x)",
-        "relu" => "x < 0 ? (C)0 : x",
-        "leaky_relu" => "x < 0 ? alpha * x : x",
-        "elu" => "x < 0 ? alpha * F(expm1)(x) : x",
-        "gelu" => "gelu(x)",
-        "gelu_tanh" => "x * sigmoid((C)1.59576912160573071176 * (x + (C)0.044715 * x * x * x))",
-        "silu" => "silu(x)",
-        "softplus" => "(x > 0 ? x : (C)0) + F(log1p)(F(exp)(-F(fabs)(x)))",
-        "sin" => "F(sin)(x)",
-        "cos" => "F(cos)(x)",
-        "exp2" => "F(exp2)(x)",
-        "log2" => "F(log2)(x)",
-        "log10" => "F(log10)(x)",
-        "relu_gradient" => "x <= 0 ? (C)0 : y",
-        "leaky_relu_gradient" => "x > 0 ? y : alpha * y",
-        "elu_gradient" => "x > 0 ? y : alpha * F(exp)(x) * y",
-        "gelu_gradient" => {
-            "y * ((C)0.5 * F(erfc)(x * (C)-0.70710678118654752440) + times(x, density(x)))"
-        }
-        "gelu_tanh_gradient" => "y * gelu_tanh_slope(x)",
-        "silu_gradient" => "y * (sigmoid(x) + times(x, sigmoid(x) * sigmoid(-x)))",
-        "softplus_gradient" => "y * sigmoid(x)",
-        "sigmoid_gradient" => "y * (x * ((C)1 - x))",
-        "tanh_gradient" => "y * (((C)1 - x) * ((C)1 + x))",
-        "power" => "F(pow)(x, y)",
-        "fmod" => "F(fmod)(x, y)",
-        "remainder" => "remainder_of(x, y)",
-        "floor_divide" => "floor_quotient(x, y)",
-        "floor" => "F(floor)(x)",
-        "ceil" => "F(ceil)(x)",
-        "trunc" => "F(trunc)(x)",
-        "rint" => "F(rint)(x)",
-        "isnan" => "x != x",
-        "isinf" => "F(fabs)(x) == (C)INFINITY",
-        "isfinite" => "F(fabs)(x) < (C)INFINITY",
-        "divide" => "x / y",
-        "maximum" => "larger(x, y)",
-        "minimum" => "smaller(x, y)",
-        "clip" => "smaller(larger(x, y), z)",
-        _ => return None,
-    })
-}
-
-/// Of integers and truth values.
-fn integer(operation: &str) -> Option<&'static str> {
-    Some(match operation {
-        "identity" => "x",
-        "negative" => "(C)0 - x",
-        "absolute" => "x < 0 ? (C)0 - x : x",
-        "sign" => "x > 0 ? (C)1 : x < 0 ? (C)-1 : (C)0",
-        "square" => "x * x",
-        "relu" => "x < 0 ? (C)0 : x",
-        "maximum" => "x >= y ? x : y",
-        "minimum" => "x <= y ? x : y",
-        "bitwise_and" => "x & y",
-        "bitwise_or" => "x | y",
-        "bitwise_xor" => "x ^ y",
-        "invert" => "~x",
-        "fmod" => "y == 0 ? (C)0 : x % y",
-        "remainder" => "y == 0 ? (C)0 : x % y != 0 && (x % y < 0) != (y < 0) ? x % y + y : x % y",
-        "floor_divide" => {
-            "y == 0 ? (C)0 : x % y != 0 && (x % y < 0) != (y < 0) ? x / y - 1 : x / y"
-        }
-        "clip" => "(x >= y ? x : y) <= z ? (x >= y ? x : y) : z",
-        _ => return None,
-    })
-}
-
-/// Of every type.
-fn any_type(operation: &str) -> Option<&'static str> {
-    Some(match operation {
-        "add" => "x + y",
-        "subtract" => "x - y",
-        "multiply" => "x * y",
-        "where" => "x != 0 ? y : z",
-        "logical_not" => "x == 0",
-        "equal" => "x == y",
-        "not_equal" => "x != y",
-        "less" => "x < y",
-        "less_equal" => "x <= y",
-        "greater" => "x > y",
-        "greater_equal" => "x >= y",
-        "logical_and" => "x != 0 && y != 0",
-        "logical_or" => "x != 0 || y != 0",
-        "logical_xor" => "(x != 0) != (y != 0)",
-        _ => return None,
-    })
+fn row(operation: &str) -> Option<&'static ElementwiseRow> {
+    elementwise_position(operation).map(|place| &ELEMENTWISE[place])
 }
 
 /// Functions that expressions use.
@@ -260,20 +160,5 @@ __device__ inline float silu(float x) {
 /// Whether an operation answers with a truth value.
 #[must_use]
 pub fn is_predicate(operation: &str) -> bool {
-    matches!(
-        operation,
-        "isnan"
-            | "isinf"
-            | "isfinite"
-            | "logical_not"
-            | "logical_and"
-            | "logical_or"
-            | "logical_xor"
-            | "equal"
-            | "not_equal"
-            | "less"
-            | "less_equal"
-            | "greater"
-            | "greater_equal"
-    )
+    row(operation).is_some_and(|row| row.class.is_predicate())
 }

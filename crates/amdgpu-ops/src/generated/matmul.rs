@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use amdgpu_abi::Dtype;
+use amdgpu_abi::ops::ActivationRow;
 use amdgpu_abi::promotion::is_float;
 
 use super::elementwise::{Body, helpers};
@@ -136,12 +137,12 @@ fn element(name: &str, row: &str, column: &str) -> String {
     )
 }
 
-/// The parameter of `leaky_relu` (0.01 as a float32) and of `elu`.
-fn slope(activation: &str) -> &'static str {
-    if activation == "leaky_relu" {
-        "(C)0.01f"
-    } else {
-        "(C)1"
+/// The parameter of an activation with its default, as a float32; 1 where there is none.
+fn slope(activation: &str) -> String {
+    let row = ActivationRow::of_name(activation).filter(|row| !row.parameters.is_empty());
+    match row.map(|row| row.default_of(0)) {
+        Some(value) if value != 1.0 => format!("(C){value}f"),
+        _ => "(C)1".to_owned(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use amdgpu_abi::Dtype;
-use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
+use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_FLOAT, DTYPE_UINT};
 use amdgpu_array::Dims;
 
 use crate::Operand;
@@ -16,24 +16,10 @@ pub const GRID_LIMIT: i64 = 65_535;
 /// Indices of larger arrays take 64 bits, whose division is slow.
 const NARROW_INDEX_LIMIT: i64 = 1 << 31;
 
-/// The type of HIP-C for a dtype.
+/// The type of HIP-C for a dtype; of one that operations do not compute, a byte.
 #[must_use]
 pub fn c_type(dtype: Dtype) -> &'static str {
-    match (dtype.code, dtype.bits) {
-        (DTYPE_BOOL, _) => "bool",
-        (DTYPE_FLOAT, 16) => "half",
-        (DTYPE_BFLOAT, _) => "__hip_bfloat16",
-        (DTYPE_FLOAT, 32) => "float",
-        (DTYPE_FLOAT, _) => "double",
-        (DTYPE_INT, 8) => "signed char",
-        (DTYPE_INT, 16) => "short",
-        (DTYPE_INT, 32) => "int",
-        (DTYPE_INT, _) => "long long",
-        (_, 8) => "unsigned char",
-        (_, 16) => "unsigned short",
-        (_, 32) => "unsigned int",
-        _ => "unsigned long long",
-    }
+    dtype.hip_c().unwrap_or("unsigned char")
 }
 
 /// The type of a parameter that carries a number of a dtype.

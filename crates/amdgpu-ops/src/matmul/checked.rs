@@ -1,12 +1,13 @@
 //! A matrix multiplication taken apart: operands as batches of matrices, dtypes, memory of the result.
 
+use amdgpu_abi::dtypes::Precision;
 use amdgpu_abi::promotion::is_float;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims};
 use smallvec::SmallVec;
 
 use super::axes::Axes;
-use super::precision::{Kinds, Precision};
+use super::precision::Kinds;
 use super::{Activation, Matmul, NAME};
 use crate::operand::{Operand, Target, broadcast};
 use crate::{DeviceOps, Error, Result, elementwise};

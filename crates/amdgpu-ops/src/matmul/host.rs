@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use amdgpu_abi::dtypes::Precision;
 use amdgpu_abi::layout::DTYPE_COMPLEX;
 use amdgpu_abi::promotion::is_float;
 use amdgpu_abi::{Dtype, ErrorCode};
@@ -9,7 +10,7 @@ use amdgpu_array::{Dims, row_major};
 use amdgpu_matrix::{self as matrix, Epilogue, MatmulOptions, Matrix, TensorView};
 
 use super::axes::Axes;
-use super::precision::{Kinds, Precision};
+use super::precision::Kinds;
 use crate::cpu::Host;
 use crate::cpu::convert::converted;
 use crate::fallback::HostTensor;

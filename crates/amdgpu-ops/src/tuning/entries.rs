@@ -293,8 +293,13 @@ fn product(value: Option<&Value>) -> Result<Problem, String> {
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     let operand = text("operand")
         .and_then(Number::from_name)
-        .filter(|number| *number != Number::I32)
-        .ok_or_else(|| unknown("operand", &Number::OPERANDS.map(Number::name)))?;
+        .filter(|number| number.is_operand())
+        .ok_or_else(|| {
+            unknown(
+                "operand",
+                &Number::operands().map(Number::name).collect::<Vec<_>>(),
+            )
+        })?;
     let layout = text("layout")
         .and_then(Layout::from_name)
         .ok_or_else(|| unknown("layout", &Layout::ALL.map(Layout::name)))?;
