@@ -63,6 +63,11 @@ EXACT = dict.fromkeys(("float16", "bfloat16", "float32", "float64"), 1e-15)
 SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, 1.5, -2.5, 30.0, -30.0, 100.0, -100.0)
 
 
+def on_host(operation: str) -> Any:
+    """The function of the library that computes an operation, which takes a number of threads."""
+    return getattr(_native, operation)
+
+
 def on_device(operation: str) -> Any:
     """The function that computes an operation by kernels of the device that it is given."""
     return getattr(_native, f"{operation}_on_device")
