@@ -3,10 +3,11 @@
 import itertools
 
 import amdgpu
+import device_ops_cases as cases
 import ml_dtypes
 import numpy as np
 import pytest
-from amdgpu import _native, errors, ops
+from amdgpu import errors, ops
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ops_oracle import BFLOAT16, FLOATS, INTEGERS, SPECIAL, arrange, layouts, random_values, shapes
@@ -97,7 +98,7 @@ def test_limits_and_halves_are_converted_as_by_numpy(cpu, pair, rng):
     x = np.concatenate([limits(source), random_values(rng, (300,), source)])
     wanted = expected(x, target)
     assert_same(ops.astype(x, target), wanted)
-    assert_same(_native.cast_on_device(x, target.name, device=cpu).numpy(), wanted)
+    assert_same(cases.on_device("cast")(x, target.name, device=cpu).numpy(), wanted)
     if source != BFLOAT16 and source.kind == "f" and target.kind in "iu":
         # NumPy itself, where the integer type has the value.
         info = np.iinfo(target)
@@ -127,9 +128,9 @@ def test_values_are_broadcast_to_out(cpu):
     ops.astype(np.array(7.9), np.int16, out=window)
     assert window.tolist() == [[7, 7, 7]] * 3
     lent = amdgpu.from_dlpack(grown[:, ::3])
-    _native.cast_on_device(np.array([[2.0], [3.0], [4.0], [5.0]]), "int16", lent, device=cpu)
+    cases.on_device("cast")(np.array([[2.0], [3.0], [4.0], [5.0]]), "int16", lent, device=cpu)
     assert grown[:, ::3].tolist() == [[2, 2], [3, 3], [4, 4], [5, 5]]
-    _native.cast_on_device(np.float64(9.5), "int16", lent, device=cpu)
+    cases.on_device("cast")(np.float64(9.5), "int16", lent, device=cpu)
     assert grown[:, ::3].tolist() == [[9, 9]] * 4
 
 
@@ -141,9 +142,9 @@ def test_large_arrays_are_converted_by_several_threads(cpu, pair, rng):
     x = random_values(rng, (1003, 517), pair[0], 100.0)
     for view in (x, x.T, x[::-2, ::3]):
         wanted = expected(view, np.dtype(pair[1]))
-        assert_same(_native.cast(view, pair[1], threads=3), wanted)
+        assert_same(cases.on_host("cast")(view, pair[1], threads=3), wanted)
     assert_same(
-        _native.cast_on_device(amdgpu.array(x, device="cpu:0"), pair[1], device=cpu).numpy(),
+        cases.on_device("cast")(amdgpu.array(x, device="cpu:0"), pair[1], device=cpu).numpy(),
         expected(x, np.dtype(pair[1])),
     )
 

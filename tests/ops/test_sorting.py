@@ -1,9 +1,10 @@
 """amdgpu.ops: sort, argsort, searchsorted against NumPy."""
 
 import amdgpu
+import device_ops_cases as cases
 import numpy as np
 import pytest
-from amdgpu import _native, errors, ops
+from amdgpu import errors, ops
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ops_oracle import FLOATS, INTEGERS, SPECIAL, arrange, layouts, random_values
@@ -34,10 +35,10 @@ def places_of(x, axis, descending):
 
 def check(x, axis, descending, threads=None):
     wanted = places_of(x, axis, descending)
-    places = np.asarray(_native.sort(x, axis, descending=descending, places=True, threads=threads))
+    places = np.asarray(cases.on_host("sort")(x, axis, descending=descending, places=True, threads=threads))
     assert places.dtype == np.int64
     np.testing.assert_array_equal(places, wanted)
-    result = np.asarray(_native.sort(x, axis, descending=descending, threads=threads))
+    result = np.asarray(cases.on_host("sort")(x, axis, descending=descending, threads=threads))
     assert result.dtype == x.dtype
     moved = np.take_along_axis(x, wanted, axis)
     if x.dtype.kind in "biu":
@@ -96,10 +97,10 @@ def test_the_functions_of_the_facade():
 def test_generated_kernels_sort_and_search():
     with amdgpu.initialize_device("cpu:0") as cpu:
         x = amdgpu.array(np.array([2.0, np.nan, -1.0]), device="cpu:0")
-        assert _native.sort_on_device(x, 0, descending=True, device=cpu).numpy().tolist()[:2] == [2.0, -1.0]
-        assert _native.sort_on_device(x, 0, places=True, device=cpu).numpy().tolist() == [2, 0, 1]
+        assert cases.on_device("sort")(x, 0, descending=True, device=cpu).numpy().tolist()[:2] == [2.0, -1.0]
+        assert cases.on_device("sort")(x, 0, places=True, device=cpu).numpy().tolist() == [2, 0, 1]
         line = amdgpu.array(np.array([1.0, 2.0, 2.0]), device="cpu:0")
-        assert _native.search_sorted_on_device(line, np.array([2.0]), right=True, device=cpu).numpy().tolist() == [3]
+        assert cases.on_device("search_sorted")(line, np.array([2.0]), right=True, device=cpu).numpy().tolist() == [3]
 
 
 @settings(max_examples=60, deadline=None)

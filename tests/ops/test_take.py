@@ -1,9 +1,10 @@
 """amdgpu.ops: take, take_along_axis, put_along_axis, nonzero, argwhere against NumPy, and the gathers and scatters below them."""
 
 import amdgpu
+import device_ops_cases as cases
 import numpy as np
 import pytest
-from amdgpu import _native, errors, ops
+from amdgpu import errors, ops
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ops_oracle import FLOATS, INTEGERS, arrange, layouts, random_values
@@ -91,8 +92,8 @@ def test_elements_take_in_every_value(cpu, mode, dtype, rng):
     else:
         equal(ours, wanted)
     moved = amdgpu.array(x, device="cpu:0")
-    places = _native.offsets_on_device((indices,), (5,), (1,), device=cpu)
-    _native.scatter_on_device(moved, places, (), (), values, mode, device=cpu)
+    places = cases.on_device("offsets")((indices,), (5,), (1,), device=cpu)
+    cases.on_device("scatter")(moved, places, (), (), values, mode, device=cpu)
     tolerance = (
         {"float16": 0.1, "bfloat16": 0.5}.get(dtype.name, 1e-5) if is_float and mode in ("add", "multiply") else 0
     )
@@ -109,19 +110,19 @@ def test_generated_kernels_gather_and_scatter_as_the_library(shape, layout, dtyp
     strides = tuple(stride // x.itemsize for stride in x.strides)
     indices = drawn(rng, shape[0], (3, 2), np.dtype(np.int32))
     with amdgpu.initialize_device("cpu:0") as cpu:
-        offsets = _native.offsets((indices,), shape[:1], strides[:1])
-        ours = _native.offsets_on_device((indices,), shape[:1], strides[:1], device=cpu)
+        offsets = cases.on_host("offsets")((indices,), shape[:1], strides[:1])
+        ours = cases.on_device("offsets")((indices,), shape[:1], strides[:1], device=cpu)
         equal(ours, offsets)
         lent = amdgpu.from_dlpack(x) if dtype in (np.float32, np.int16) else amdgpu.array(x, device="cpu:0")
         own = tuple(stride // x.itemsize for stride in lent.strides)
-        moved = _native.offsets((indices,), shape[:1], own[:1])
-        gathered = _native.gather_on_device(lent, amdgpu.array(moved, device="cpu:0"), shape[1:], own[1:], device=cpu)
+        moved = cases.on_host("offsets")((indices,), shape[:1], own[:1])
+        gathered = cases.on_device("gather")(lent, amdgpu.array(moved, device="cpu:0"), shape[1:], own[1:], device=cpu)
         equal(gathered, x[indices])
         once = np.unique(indices % shape[0])
         target = amdgpu.array(np.zeros(shape, dtype), device="cpu:0")
         dense = tuple(stride // x.itemsize for stride in target.strides)
-        places = _native.offsets((once,), shape[:1], dense[:1])
-        _native.scatter_on_device(
+        places = cases.on_host("offsets")((once,), shape[:1], dense[:1])
+        cases.on_device("scatter")(
             target, amdgpu.array(places, device="cpu:0"), shape[1:], dense[1:], x[once], device=cpu
         )
         wanted = np.zeros(shape, dtype)
@@ -158,8 +159,8 @@ def test_large_gathers_and_sums(rng):
     wide = np.zeros((5, 40000))
     at = rng.integers(0, 5, 60)
     values = rng.standard_normal((60, 40000))
-    offsets = _native.offsets((at,), (5,), (40000,))
-    _native.scatter(wide, offsets, (40000,), (1,), values, "add", threads=3)
+    offsets = cases.on_host("offsets")((at,), (5,), (40000,))
+    cases.on_host("scatter")(wide, offsets, (40000,), (1,), values, "add", threads=3)
     wanted = np.zeros((5, 40000))
     np.add.at(wanted, at, values)
     equal(wide, wanted)
@@ -169,8 +170,8 @@ def test_large_gathers_and_sums(rng):
 def test_indices_that_are_none_are_named(cpu, on_device, rng):
     def offsets(*arguments, **options):
         if on_device:
-            return _native.offsets_on_device(*arguments, device=cpu, **options)
-        return _native.offsets(*arguments, **options)
+            return cases.on_device("offsets")(*arguments, device=cpu, **options)
+        return cases.on_host("offsets")(*arguments, **options)
 
     indices = rng.integers(-5, 5, (300, 40))
     indices[7, 3] = 5
@@ -208,14 +209,14 @@ def test_bad_arguments_are_refused():
     with pytest.raises(errors.InvalidTypeError):
         ops.put_along_axis([[1.0]], np.zeros((1, 1), int), 1.0, 1)
     with pytest.raises(errors.IndexOutOfRangeError, match="leaves the memory"):
-        _native.gather(x, np.array([9]), (4,), (1,))
+        cases.on_host("gather")(x, np.array([9]), (4,), (1,))
     with pytest.raises(errors.IndexOutOfRangeError, match="leaves the memory"):
-        _native.scatter(x, np.array([0, -1]), (), (), 1.0)
+        cases.on_host("scatter")(x, np.array([0, -1]), (), (), 1.0)
     assert not x.any()
     with pytest.raises(errors.ShapeMismatchError, match="does not broadcast"):
-        _native.scatter(x, np.array([0, 1]), (), (), np.zeros(3))
+        cases.on_host("scatter")(x, np.array([0, 1]), (), (), np.zeros(3))
     with pytest.raises(errors.UnsupportedDtypeError, match="the target float64"):
-        _native.scatter(x, np.array([0, 1]), (), (), np.zeros(2, np.float32))
+        cases.on_host("scatter")(x, np.array([0, 1]), (), (), np.zeros(2, np.float32))
     with pytest.raises(errors.InvalidArgumentError, match="no axes"):
         ops.nonzero(1.0)
 
@@ -239,7 +240,7 @@ def test_what_is_not_zero_is_found(shape, layout, dtype, seed):
     wanted = np.argwhere(x)
     equal(ops.argwhere(x), wanted)
     with amdgpu.initialize_device("cpu:0") as cpu:
-        equal(_native.nonzero_on_device(x, device=cpu), wanted)
+        equal(cases.on_device("nonzero")(x, device=cpu), wanted)
     if shape:
         for ours, theirs in zip(ops.nonzero(x), np.nonzero(x), strict=True):
             equal(ours, theirs)
@@ -248,9 +249,9 @@ def test_what_is_not_zero_is_found(shape, layout, dtype, seed):
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 1.0])
 def test_many_elements_are_found_by_several_threads(cpu, share, rng):
     x = rng.random((700, 1200)) < share
-    equal(_native.nonzero(x, threads=3), np.argwhere(x))
-    equal(_native.nonzero(x.T, threads=3), np.argwhere(x.T))
-    equal(_native.nonzero_on_device(amdgpu.array(x, device="cpu:0"), device=cpu), np.argwhere(x))
+    equal(cases.on_host("nonzero")(x, threads=3), np.argwhere(x))
+    equal(cases.on_host("nonzero")(x.T, threads=3), np.argwhere(x.T))
+    equal(cases.on_device("nonzero")(amdgpu.array(x, device="cpu:0"), device=cpu), np.argwhere(x))
 
 
 def test_arrays_of_ours_stay_where_they_are():

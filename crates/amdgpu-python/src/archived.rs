@@ -165,24 +165,6 @@ pub fn archived_kernels(py: Python<'_>, architecture: &str) -> PyResult<Vec<Arch
         .collect())
 }
 
-/// Number formats of operands: name, dtype, bytes, format of results, error of a result relative to the sum of absolute products.
-#[pyfunction]
-pub fn archived_formats() -> Vec<(&'static str, &'static str, u64, &'static str, f64)> {
-    let formats = Number::OPERANDS.into_iter().chain([Number::I32]);
-    let fields = formats.map(|number| {
-        let dtype = number.dtype().name().unwrap_or("?");
-        let output = number.output().name();
-        (
-            number.name(),
-            dtype,
-            number.bytes(),
-            output,
-            error_bound(number),
-        )
-    });
-    fields.collect()
-}
-
 /// Arrays of a device without gaps.
 fn lend(
     ops: &DeviceOps,

@@ -54,7 +54,7 @@ mod _native {
     #[pymodule_export]
     use super::archived::{
         ArchivedKernel, archived_architectures, archived_convolve, archived_elementwise,
-        archived_formats, archived_kernels, archived_reduce, archived_transpose,
+        archived_kernels, archived_reduce, archived_transpose,
     };
     #[pymodule_export]
     use super::array::Array;

@@ -37,21 +37,7 @@ pub fn nonzero_source(x: &Operand, counts_only: bool) -> String {
     let write = if counts_only {
         String::new()
     } else {
-        let mut rows = walked(&[]);
-        for axis in 0..rank {
-            let place = if axis == 0 {
-                "d_rest".to_owned()
-            } else {
-                format!("d_place{axis}")
-            };
-            let _ = writeln!(rows, "    out[row * {rank} + {axis}] = (long long){place};");
-        }
-        format!(
-            r"        if (is_found) {{
-        const long long row = before + sums[threadIdx.x] - 1;
-{rows}        }}
-"
-        )
+        write_rows(rank, &walked(&[]))
     };
     let (start, finish) = if counts_only {
         ("0", "if (threadIdx.x == 0) counts[blockIdx.x] = before;")
@@ -94,5 +80,24 @@ extern "C" __global__ void nonzero({parameter}, long long* counts, long long* ou
             walked(&["from"])
         },
         last = block - 1,
+    )
+}
+
+/// Statements that write the indices of an element that was found, which a walk takes apart.
+fn write_rows(rank: usize, walk: &str) -> String {
+    let mut rows = walk.to_owned();
+    for axis in 0..rank {
+        let place = if axis == 0 {
+            "d_rest".to_owned()
+        } else {
+            format!("d_place{axis}")
+        };
+        let _ = writeln!(rows, "    out[row * {rank} + {axis}] = (long long){place};");
+    }
+    format!(
+        r"        if (is_found) {{
+        const long long row = before + sums[threadIdx.x] - 1;
+{rows}        }}
+"
     )
 }
