@@ -7,7 +7,6 @@ use amdgpu_ops::archived::archive::{Unit, known_architectures};
 use amdgpu_ops::archived::direct::{self, Window};
 use amdgpu_ops::archived::problem::Number;
 use amdgpu_ops::archived::{self, Archive};
-use amdgpu_ops::vendor::verify::error_bound;
 use amdgpu_ops::{DeviceOps, check_device};
 use pyo3::prelude::*;
 
