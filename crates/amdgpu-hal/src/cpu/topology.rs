@@ -295,6 +295,10 @@ mod tests {
         let slow =
             Identity::parse("cpu MHz : 0.0\nmodel name :\nFeatures : fp asimd fp\nvendor_id : x");
         assert_eq!((slow.clock_hertz, slow.product_name), (None, None));
+        let clock_of = |text: &str| Identity::parse(text).clock_hertz;
+        assert_eq!(clock_of("cpu MHz : 0.5"), Some(500_000));
+        assert_eq!(clock_of("cpu MHz : -5"), None);
+        assert_eq!(clock_of("cpu MHz : fast"), None);
         assert_eq!(slow.features, ["asimd", "fp"]);
         assert_eq!(slow.vendor.as_deref(), Some("x"));
     }

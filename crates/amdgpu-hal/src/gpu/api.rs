@@ -263,8 +263,13 @@ impl Api {
 impl Api {
     /// A driver that runs commands at once, in host memory.
     pub fn fake() -> &'static Self {
+        Self::fake_of(&super::fake::VENDOR)
+    }
+
+    /// The same, of a vendor with other numbers.
+    pub fn fake_of(vendor: &'static Vendor) -> &'static Self {
         // SAFETY: the functions have the signatures of the table and live for good.
-        let outcome = unsafe { Self::with(&super::fake::VENDOR, super::fake::find) };
+        let outcome = unsafe { Self::with(vendor, super::fake::find) };
         Box::leak(Box::new(
             outcome.unwrap_or_else(|_| panic!("the fake driver refuses to work")),
         ))

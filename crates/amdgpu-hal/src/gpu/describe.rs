@@ -139,3 +139,28 @@ impl Asker<'_> {
         (number > 0).then(|| (self.api.vendor.version)(number))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::vendor;
+    use super::super::vendor::Vendor;
+    use super::*;
+
+    /// Attributes of the fake are 100 and their number, and it has none of negative numbers.
+    #[test]
+    fn shared_memory_is_the_larger_of_what_kernels_have_and_what_they_may_ask_for() {
+        static NO_SUCH_THING: Vendor = vendor(None);
+        static UNKNOWN: Vendor = vendor(Some(-1));
+        static LESS: Vendor = vendor(Some(3));
+        static MORE: Vendor = vendor(Some(97));
+        for (vendor, bytes) in [
+            (&NO_SUCH_THING, 108),
+            (&UNKNOWN, 108),
+            (&LESS, 108),
+            (&MORE, 197),
+        ] {
+            let info = describe(Api::fake_of(vendor), 0).unwrap();
+            assert_eq!(info.shared_memory_per_block_bytes, bytes);
+        }
+    }
+}

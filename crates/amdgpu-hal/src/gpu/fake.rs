@@ -28,6 +28,8 @@ const UNJOINED: Status = 904;
 pub(super) static NEXT_WAIT: AtomicI32 = AtomicI32::new(SUCCESS);
 /// What the next recording of an event answers.
 pub(super) static NEXT_RECORD: AtomicI32 = AtomicI32::new(SUCCESS);
+/// Streams and events that are made before one is refused with a status of 999; negative for none.
+pub(super) static CREATIONS_LEFT: AtomicI32 = AtomicI32::new(-1);
 /// What every reset of the primary context answers.
 pub(super) static RESET: AtomicI32 = AtomicI32::new(SUCCESS);
 /// How many devices there are; a negative number is the status that counting them answers instead, times minus one.
@@ -155,39 +157,44 @@ fn with_graphs<T>(work: impl FnOnce(&mut HashMap<Handle, Commands>) -> T) -> T {
     work(GRAPHS.lock().unwrap().get_or_insert_default())
 }
 
-pub(super) static VENDOR: Vendor = Vendor {
-    kind: DeviceKind::Cuda,
-    capabilities: Capabilities::GPU,
-    dialect: Dialect::Cuda,
-    name: "fake",
-    driver: "the fake driver",
-    libraries: Vec::<PathBuf>::new,
-    attributes: Attributes {
-        max_threads_per_block: 1,
-        max_threads_per_unit: 39,
-        max_block: [2, 3, 4],
-        max_grid: [5, 6, 7],
-        shared_memory_per_block: 8,
-        shared_memory_per_block_opt_in: Some(-1),
-        warp_size: 10,
-        clock_kilohertz: 13,
-        memory_clock_kilohertz: 36,
-        memory_bus_bits: 37,
-        compute_units: 16,
-        level2_cache: 38,
-    },
-    launch_list_end: 0,
-    set_function_attribute: Some(c"cuFuncSetAttribute"),
-    properties: &[],
-    architecture,
-    uuid: |bytes| Some(format!("FAKE-{}", bytes[15])),
-    version: |number| number.to_string(),
-    module_statuses: &[INVALID_PTX],
-    lost_statuses: &[ILLEGAL_ADDRESS],
-    has_load_log: true,
-    loaded: OnceBox::new(),
-    loading: AtomicU64::new(0),
-};
+pub(super) static VENDOR: Vendor = vendor(Some(-1));
+
+/// The fake driver, with the number of the attribute for shared memory that kernels ask for.
+pub(super) const fn vendor(shared_memory_per_block_opt_in: Option<i32>) -> Vendor {
+    Vendor {
+        kind: DeviceKind::Cuda,
+        capabilities: Capabilities::GPU,
+        dialect: Dialect::Cuda,
+        name: "fake",
+        driver: "the fake driver",
+        libraries: Vec::<PathBuf>::new,
+        attributes: Attributes {
+            max_threads_per_block: 1,
+            max_threads_per_unit: 39,
+            max_block: [2, 3, 4],
+            max_grid: [5, 6, 7],
+            shared_memory_per_block: 8,
+            shared_memory_per_block_opt_in,
+            warp_size: 10,
+            clock_kilohertz: 13,
+            memory_clock_kilohertz: 36,
+            memory_bus_bits: 37,
+            compute_units: 16,
+            level2_cache: 38,
+        },
+        launch_list_end: 0,
+        set_function_attribute: Some(c"cuFuncSetAttribute"),
+        properties: &[],
+        architecture,
+        uuid: |bytes| Some(format!("FAKE-{}", bytes[15])),
+        version: |number| number.to_string(),
+        module_statuses: &[INVALID_PTX],
+        lost_statuses: &[ILLEGAL_ADDRESS],
+        has_load_log: true,
+        loaded: OnceBox::new(),
+        loading: AtomicU64::new(0),
+    }
+}
 
 #[expect(clippy::unnecessary_wraps, reason = "the type of the vendor's field")]
 fn architecture(_api: &gpu::Api, _device: i32) -> Result<String> {
@@ -294,6 +301,7 @@ unsafe extern "C" fn memory_info(free: *mut usize, total: *mut usize) -> Status 
     SUCCESS
 }
 unsafe extern "C" fn allocate(out: *mut Address, bytes: usize) -> Status {
+    called("allocate");
     if bytes > MEMORY_BYTES / 2 {
         return OUT_OF_MEMORY;
     }
@@ -326,6 +334,13 @@ unsafe extern "C" fn fill(to: Address, value: u8, bytes: usize, stream: Handle) 
 }
 unsafe extern "C" fn create(out: *mut Handle, _flags: u32) -> Status {
     called("create");
+    let left = CREATIONS_LEFT.load(Ordering::Relaxed);
+    if left >= 0 {
+        CREATIONS_LEFT.store(left - 1, Ordering::Relaxed);
+    }
+    if left == 0 {
+        return 999;
+    }
     made();
     // SAFETY: callers give valid places.
     unsafe { out.write(NEXT_HANDLE.fetch_add(1, Ordering::Relaxed)) };

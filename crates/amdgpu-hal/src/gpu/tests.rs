@@ -614,6 +614,8 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     driver::a_refused_recording_is_told_to_all_who_wait_for_it(&device);
     driver::spare_events_are_kept_up_to_a_number(&device);
     driver::memory_of_other_processes_is_in_use_too(&device);
+    driver::what_the_driver_does_not_make_is_an_error(&device);
+    driver::the_driver_is_asked_for_what_it_may_have(&device);
     driver::variables_are_where_the_driver_has_them(&device);
     driver::a_launch_without_arguments_hands_no_list_over(&device);
     driver::streams_of_other_libraries_wait_for_what_is_held_here(&device);

@@ -70,6 +70,10 @@ fn one_kernel_is_told_of_with_its_text_and_options() {
     assert_eq!(answer["options"]["fast_math"], false);
     assert_eq!(answer["shared_bytes"], 8000);
     assert_eq!(answer["is_foreign"], true);
+    assert_eq!(answer["version"], amdgpu_abi::layout::PACKAGE_VERSION);
+    assert_eq!(answer["notes"], json!([]));
+    assert_eq!(answer["options"]["checked"], false);
+    assert_eq!(answer["resources"], Value::Null);
     // Without telemetry there are no sums.
     assert_eq!(
         (&answer["calls"], &answer["seconds"]),

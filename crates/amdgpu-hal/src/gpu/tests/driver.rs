@@ -9,8 +9,8 @@ use super::{PTX, failure, graph_of_lanes, hold, words};
 use crate::gpu::api::Api;
 use crate::gpu::device::GpuDevice;
 use crate::gpu::fake::{
-    self, DEVICE_COUNT, HELD_BY_OTHERS, LAUNCHED, NEXT_RECORD, NEXT_WAIT, RESET, calls_of,
-    live_objects,
+    self, CREATIONS_LEFT, DEVICE_COUNT, HELD_BY_OTHERS, LAUNCHED, NEXT_RECORD, NEXT_WAIT, RESET,
+    calls_of, live_objects,
 };
 use crate::gpu::{list, open_in};
 use crate::{
@@ -180,6 +180,59 @@ pub(super) fn memory_of_other_processes_is_in_use_too(device: &GpuDevice) {
     let ordinal = |address| device.ordinal_of_address(DevicePointer(address));
     assert_eq!((ordinal(0x1000), ordinal(0x3008)), (Some(1), Some(3)));
     assert_eq!((ordinal(8), ordinal(0xffff_ffff_f000)), (None, None));
+}
+
+/// Every stream and event that the driver may refuse to make; what was made before it goes again.
+pub(super) fn what_the_driver_does_not_make_is_an_error(device: &GpuDevice) {
+    let refuse_after = |made: i32| CREATIONS_LEFT.store(made, Ordering::Relaxed);
+    let failed = |what: &str| format!("cuda:0: making {what} failed: FAKE_ERROR (999)");
+    let before = live_objects();
+    refuse_after(0);
+    let error = device.create_stream().unwrap_err();
+    assert_eq!(error.to_string(), failed("a stream"));
+    // Two lanes take two streams, and an event for the fork and one for the join.
+    let plan = || GraphPlan {
+        steps: Vec::new(),
+        lane_count: 2,
+        mark_count: 0,
+    };
+    for (made, what) in [
+        (0, "a stream"),
+        (1, "a stream"),
+        (2, "an event"),
+        (3, "an event"),
+    ] {
+        refuse_after(made);
+        let error = device.create_graph(plan()).unwrap_err();
+        assert_eq!(error.to_string(), failed(what), "after {made}");
+        assert_eq!(live_objects(), before);
+    }
+    refuse_after(-1);
+    drop(device.create_graph(plan()).unwrap());
+    assert_eq!(live_objects(), before);
+}
+
+/// Sizes that no device can have are refused here: drivers round sizes up, and must not be given ones that wrap around.
+pub(super) fn the_driver_is_asked_for_what_it_may_have(device: &GpuDevice) {
+    let most = fake::MEMORY_BYTES as u64;
+    for (bytes, kind, is_asked) in [
+        (most, MemoryKind::Device, true),
+        (most + 1, MemoryKind::Device, false),
+        (most + 1, MemoryKind::PinnedHost, true),
+        (1 << 57, MemoryKind::Unified, true),
+        ((1 << 57) + 1, MemoryKind::Unified, false),
+    ] {
+        let calls = calls_of(|| {
+            let error = device.allocate(bytes, kind).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::OutOfMemory);
+        });
+        assert_eq!(
+            calls.contains(&"allocate"),
+            is_asked,
+            "{bytes} {}",
+            kind.name()
+        );
+    }
 }
 
 pub(super) fn variables_are_where_the_driver_has_them(device: &GpuDevice) {
