@@ -126,7 +126,7 @@ pub fn resolve(place: i64, axis: usize, extent: i64) -> Result<i64> {
 }
 
 /// First element and number of elements of a slice of an axis, as `slice.indices` of Python counts them.
-fn span(extent: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Result<(i64, i64)> {
+fn span(extent: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Result<(i64, i64)> {
     if step == 0 {
         return Err(Error::refused(
             ErrorCode::InvalidArgument,
@@ -148,8 +148,12 @@ fn span(extent: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Result
     };
     let (from, to) = if step > 0 { (low, high) } else { (high, low) };
     let first = start.map_or(from, clamp);
-    let end = stop.map_or(to, clamp);
-    let distance = if step > 0 { end - first } else { first - end };
+    let behind = end.map_or(to, clamp);
+    let distance = if step > 0 {
+        behind - first
+    } else {
+        first - behind
+    };
     let count = if distance <= 0 {
         0
     } else {
@@ -176,8 +180,12 @@ mod tests {
     use crate::row_major;
     use amdgpu_abi::Coded as _;
 
-    fn slice(start: Option<i64>, stop: Option<i64>, step: i64) -> Index {
-        Index::Slice { start, stop, step }
+    fn slice(start: Option<i64>, end: Option<i64>, step: i64) -> Index {
+        Index::Slice {
+            start,
+            stop: end,
+            step,
+        }
     }
 
     fn picked(shape: &[i64], indices: &[Index]) -> Picked {
@@ -232,7 +240,7 @@ mod tests {
     }
 
     /// What Python's reference says: x[i] with i = start + n * step, for as long as stop is not reached.
-    fn by_hand(extent: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Vec<i64> {
+    fn by_hand(extent: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Vec<i64> {
         let from_start =
             |place: i64| i128::from(place) + if place < 0 { i128::from(extent) } else { 0 };
         let forwards = step > 0;
@@ -244,12 +252,12 @@ mod tests {
             };
             from_start(start).clamp(low, high)
         });
-        let stop = stop.map_or(if forwards { i128::from(extent) } else { -1 }, |stop| {
-            from_start(stop).max(-1).min(i128::from(extent))
+        let behind = end.map_or(if forwards { i128::from(extent) } else { -1 }, |end| {
+            from_start(end).max(-1).min(i128::from(extent))
         });
         let mut visited = Vec::new();
         let mut at = start;
-        while (forwards && at < stop) || (!forwards && at > stop) {
+        while (forwards && at < behind) || (!forwards && at > behind) {
             visited.push(at as i64);
             at += i128::from(step);
         }

@@ -130,6 +130,10 @@ impl Coded for Error {
 mod tests {
     use super::*;
 
+    fn text(given: &str) -> String {
+        given.to_owned()
+    }
+
     /// An error, its code in the catalogue and its whole message.
     type Case = (Error, ErrorCode, &'static str);
 

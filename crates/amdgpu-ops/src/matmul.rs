@@ -49,8 +49,10 @@ impl Activation {
     #[must_use]
     pub fn row(self) -> &'static ActivationRow {
         let mut rows = ACTIVATIONS.iter().filter(|row| row.follows_matmul);
-        rows.nth(self as usize)
-            .expect("variants are made from these rows")
+        match rows.nth(self as usize) {
+            Some(row) => row,
+            None => unreachable!("variants are made from these rows"),
+        }
     }
 
     #[must_use]

@@ -87,11 +87,11 @@ pub fn on_host<H: Host>(
 ) -> std::result::Result<(), H::Error> {
     let dtypes: SmallVec<[Dtype; 4]> = indices.iter().map(TensorView::dtype).collect();
     check_indices(&dtypes, axes).map_err(Error::from)?;
-    let shape = amdgpu_array::broadcast_shapes(indices.iter().map(|one| one.shape()));
+    let shape = amdgpu_array::broadcast_shapes(indices.iter().map(TensorView::shape));
     let described = Described {
         shape: shape
             .ok_or_else(|| {
-                let shapes: Vec<_> = indices.iter().map(|one| one.shape()).collect();
+                let shapes: Vec<_> = indices.iter().map(TensorView::shape).collect();
                 Error::refused(
                     ErrorCode::ShapeMismatch,
                     format!("{NAME}: shapes do not broadcast: indices {shapes:?}"),
@@ -193,13 +193,13 @@ fn check(ops: &DeviceOps, first_bad: &Array, wide: &[Operand], axes: &[IndexedAx
         (noted >> PLACE_BITS) as usize,
         noted & ((1 << PLACE_BITS) - 1),
     );
-    let axis = axes[k];
+    let named = axes[k];
     let index = element(ops, &wide[k], place as i64)?;
     Err(Error::refused(
         ErrorCode::IndexOutOfRange,
         format!(
             "index {index} is out of bounds for axis {} with size {}: it stands at place {place} of the indices",
-            axis.axis, axis.extent
+            named.axis, named.extent
         ),
     ))
 }

@@ -229,8 +229,8 @@ impl<'a> Sorter<'a> {
                 &self.places[to],
                 &ends,
             ];
-            let [a, b, c, d, e] = arrays.map(Arg::Array);
-            let args = [a, b, c, d, e, length, chunks, Arg::from(shift)];
+            let mut args = arrays.map(Arg::Array).to_vec();
+            args.extend([length, chunks, Arg::from(shift)]);
             launch(&place, shape, &args)?;
             from = to;
             shift += DIGIT_BITS;

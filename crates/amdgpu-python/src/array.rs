@@ -788,8 +788,8 @@ impl Array {
     #[pyo3(signature = (axis=None))]
     fn squeeze(&self, py: Python<'_>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         self.check_alive().into_py_result(py)?;
-        let axes = numbers::axes(axis)?;
-        self.squeezed(axes.as_deref())
+        let named = numbers::axes(axis)?;
+        self.squeezed(named.as_deref())
             .map(Self::from)
             .into_py_result(py)
     }
@@ -797,16 +797,16 @@ impl Array {
     /// The view with new axes of extent 1 at these places of the result.
     fn expand_dims(&self, py: Python<'_>, axis: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.check_alive().into_py_result(py)?;
-        let axes = numbers::axes(Some(axis))?.unwrap_or_default();
-        self.expanded(&axes).map(Self::from).into_py_result(py)
+        let places = numbers::axes(Some(axis))?.unwrap_or_default();
+        self.expanded(&places).map(Self::from).into_py_result(py)
     }
 
     /// The view with its elements in opposite order along these axes, or all.
     #[pyo3(signature = (axis=None))]
     fn flip(&self, py: Python<'_>, axis: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         self.check_alive().into_py_result(py)?;
-        let axes = numbers::axes(axis)?;
-        self.flipped(axes.as_deref())
+        let named = numbers::axes(axis)?;
+        self.flipped(named.as_deref())
             .map(Self::from)
             .into_py_result(py)
     }

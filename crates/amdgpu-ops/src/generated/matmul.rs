@@ -141,7 +141,7 @@ fn element(name: &str, row: &str, column: &str) -> String {
 fn slope(activation: &str) -> String {
     let row = ActivationRow::of_name(activation).filter(|row| !row.parameters.is_empty());
     match row.map(|row| row.default_of(0)) {
-        Some(value) if value != 1.0 => format!("(C){value}f"),
+        Some(value) if value.to_bits() != 1.0_f64.to_bits() => format!("(C){value}f"),
         _ => "(C)1".to_owned(),
     }
 }
