@@ -1,32 +1,27 @@
 //! `amdgpu.Array`: the array of the core as a Python object.
 
 mod bytes;
+mod copies;
 mod element;
 mod indexing;
+mod lending;
 mod operators;
 pub mod picking;
 mod views;
 
 use std::ops::Deref;
-use std::sync::Arc;
 
-use amdgpu_abi::layout::DEVICE_CPU;
-use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_array::{self as core, Side, recording};
-use amdgpu_hal::{DeviceKind, DevicePointer};
-use pyo3::exceptions::{PyAttributeError, PyBufferError};
+use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_array::{self as core, recording};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::array::bytes::host_side;
 use crate::array::element::{dtype_of, element_bytes, is_integer};
-use crate::dlpack;
 use crate::errors::{IntoPyResult, raise};
 use crate::graph;
 use crate::numbers;
 use crate::operand::{Operand, to_numpy_dtype};
-use crate::ops::transpose::transpose;
 
 /// Memory of a device seen as an n-dimensional array, row-major when made here.
 #[pyclass(frozen, module = "amdgpu", weakref)]
@@ -193,33 +188,7 @@ impl Array {
     /// The CUDA array interface, version 3; for arrays on a CUDA device only.
     #[getter]
     fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        if self.device_kind() != DeviceKind::Cuda {
-            // What `hasattr` understands.
-            return Err(PyAttributeError::new_err(format!(
-                "the array is on {}, not on a CUDA device",
-                self.device()
-            )));
-        }
-        self.check_alive().into_py_result(py)?;
-        let _ = self.lend();
-        self.pin();
-        let interface = PyDict::new(py);
-        interface.set_item("version", 3)?;
-        interface.set_item("shape", self.shape(py)?)?;
-        interface.set_item("strides", self.strides(py)?)?;
-        interface.set_item("typestr", self.dtype(py)?.getattr("str")?)?;
-        interface.set_item("data", (self.data() as usize, self.is_read_only))?;
-        if let Some(device) = self.hal_device() {
-            // Consumers wait for this one stream, so it is made to wait for the others first.
-            let handle = device.default_stream().native_handle();
-            if let Some(handle) = handle {
-                // SAFETY: the device's own stream.
-                py.detach(|| unsafe { core::order_before(device, Some(handle as i64)) })
-                    .into_py_result(py)?;
-            }
-            interface.set_item("stream", handle)?;
-        }
-        Ok(interface)
+        lending::cuda_interface(self, py)
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
@@ -251,41 +220,7 @@ impl Array {
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.check_alive().into_py_result(py)?;
-        let own = self.dlpack_device();
-        if copy == Some(true) {
-            let view = Bound::new(py, Self::from(self.inner.clone()))?;
-            let copied = indexing::cast(&view, self.inner.dtype)?;
-            return copied
-                .get()
-                .__dlpack__(py, stream, max_version, dl_device, None);
-        }
-        if dl_device.is_some_and(|wanted| wanted != (own.device_type, own.device_id)) {
-            return Err(PyBufferError::new_err(
-                "the array is lent where it is; use .to_device() or .numpy() for a copy elsewhere",
-            ));
-        }
-        if own.device_type == DEVICE_CPU && stream.is_some_and(|stream| stream != -1) {
-            return Err(PyBufferError::new_err(
-                "host memory takes no stream; pass stream=None",
-            ));
-        }
-        let is_versioned = max_version.is_some_and(|(major, _)| major >= 1);
-        if self.is_read_only && !is_versioned {
-            return Err(PyBufferError::new_err(
-                "the array is read-only, which only versioned DLPack can say",
-            ));
-        }
-        if own.device_type == DEVICE_CPU {
-            self.settle_uses(py)?;
-        } else if let Some(device) = self.hal_device() {
-            graph::check_not_recording(py, "lending memory of a GPU")?;
-            let _ = self.lend();
-            // SAFETY: by the protocol of `__dlpack__` the consumer names one of its live streams.
-            py.detach(|| unsafe { core::order_before(device, stream) })
-                .into_py_result(py)?;
-        }
-        dlpack::export(py, &self.inner, is_versioned)
+        lending::dlpack_capsule(self, py, stream, max_version, dl_device, copy)
     }
 
     fn __dlpack_device__(&self) -> (i32, i32) {
@@ -343,88 +278,12 @@ impl Array {
 
     /// A copy in host memory.
     pub fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.check_alive().into_py_result(py)?;
-        graph::check_not_recording(py, "reading an array")?;
-        if !self.inner.is_contiguous() && !self.is_host_visible() {
-            let view = Bound::new(py, Self::from(self.inner.clone()))?;
-            return indexing::cast(&view, self.inner.dtype)?.get().numpy(py);
-        }
-        if !self.inner.is_contiguous() {
-            let view = Py::new(py, Self::from(self.inner.clone()))?;
-            if self.inner.dtype != Dtype::BF16 {
-                let numpy = py.import("numpy")?;
-                return numpy
-                    .call_method1("from_dlpack", (view,))?
-                    .call_method0("copy");
-            }
-            // NumPy takes no bfloat16 through DLPack.
-            let host = self.empty_host(py)?;
-            let same_order = (0..self.inner.shape.len() as i64).collect();
-            let view = view.bind(py).as_any();
-            return transpose(view, Some(same_order), Some(&host), None);
-        }
-        let host = self.empty_host(py)?;
-        let Some(operand) = Operand::borrow(&host, None)? else {
-            return Err(raise(
-                py,
-                ErrorCode::Internal,
-                Language::Rust,
-                "numpy.empty made no array",
-            ));
-        };
-        self.settle_uses(py)?;
-        let (from, to) = (self.side(), host_side(&operand));
-        // Another thread may free the array meanwhile.
-        let _held = Arc::clone(self.storage());
-        // SAFETY: both hold the bytes of this shape and dtype, and live until the wait is over.
-        py.detach(|| unsafe { core::copy(&to, &from, self.bytes() as u64) })
-            .into_py_result(py)?;
-        Ok(host)
+        copies::to_host(self, py)
     }
 
     /// Copy `source`, an array of the same shape and dtype, into this one; both may be on any device.
     fn copy_from(slf: &Bound<'_, Self>, source: &Bound<'_, PyAny>) -> PyResult<()> {
-        let py = slf.py();
-        let this = slf.get();
-        this.check_writable().into_py_result(py)?;
-        let Some(operand) = Operand::borrow(source, None)? else {
-            let message = format!(
-                "copy_from needs an array, not {}",
-                source.get_type().name()?
-            );
-            return Err(raise(py, ErrorCode::InvalidType, Language::Rust, &message));
-        };
-        this.check_same(py, &operand)?;
-        let lent = operand.device(py)?;
-        let to = this.side();
-        let from = Side {
-            address: DevicePointer(operand.data.expose_provenance() as u64),
-            device: lent.as_ref(),
-        };
-        let bytes = this.bytes() as u64;
-        if recording::is_recording() {
-            let device = this.recording_device().into_py_result(py)?;
-            let (direction, _) = core::copy_direction(&to, &from);
-            let gpu = operand.location.gpu();
-            if gpu.is_some() && gpu != Some(this.device_name()) {
-                let what = "copying between devices";
-                return graph::check_not_recording(py, what);
-            }
-            let addresses = (to.address, from.address);
-            recording::record_uses([this.storage()]);
-            if let Ok(source) = source.cast::<Self>() {
-                recording::record_uses([source.get().storage()]);
-            }
-            let owners = [slf.clone().unbind().into_any(), source.clone().unbind()];
-            let owners = owners.map(|owner| Box::new(owner) as core::Owner);
-            return recording::record_copy(device, addresses, bytes, direction, owners)
-                .into_py_result(py);
-        }
-        this.settle_uses(py)?;
-        let _held = Arc::clone(this.storage());
-        // SAFETY: shape and dtype were compared, so both sides hold `bytes` bytes; they live until the wait is over.
-        py.detach(|| unsafe { core::copy(&to, &from, bytes) })
-            .into_py_result(py)
+        copies::copy_from(slf, source)
     }
 
     /// Set every element to `value`, a number that the dtype holds.
