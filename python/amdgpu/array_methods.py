@@ -26,8 +26,8 @@ def _shown(x: Any) -> Any:
         return x.numpy()
     for axis, extent in enumerate(x.shape):
         if extent > 2 * _EDGE + 1:
-            whole = (slice(None),) * axis
-            head, tail = x[(*whole, slice(0, _EDGE + 1))], x[(*whole, slice(-_EDGE, None))]
+            keys = [(*(slice(None),) * axis, part) for part in (slice(0, _EDGE + 1), slice(-_EDGE, None))]
+            head, tail = (x[key] for key in keys)
             return np.concatenate([_shown(head), _shown(tail)], axis=axis)
     return x.numpy()
 
@@ -168,7 +168,8 @@ class _Methods:
     def __iter__(self) -> Iterator[Any]:
         if self.ndim == 0:
             raise InvalidTypeError("an array without axes cannot be iterated")
-        return (self[place] for place in range(self.shape[0]))
+        item = self.__getitem__
+        return (item(place) for place in range(self.shape[0]))
 
     def __contains__(self, value: Any) -> bool:
         return bool(ops.any(ops.equal(self, value)))
@@ -192,11 +193,11 @@ class _Methods:
         Raises:
             InvalidArgumentError: A version that does not exist.
         """
-        import amdgpu
+        import sys
 
         if api_version is not None and api_version not in ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
             raise InvalidArgumentError(f"there is no version {api_version!r} of the array API standard here")
-        return amdgpu
+        return sys.modules["amdgpu"]
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         """The function of ours that NumPy's stands for, on the device; where there is none the host computes, which is counted."""

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
-from amdgpu.ops.matmul import PRECISIONS
+from amdgpu._generated.dtypes import PRECISIONS
 
 if TYPE_CHECKING:
     from amdgpu.device import AMDGPUDevice

@@ -64,10 +64,16 @@ def outer(a: Array, b: Array, /) -> Array:
 
 
 def vector_norm(
-    x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: float = 2
+    x: Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    ord: float = 2,  # noqa: A002 (the standard's name)
 ) -> Array:
-    """The norm of vectors along axes: (sum of |x|^ord)^(1/ord), the largest and smallest |x| for infinity and its negative, for 0 how many
-    are other than zero.
+    """The norm of vectors along axes: (sum of |x|^ord)^(1/ord).
+
+    For infinity and its negative that is the largest and the smallest |x|, for 0 how many are other than zero.
     """
     from amdgpu import ops
 

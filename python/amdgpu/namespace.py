@@ -101,7 +101,9 @@ class NamespaceInfo:
 
     def devices(self) -> list[str]:
         """Every device of this machine."""
-        return [device["device"] for device in _native.list_devices()]
+        from amdgpu.device import list_devices
+
+        return [info.device for info in list_devices()]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """What numbers become where no dtype is named."""

@@ -52,7 +52,9 @@ def emit_errors(errors: list[dict[str, Any]]) -> str:
 
 
 def emit_constants(header: Header, version: str) -> str:
-    out = [f'"""The version and the layout of the C ABI; its numbers are in dtypes.py and operations.py. {NOTE}"""\n\nfrom __future__ import annotations\n\n']
+    out = [
+        f'"""The version and the layout of the C ABI; its numbers are in dtypes.py and operations.py. {NOTE}"""\n\nfrom __future__ import annotations\n\n'
+    ]
     out.append(f'PACKAGE_VERSION = "{version}"\nABI_HASH = {header.abi_hash():#018x}\nLAYOUT_MANIFEST = (\n')
     out += [f"    {json.dumps(line + chr(10))}\n" for line in header.manifest().splitlines()]
     out.append(")\n")

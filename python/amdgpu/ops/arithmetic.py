@@ -10,7 +10,7 @@ from typing import Any
 
 from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.ops import placement, fast_call
+from amdgpu.ops import fast_call, placement
 from amdgpu.ops.placement import elementwise
 from amdgpu.ops.reduce import min as smallest_of
 

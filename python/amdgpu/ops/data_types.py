@@ -108,7 +108,8 @@ def result_type(*arrays_and_dtypes: Array | npt.DTypeLike | complex) -> np.dtype
     for one in arrays_and_dtypes:
         if isinstance(one, bool | int | float | complex):
             continue
-        dtype = one.dtype if hasattr(one, "dtype") and hasattr(one, "shape") else one
+        given: Any = one
+        dtype = given.dtype if hasattr(one, "dtype") and hasattr(one, "shape") else one
         found = _native.numpy_dtype(dtype) if found is None else _native.promoted(found, dtype)
     if found is None:
         raise InvalidTypeError("result_type: at least one array or dtype is needed")
@@ -146,7 +147,7 @@ class _FloatInfo:
         if dtype.name == "bfloat16":
             import ml_dtypes
 
-            facts: Any = ml_dtypes.finfo(dtype)
+            facts: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
         else:
             import numpy as np
 

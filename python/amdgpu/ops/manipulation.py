@@ -54,6 +54,11 @@ def _axis(operation: str, axis: Any, rank: int) -> int:
     return place % rank
 
 
+def _along(axis: int, item: Any) -> tuple[Any, ...]:
+    """The key for an index or slice of one axis, the axes before it whole."""
+    return (slice(None),) * axis + (item,)
+
+
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The shape that all of these broadcast to.
 
@@ -200,7 +205,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     begin = 0
     for one in given:
         end = begin + one.shape[place]
-        made[(*(slice(None),) * place, slice(begin, end))] = one
+        made[_along(place, slice(begin, end))] = one
         begin = end
     return made
 
@@ -218,7 +223,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Views of x, one for each place along an axis, without that axis."""
     place = _axis("unstack", axis, x.ndim)
-    return tuple(x[(*(slice(None),) * place, index)] for index in range(x.shape[place]))
+    return tuple(x[_along(place, index)] for index in range(x.shape[place]))
 
 
 def split(x: Array, parts: int | Sequence[int], /, *, axis: int = 0) -> list[Array]:
@@ -231,7 +236,7 @@ def split(x: Array, parts: int | Sequence[int], /, *, axis: int = 0) -> list[Arr
         bounds = list(range(0, extent + 1, extent // parts)) if extent else [0] * (parts + 1)
     else:
         bounds = [0, *arguments.integers("split", "parts", parts), extent]
-    return [x[(*(slice(None),) * place, slice(begin, end))] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [x[_along(place, slice(begin, end))] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
 def roll(x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] | None = None) -> Array:
@@ -251,8 +256,7 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] |
         extent = x.shape[place]
         cut = -amount % extent if extent else 0
         if cut:
-            before = (slice(None),) * place
-            result = concat([result[(*before, slice(cut, None))], result[(*before, slice(0, cut))]], axis=place)
+            result = concat([result[_along(place, slice(cut, None))], result[_along(place, slice(0, cut))]], axis=place)
     return result.copy() if result is x else result
 
 

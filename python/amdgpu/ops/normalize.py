@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from amdgpu import arguments
-from amdgpu.ops import placement, fast_call
+from amdgpu.ops import fast_call, placement
 
 __all__ = ["layer_norm", "log_softmax", "rms_norm", "softmax"]
 

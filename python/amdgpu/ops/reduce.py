@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu import arguments
-from amdgpu.ops import placement, fast_call
+from amdgpu.ops import fast_call, placement
 
 __all__ = [
     "all",

@@ -95,7 +95,9 @@ def diff(
     parts = [part for part in (prepend, x, append) if part is not None]
     result: Any = concat(parts, axis=axis) if len(parts) > 1 else x
     before = (slice(None),) * (axis % x.ndim)
+    later, earlier = (*before, slice(1, None)), (*before, slice(0, -1))
     subtract = ops.not_equal if result.dtype.kind == "b" else ops.subtract
     for _ in range(n):
-        result = subtract(result[(*before, slice(1, None))], result[(*before, slice(0, -1))])
-    return result if n else result.copy()
+        result = subtract(result[later], result[earlier])
+    found: Array = result if n else result.copy()
+    return found

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from amdgpu import _native
+from amdgpu._generated.dtypes import FORMATS
 from amdgpu.array import array
 from amdgpu.device import AMDGPUDevice
 from amdgpu.errors import InvalidArgumentError
-from amdgpu._generated.dtypes import FORMATS
 
 if TYPE_CHECKING:
     from amdgpu.tuning.entries import Product
