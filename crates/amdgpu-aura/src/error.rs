@@ -130,15 +130,14 @@ impl Coded for Error {
 mod tests {
     use super::*;
 
-    fn text(given: &str) -> String {
-        given.to_owned()
+    fn text(text: &str) -> String {
+        text.to_owned()
     }
 
     /// An error, its code in the catalogue and its whole message.
     type Case = (Error, ErrorCode, &'static str);
 
     fn of_openings() -> Vec<Case> {
-        let text = str::to_owned;
         vec![
             (
                 Error::UnknownCoreType { name: text("x") },
@@ -180,7 +179,6 @@ mod tests {
     }
 
     fn of_arguments() -> Vec<Case> {
-        let text = str::to_owned;
         vec![
             (
                 Error::KernelNotFound { reason: text("no") },

@@ -203,3 +203,28 @@ pub struct DynamicRecord {
     pub symbol: usize,
     pub addend: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names of the user guide for the AMDGPU backend of LLVM, "Relocation Records".
+    #[test]
+    fn relocations_have_the_names_of_the_user_guide() {
+        for (number, name) in [
+            (1, "R_AMDGPU_ABS32_LO"),
+            (2, "R_AMDGPU_ABS32_HI"),
+            (3, "R_AMDGPU_ABS64"),
+            (6, "R_AMDGPU_ABS32"),
+            (13, "R_AMDGPU_RELATIVE64"),
+            (14, "R_AMDGPU_REL16"),
+            (99, "R_AMDGPU number 99"),
+        ] {
+            assert_eq!(name_of(number), name);
+        }
+        let known: Vec<u32> = (0..20)
+            .filter(|number| kind_of(*number).is_some())
+            .collect();
+        assert_eq!(known, [3, 4, 5, 7, 8, 9, 10, 11]);
+    }
+}
