@@ -6,6 +6,8 @@ from typing import Any
 
 from amdgpu import arguments
 from amdgpu.ops import placement
+from amdgpu.ops.data_types import astype, result_type
+from amdgpu.ops.indexing import take
 
 __all__ = ["argsort", "searchsorted", "sort"]
 
@@ -50,13 +52,14 @@ def argsort(x: Any, axis: int = -1, *, descending: bool = False, stable: bool = 
     return _run("argsort", x, axis, descending, stable)
 
 
-def searchsorted(x: Any, values: Any, *, side: str = "left") -> Any:
+def searchsorted(x: Any, values: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
     """Where values belong in a line of values in ascending order.
 
     Args:
         x: Values of one axis, in the order that `sort` gives them.
-        values: Values of the same dtype and of any shape.
+        values: Values of any shape; where their dtype is another one, both are promoted.
         side: "left" for the place before equal values, "right" for the one behind them.
+        sorter: Places that bring x into ascending order, as `argsort` gives them; None where x is in order.
 
     Returns:
         int64 places of the shape of the values.
@@ -64,7 +67,6 @@ def searchsorted(x: Any, values: Any, *, side: str = "left") -> Any:
     Raises:
         InvalidArgumentError: `side` is neither.
         ShapeMismatchError: x has another number of axes.
-        UnsupportedDtypeError: The dtypes differ.
 
     Example:
         >>> import amdgpu
@@ -72,6 +74,12 @@ def searchsorted(x: Any, values: Any, *, side: str = "left") -> Any:
         [1, 4]
     """
     is_right = arguments.choice("searchsorted", "side", side, ("left", "right")) == "right"
+    x, values = placement.held("searchsorted", "x", x), placement.held("searchsorted", "values", values)
+    if sorter is not None:
+        x = take(x, sorter, axis=0)
+    if x.dtype != values.dtype:
+        both = result_type(x, values)
+        x, values = astype(x, both, copy=False), astype(values, both, copy=False)
     return placement.run(("search_sorted", "searchsorted"), (x, values), x, values, right=is_right)
 
 
