@@ -133,7 +133,13 @@ def test_bad_arguments_are_refused():
         ops.sort(x, descending=1)
     with pytest.raises(errors.ShapeMismatchError, match="one axis"):
         ops.searchsorted(x, x)
-    with pytest.raises(errors.UnsupportedDtypeError, match="the values int8"):
-        ops.searchsorted(x[0], np.zeros(2, np.int8))
     with pytest.raises(errors.InvalidArgumentError, match="side is"):
         ops.searchsorted(x[0], x, side="middle")
+
+
+def test_values_of_another_dtype_are_placed_and_sorters_obeyed():
+    line, values = np.array([1, 3, 5], np.int8), np.array([2.5, 5.0])
+    assert ops.searchsorted(line, values).tolist() == np.searchsorted(line, values).tolist()
+    mixed = np.array([5.0, 1.0, 3.0])
+    order = np.argsort(mixed)
+    assert ops.searchsorted(mixed, values, sorter=order).tolist() == np.searchsorted(mixed, values, sorter=order).tolist()
