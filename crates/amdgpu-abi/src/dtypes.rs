@@ -143,8 +143,9 @@ impl Precision {
     #[must_use]
     pub fn of_dtypes(a: Dtype, b: Dtype) -> Self {
         let is_wide = |dtype: Dtype| {
-            let row = dtype.row();
-            dtype.bits >= 32 && row.is_some_and(|row| row.as_float == Dtype::F64)
+            // Float32 first: it is the usual one, and rows are searched for.
+            let may_be = dtype != Dtype::F32 && dtype.bits >= 32;
+            may_be && dtype.row().is_some_and(|row| row.as_float == Dtype::F64)
         };
         if is_wide(a) || is_wide(b) {
             Self::Fp64

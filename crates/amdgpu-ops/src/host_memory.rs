@@ -6,6 +6,7 @@ use amdgpu_abi::layout::DEVICE_CPU;
 use amdgpu_abi::{DeviceRef, Dtype};
 use amdgpu_array::{Array, Dims};
 use amdgpu_matrix::TensorViewMut;
+use smallvec::SmallVec;
 
 use crate::Result;
 
@@ -21,8 +22,8 @@ pub struct HostMemory {
     data: *mut c_void,
     dtype: Dtype,
     shape: Dims,
-    /// In elements; `None` for the row-major order without gaps.
-    strides: Option<Dims>,
+    /// In elements; `None` for the row-major order without gaps. Apart, since this is handed on by value and strides are rare.
+    strides: Option<Box<Dims>>,
 }
 
 // SAFETY: whoever makes one says that its memory is nobody else's meanwhile.
@@ -55,7 +56,7 @@ impl HostMemory {
             data,
             dtype,
             shape: Dims::from_slice(shape),
-            strides: Some(strides),
+            strides: Some(Box::new(strides)),
         }
     }
 
@@ -65,7 +66,7 @@ impl HostMemory {
             data: array.data(),
             dtype: array.dtype,
             shape: array.shape.clone(),
-            strides: (!array.is_contiguous()).then(|| array.strides.clone()),
+            strides: (!array.is_contiguous()).then(|| Box::new(array.strides.clone())),
         }
     }
 
@@ -112,7 +113,7 @@ impl HostMemory {
                 self.dtype,
                 HOST,
                 &self.shape,
-                self.strides.as_deref(),
+                self.strides.as_deref().map(SmallVec::as_slice),
             )
         };
         Ok(view?)

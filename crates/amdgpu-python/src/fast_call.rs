@@ -48,12 +48,16 @@ pub struct Arguments<'a, 'py> {
 
 impl<'a, 'py> Arguments<'a, 'py> {
     /// The values of these parameters: `first` are those of the first ones, the others are given by name. `None` where another name is given,
-    /// or a parameter twice. Names are the same objects wherever source text has them.
-    pub fn bind<const N: usize>(
+    /// or a parameter twice. Names are the same objects wherever source text has them; `names` is asked where any are given.
+    #[inline]
+    pub fn bind<'n, const N: usize>(
         &self,
-        names: [&Bound<'py, PyString>; N],
+        names: impl FnOnce() -> [&'n Bound<'py, PyString>; N],
         first: &'a [Bound<'py, PyAny>],
-    ) -> Option<[Option<&'a Bound<'py, PyAny>>; N]> {
+    ) -> Option<[Option<&'a Bound<'py, PyAny>>; N]>
+    where
+        'py: 'n,
+    {
         let mut values = [None; N];
         if first.len() > N {
             return None;
@@ -64,6 +68,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         let Some(given) = self.names else {
             return Some(values);
         };
+        let names = names();
         for (index, value) in self.keywords.iter().enumerate() {
             let name = given.get_borrowed_item(index).ok()?;
             let place = names

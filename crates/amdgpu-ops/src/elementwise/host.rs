@@ -97,7 +97,8 @@ fn generally(
 }
 
 fn is_aligned(data: *const c_void, dtype: Dtype) -> bool {
-    data.addr().is_multiple_of(dtype.size_bytes())
+    // Sizes are powers of two; a division takes longer than all the rest here.
+    data.addr() & dtype.size_bytes().wrapping_sub(1) == 0
 }
 
 /// Inputs of one dtype and shape without gaps, and values for all elements.

@@ -57,6 +57,15 @@ impl<'a> HostMatmul<'a> {
             thread_limit: None,
         }
     }
+
+    fn options(&self, kinds: &Kinds) -> MatmulOptions {
+        MatmulOptions {
+            alpha: self.alpha,
+            beta: self.beta,
+            precision: rounding_of(kinds.rounding),
+            thread_limit: self.thread_limit,
+        }
+    }
 }
 
 /// The result in memory of the host.
@@ -75,6 +84,19 @@ pub fn on_host<H: Host>(call: &HostMatmul<'_>, host: &mut H) -> std::result::Res
     } else {
         kinds.result
     };
+    match Matrices::of(call, operands) {
+        Some(matrices) => matrices.multiply(call, &kinds, host),
+        None => generally(call, &kinds, operands, host),
+    }
+}
+
+/// Every case, and every refusal.
+fn generally<H: Host>(
+    call: &HostMatmul<'_>,
+    kinds: &Kinds,
+    operands: Dtype,
+    host: &mut H,
+) -> std::result::Result<(), H::Error> {
     let [copy_a, copy_b] = [
         copied("a", &call.a, operands)?,
         copied("b", &call.b, operands)?,
@@ -100,20 +122,13 @@ pub fn on_host<H: Host>(call: &HostMatmul<'_>, host: &mut H) -> std::result::Res
         residual.broadcast_to(&axes.shape)?;
         axes.missing().for_each(|place| residual.insert(place));
     }
-    if call.beta != 0.0 && !host.has_out() {
-        let message = "beta scales what out holds, and no out was given";
-        return Err(Error::refused(ErrorCode::InvalidArgument, message).into());
-    }
+    check_beta(call, host)?;
     let memory = host.result(&axes.shape, kinds.result, call.beta != 0.0)?;
     check_out(&memory, &axes.shape, kinds.result)?;
     let mut memory = axes.missing().fold(memory, HostMemory::with_axis);
-    let options = MatmulOptions {
-        alpha: call.alpha,
-        beta: call.beta,
-        precision: rounding_of(kinds.rounding),
-        thread_limit: call.thread_limit,
-    };
-    let work = multiply_adds(&a, &axes.shape) / MULTIPLY_ADDS;
+    let options = call.options(kinds);
+    let inner = a.shape.last().copied().unwrap_or(0);
+    let work = multiply_adds(inner, &axes.shape) / MULTIPLY_ADDS;
     Ok(host.run(work, || {
         let epilogue = Epilogue {
             bias: bias.as_ref().map(Strided::view).transpose()?,
@@ -125,10 +140,77 @@ pub fn on_host<H: Host>(call: &HostMatmul<'_>, host: &mut H) -> std::result::Res
     })?)
 }
 
-fn multiply_adds(a: &Strided, result: &[i64]) -> u64 {
+/// Two matrices in the dtype that is computed in, with nothing to add to the sums: neither they nor their axes are copied, because a product of
+/// 8 x 8 takes no longer than that.
+struct Matrices {
+    shapes: [[i64; 2]; 2],
+    strides: [[i64; 2]; 2],
+}
+
+impl Matrices {
+    /// `None` for everything that [`generally`] has to look at.
+    fn of(call: &HostMatmul<'_>, dtype: Dtype) -> Option<Self> {
+        if call.bias.is_some() || call.residual.is_some() {
+            return None;
+        }
+        let (mut shapes, mut strides) = ([[0; 2]; 2], [[0; 2]; 2]);
+        for (place, view) in [&call.a, &call.b].into_iter().enumerate() {
+            let &[rows, columns] = view.shape() else {
+                return None;
+            };
+            let (down, along) = match view.strides() {
+                None => (columns, 1),
+                Some(own) => (own[0], own[1]),
+            };
+            if view.dtype() != dtype {
+                return None;
+            }
+            (shapes[place], strides[place]) = if call.transposes[place] {
+                ([columns, rows], [along, down])
+            } else {
+                ([rows, columns], [down, along])
+            };
+        }
+        (shapes[0][1] == shapes[1][0]).then_some(Self { shapes, strides })
+    }
+
+    fn multiply<H: Host>(
+        &self,
+        call: &HostMatmul<'_>,
+        kinds: &Kinds,
+        host: &mut H,
+    ) -> std::result::Result<(), H::Error> {
+        let [[rows, inner], [_, columns]] = self.shapes;
+        let shape = [rows, columns];
+        check_beta(call, host)?;
+        let mut memory = host.result(&shape, kinds.result, call.beta != 0.0)?;
+        check_out(&memory, &shape, kinds.result)?;
+        let options = call.options(kinds);
+        Ok(host.run(multiply_adds(inner, &shape) / MULTIPLY_ADDS, || {
+            let epilogue = Epilogue {
+                activation: call.activation,
+                ..Epilogue::default()
+            };
+            let (a, b) = (self.view(0, &call.a)?, self.view(1, &call.b)?);
+            let mut out = memory.view_mut()?;
+            Ok(Matrix::global()?.matmul_then(&a, &b, &mut out, &options, &epilogue)?)
+        })?)
+    }
+
+    /// An operand, transposed where that was asked for.
+    fn view<'a>(&'a self, place: usize, given: &TensorView<'a>) -> Result<TensorView<'a>> {
+        let (shape, strides) = (&self.shapes[place], &self.strides[place]);
+        // SAFETY: shape and strides reach the same elements as those of the view.
+        let view = unsafe {
+            TensorView::from_parts(given.data(), given.dtype(), HOST, shape, Some(strides))
+        };
+        Ok(view?)
+    }
+}
+
+fn multiply_adds(inner: i64, result: &[i64]) -> u64 {
     let product = |total: u64, extent: &i64| total.saturating_mul(*extent as u64);
-    let inner = a.shape.last().copied().unwrap_or(0) as u64;
-    result.iter().fold(inner, product)
+    result.iter().fold(inner as u64, product)
 }
 
 fn rounding_of(rounding: Option<Dtype>) -> matrix::Precision {
@@ -185,6 +267,14 @@ fn copy_of_given(
 
 fn given(view: Option<TensorView<'_>>, copy: Option<&HostTensor>) -> Result<Option<Strided>> {
     view.map(|view| Strided::of(&view, copy)).transpose()
+}
+
+fn check_beta<H: Host>(call: &HostMatmul<'_>, host: &H) -> Result<()> {
+    if call.beta != 0.0 && !host.has_out() {
+        let message = "beta scales what out holds, and no out was given";
+        return Err(Error::refused(ErrorCode::InvalidArgument, message));
+    }
+    Ok(())
 }
 
 fn check_out(memory: &HostMemory, shape: &[i64], dtype: Dtype) -> Result<()> {

@@ -7,6 +7,7 @@ use amdgpu_telemetry::{Boundary, BoundaryGuard};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use smallvec::SmallVec;
 
 use crate::errors::{IntoPyResult, raise};
 use crate::fast_call::{self, Arguments, Choice, DeviceChoice, FastPath, is_on_host};
@@ -111,7 +112,7 @@ impl FastPath for FastElementwise {
         py: Python<'py>,
         arguments: &Arguments<'_, 'py>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some([out]) = arguments.bind([intern!(py, "out")], &[]) else {
+        let Some([out]) = arguments.bind(|| [intern!(py, "out")], &[]) else {
             return Ok(None);
         };
         let out = out.filter(|out| !out.is_none());
@@ -143,7 +144,8 @@ fn compute_on_host<'py>(
     out: Option<&Bound<'py, PyAny>>,
     options: &ElementwiseOptions,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let arguments = host::arrays_and_numbers(known.name(), known.inputs(), inputs)?;
+    let mut arguments = SmallVec::new();
+    host::arrays_and_numbers(known.name(), known.inputs(), inputs, &mut arguments)?;
     let mut call = host::Call::new(known.name(), inputs, out);
     let done = on_host(known, &host::views(&arguments), options, &mut call);
     let (result, end_ns) = call.finish(done)?;

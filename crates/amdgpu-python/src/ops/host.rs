@@ -25,6 +25,8 @@ use crate::ops::number::{self, dtype_beside, is_number};
 /// Additions up to which the interpreter is kept: about 20 us on one core, and giving it away costs other calls less than they wait.
 const KEEPING_ADDITIONS: u64 = 1 << 15;
 
+const READ_ONLY: &str = "out is read-only";
+
 /// Memory that an argument lends for the duration of a call. Small: thousands of them are made in a millisecond.
 pub enum Argument<'a, 'py> {
     /// An array of `NumPy`'s.
@@ -42,13 +44,14 @@ pub struct NumPy<'a> {
     data: *mut c_void,
     dtype: Dtype,
     shape: &'a [i64],
-    /// In elements; `None` for the row-major order without gaps.
-    strides: Option<Dims>,
+    /// In elements; `None` for the row-major order without gaps. Apart, so that arguments stay small.
+    strides: Option<Box<Dims>>,
     is_writable: bool,
 }
 
 impl<'a> NumPy<'a> {
     /// `None` for dtypes and strides that operations do not take.
+    #[inline]
     fn of(array: &'a Bound<'_, PyUntypedArray>) -> Option<Self> {
         // SAFETY: this is an array object; both fields are set for its whole life.
         let (data, flags) = unsafe {
@@ -66,7 +69,9 @@ impl<'a> NumPy<'a> {
             let item_bytes = dtype.size_bytes() as isize;
             let of =
                 |stride: &isize| (stride % item_bytes == 0).then_some((stride / item_bytes) as i64);
-            Some(array.strides().iter().map(of).collect::<Option<Dims>>()?)
+            Some(Box::new(
+                array.strides().iter().map(of).collect::<Option<Dims>>()?,
+            ))
         };
         let extents = array.shape();
         Some(Self {
@@ -84,6 +89,7 @@ impl<'a> NumPy<'a> {
 
 impl<'a, 'py> Argument<'a, 'py> {
     /// An array that needs no conversion and nothing to be kept; `None` for every other object.
+    #[inline]
     pub fn plain(object: &'a Bound<'py, PyAny>) -> Option<Self> {
         if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
             return NumPy::of(array).map(Self::NumPy);
@@ -98,13 +104,14 @@ impl<'a, 'py> Argument<'a, 'py> {
     }
 
     /// The memory, for as long as the argument is held.
+    #[inline]
     pub fn view(&self) -> TensorView<'_> {
         let (data, dtype, shape, strides): (_, _, &[i64], Option<&[i64]>) = match self {
             Self::NumPy(array) => (
                 array.data,
                 array.dtype,
                 array.shape,
-                array.strides.as_deref(),
+                array.strides.as_deref().map(SmallVec::as_slice),
             ),
             Self::Own(array, is_dense) => {
                 let strides = (!is_dense).then_some(array.strides.as_slice());
@@ -140,6 +147,7 @@ impl<'a, 'py> Argument<'a, 'py> {
 }
 
 /// Views of arguments.
+#[inline]
 pub fn views<'a>(arguments: &'a [Argument<'_, '_>]) -> SmallVec<[TensorView<'a>; 4]> {
     arguments.iter().map(Argument::view).collect()
 }
@@ -189,43 +197,56 @@ fn borrowed<'a, 'py>(
         .ok_or_else(|| refuse("it lends no memory"))
 }
 
-/// Arguments of an operation that takes numbers beside arrays.
+/// Puts the arguments of an operation that takes numbers beside arrays into `made`, which is empty.
 pub fn arrays_and_numbers<'a, 'py>(
     operation: &str,
     names: &[&str],
     objects: &'a [Bound<'py, PyAny>],
-) -> PyResult<SmallVec<[Argument<'a, 'py>; 4]>> {
-    let name_of = |index: usize| names.get(index).copied().unwrap_or("an input");
-    let mut common: Option<Dtype> = None;
-    let mut made = SmallVec::new();
-    let mut number_count = 0;
+    made: &mut SmallVec<[Argument<'a, 'py>; 4]>,
+) -> PyResult<()> {
+    let mut has_numbers = false;
     for (index, object) in objects.iter().enumerate() {
         let argument = match Argument::plain(object) {
             Some(argument) => argument,
             None if is_number(object) => {
-                number_count += 1;
+                has_numbers = true;
                 // Until the dtype of the arrays beside it is known.
                 Argument::Number(0, Dtype::BOOL)
             }
-            None => borrowed(operation, name_of(index), object)?,
+            None => borrowed(operation, name_at(names, index), object)?,
         };
-        // The condition of `where` does not take part.
-        let is_beside = !matches!(argument, Argument::Number(..)) && name_of(index) != "condition";
-        if is_beside {
-            let dtype = argument.dtype();
-            common = Some(common.map_or(dtype, |before| promote(before, dtype)));
-        }
         made.push(argument);
     }
-    if number_count > 0 {
-        for (index, argument) in made.iter_mut().enumerate() {
-            if let Argument::Number(..) = argument {
-                let beside = common.filter(|_| name_of(index) != "condition");
-                *argument = number_beside(operation, name_of(index), &objects[index], beside)?;
-            }
+    if has_numbers {
+        return fill_numbers(operation, names, objects, made);
+    }
+    Ok(())
+}
+
+fn name_at<'a>(names: &[&'a str], index: usize) -> &'a str {
+    names.get(index).copied().unwrap_or("an input")
+}
+
+/// Gives numbers the dtype of the arrays beside them. The condition of `where` does not take part.
+fn fill_numbers<'a, 'py>(
+    operation: &str,
+    names: &[&str],
+    objects: &'a [Bound<'py, PyAny>],
+    made: &mut [Argument<'a, 'py>],
+) -> PyResult<()> {
+    let is_beside = |index: usize| name_at(names, index) != "condition";
+    let dtypes = made.iter().enumerate().filter_map(|(index, argument)| {
+        let is_number = matches!(argument, Argument::Number(..));
+        (!is_number && is_beside(index)).then(|| argument.dtype())
+    });
+    let common = dtypes.reduce(promote);
+    for (index, argument) in made.iter_mut().enumerate() {
+        if let Argument::Number(..) = argument {
+            let beside = common.filter(|_| is_beside(index));
+            *argument = number_beside(operation, name_at(names, index), &objects[index], beside)?;
         }
     }
-    Ok(made)
+    Ok(())
 }
 
 /// A number beside arrays of a dtype, or alone.
@@ -295,11 +316,12 @@ pub struct Call<'a, 'py> {
     out: Option<&'a Bound<'py, PyAny>>,
     made: SmallVec<[Bound<'py, PyAny>; 1]>,
     /// Keeps the memory that `out` lends.
-    borrowed: Option<Operand<'py>>,
+    borrowed: Option<Box<Operand<'py>>>,
 }
 
 impl<'a, 'py> Call<'a, 'py> {
     /// `inputs` are not empty; the first array of ours among them says which device a new result is on.
+    #[inline]
     pub fn new(
         name: &'a str,
         inputs: &'a [Bound<'py, PyAny>],
@@ -317,12 +339,14 @@ impl<'a, 'py> Call<'a, 'py> {
     }
 
     /// The same with messages about `out` that do not name the operation.
+    #[inline]
     pub fn unnamed(mut self) -> Self {
         self.prefix = "";
         self
     }
 
     /// The result, once it was computed.
+    #[inline]
     pub fn finish<T>(mut self, done: Result<T, Failure>) -> PyResult<(Bound<'py, PyAny>, T)> {
         match done {
             Ok(done) => match self.made.pop() {
@@ -361,6 +385,18 @@ impl<'a, 'py> Call<'a, 'py> {
         Ok(self.run(additions, || work(&mut memory.view_mut()?))?)
     }
 
+    /// What to hold while the interpreter is given away: another thread may free arrays of ours meanwhile.
+    #[inline(never)]
+    fn storages(&self) -> Vec<Arc<Storage>> {
+        let storage = |object: &Bound<'_, PyAny>| {
+            let array = object.cast::<Array>().ok()?;
+            Some(Arc::clone(array.get().storage()))
+        };
+        let objects = self.inputs.iter().chain(&self.made);
+        objects.filter_map(storage).collect()
+    }
+
+    #[cold]
     fn refuse(&self, code: ErrorCode, why: &str) -> PyErr {
         let separator = if self.prefix.is_empty() { "" } else { ": " };
         let message = format!("{}{separator}{why}", self.prefix);
@@ -368,13 +404,14 @@ impl<'a, 'py> Call<'a, 'py> {
     }
 
     fn memory_of_out(&mut self, out: &Bound<'py, PyAny>) -> PyResult<HostMemory> {
-        let read_only = |call: &Self| call.refuse(ErrorCode::ReadOnly, "out is read-only");
+        let read_only = |call: &Self| call.refuse(ErrorCode::ReadOnly, READ_ONLY);
         match Argument::plain(out) {
             Some(Argument::NumPy(array)) => {
                 if !array.is_writable {
                     return Err(read_only(self));
                 }
-                Ok(memory(array.data, array.dtype, array.shape, array.strides))
+                let strides = array.strides.map(|strides| *strides);
+                Ok(memory(array.data, array.dtype, array.shape, strides))
             }
             Some(Argument::Own(array, is_dense)) => {
                 if array.is_read_only {
@@ -383,23 +420,27 @@ impl<'a, 'py> Call<'a, 'py> {
                 let strides = (!is_dense).then(|| array.strides.clone());
                 Ok(memory(array.data(), array.dtype, &array.shape, strides))
             }
-            _ => {
-                let operand = Operand::borrow_host(out)?.ok_or_else(|| {
-                    self.refuse(ErrorCode::InvalidType, "out must be an array to write to")
-                })?;
-                if !operand.is_writable {
-                    return Err(read_only(self));
-                }
-                let strides = (!operand.is_contiguous()).then(|| operand.strides.clone());
-                let made = memory(operand.data, operand.dtype, &operand.shape, strides);
-                self.borrowed = Some(operand);
-                Ok(made)
-            }
+            _ => self.borrow_out(out),
         }
+    }
+
+    #[cold]
+    fn borrow_out(&mut self, out: &Bound<'py, PyAny>) -> PyResult<HostMemory> {
+        let operand = Operand::borrow_host(out)?.ok_or_else(|| {
+            self.refuse(ErrorCode::InvalidType, "out must be an array to write to")
+        })?;
+        if !operand.is_writable {
+            return Err(self.refuse(ErrorCode::ReadOnly, READ_ONLY));
+        }
+        let strides = (!operand.is_contiguous()).then(|| operand.strides.clone());
+        let made = memory(operand.data, operand.dtype, &operand.shape, strides);
+        self.borrowed = Some(Box::new(operand));
+        Ok(made)
     }
 }
 
 /// Memory that is held by the caller of the operation, or by [`Call::borrowed`]; overlap with inputs is refused by the operation.
+#[inline]
 fn memory(data: *mut c_void, dtype: Dtype, shape: &[i64], strides: Option<Dims>) -> HostMemory {
     // SAFETY: as above; the callers checked that it is writable.
     unsafe {
@@ -450,13 +491,7 @@ impl Host for Call<'_, '_> {
         if additions <= KEEPING_ADDITIONS {
             return work();
         }
-        // Without the interpreter, another thread may free arrays of ours meanwhile.
-        let storage = |object: &Bound<'_, PyAny>| {
-            let array = object.cast::<Array>().ok()?;
-            Some(Arc::clone(array.get().storage()))
-        };
-        let objects = self.inputs.iter().chain(&self.made);
-        let _held: SmallVec<[Arc<Storage>; 4]> = objects.filter_map(storage).collect();
+        let _held = self.storages();
         self.py.detach(work)
     }
 }

@@ -55,18 +55,17 @@ pub fn matmul<'py>(
         alpha,
         beta,
     };
-    compute_on_host(py, [a, b], given(out), &options, threads)
+    compute_on_host(py, &[a.clone(), b.clone()], given(out), &options, threads)
 }
 
 /// The product of operands in memory of the host.
 fn compute_on_host<'py>(
     py: Python<'py>,
-    [a, b]: [&Bound<'py, PyAny>; 2],
+    inputs: &[Bound<'py, PyAny>; 2],
     out: Option<&Bound<'py, PyAny>>,
     options: &Options<'_, 'py>,
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let inputs = [a.clone(), b.clone()];
     let precision = named(py, "precision", options.precision, Precision::from_name)?;
     let (a, b) = (
         operand("a", &inputs[0], precision)?,
@@ -96,7 +95,7 @@ fn compute_on_host<'py>(
         thread_limit: threads,
         ..HostMatmul::of(a.view(), b.view())
     };
-    let mut call = host::Call::new(NAME, &inputs, out).unnamed();
+    let mut call = host::Call::new(NAME, inputs, out).unnamed();
     let done = on_host(&asked, &mut call);
     Ok(call.finish(done)?.0)
 }

@@ -159,7 +159,7 @@ impl FastNormalize {
         if arguments.positional.len() > 2 {
             return None;
         }
-        let names = [intern!(py, "x"), intern!(py, "axis"), intern!(py, "out")];
+        let names = || [intern!(py, "x"), intern!(py, "axis"), intern!(py, "out")];
         let [x, axis, out] = arguments.bind(names, arguments.positional)?;
         Some(Plain {
             x: x?,
@@ -184,11 +184,11 @@ impl FastNormalize {
         let given = arguments.positional;
         let [x, shape, weight, bias, eps, out] = if self.operation == Normalize::LayerNorm {
             (given.len() <= 5).then_some(())?;
-            arguments.bind([x, shape, weight, bias, eps, out], given)?
+            arguments.bind(|| [x, shape, weight, bias, eps, out], given)?
         } else {
             (given.len() <= 4).then_some(())?;
             let [x, shape, weight, eps, out] =
-                arguments.bind([x, shape, weight, eps, out], given)?;
+                arguments.bind(|| [x, shape, weight, eps, out], given)?;
             [x, shape, weight, None, eps, out]
         };
         let [weight, bias] =

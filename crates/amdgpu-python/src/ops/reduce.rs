@@ -149,13 +149,15 @@ impl FastReduce {
         if arguments.positional.len() > POSITIONAL {
             return None;
         }
-        let names = [
-            intern!(py, "x"),
-            intern!(py, "axis"),
-            intern!(py, "keepdims"),
-            intern!(py, "out"),
-            intern!(py, "correction"),
-        ];
+        let names = || {
+            [
+                intern!(py, "x"),
+                intern!(py, "axis"),
+                intern!(py, "keepdims"),
+                intern!(py, "out"),
+                intern!(py, "correction"),
+            ]
+        };
         let [x, axis, keepdims, out, correction] = arguments.bind(names, arguments.positional)?;
         let axis = match axis.filter(|axis| !axis.is_none()) {
             None => None,
