@@ -11,7 +11,7 @@ use amdgpu_abi::Dtype;
 pub use amdgpu_abi::dtypes::Precision;
 use amdgpu_abi::ops::{ACTIVATIONS, ActivationRow};
 use amdgpu_array::Array;
-use amdgpu_telemetry::fallback;
+use amdgpu_telemetry::Fallback;
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call};
@@ -182,21 +182,30 @@ pub fn on_device(ops: &DeviceOps, call: &Matmul<'_>) -> Result<Array> {
 fn compute(ops: &DeviceOps, checked: &Checked) -> Result<()> {
     let (m, n, k) = checked.extents();
     let is_large = m.saturating_mul(n).saturating_mul(k) >= SMALL;
-    if is_large && checked.result.is_dense() {
-        let reason = match archived::multiply(ops, checked) {
+    let (archived, dtypes) = (
+        ops.archived(),
+        [checked.sums, checked.a.dtype, checked.b.dtype],
+    );
+    // Where nothing can be there, no way is prepared and no message written again.
+    if is_large && checked.result.is_dense() && !archived.count_absence(dtypes) {
+        let (reason, is_absent) = match archived::multiply(ops, checked) {
             Ok(()) => return Ok(()),
-            Err(Error::NoKernel { .. }) => missing(ops, checked),
+            Err(Error::NoKernel { .. }) => (missing(ops, checked), !archived.has_any(ops)),
             Err(Error::Refused {
                 code: amdgpu_abi::ErrorCode::LibraryMissing,
                 message,
-            }) => message,
+            }) => (message, false),
             Err(error) => return Err(error),
         };
         let name = ops.name();
-        fallback(
+        let told = Fallback::new(
             NAME,
             &format!("a kernel made by our compiler computes on {name}: {reason}"),
         );
+        told.count();
+        if is_absent {
+            archived.note_absence(dtypes, told);
+        }
     }
     generated::multiply(ops, checked)
 }

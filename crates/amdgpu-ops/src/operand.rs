@@ -77,20 +77,23 @@ impl Operand {
     /// An array on the device.
     #[must_use]
     pub fn of_array(array: Array) -> Self {
-        let dense = row_major(&array.shape);
+        // The stride of the row-major order is counted from the last axis on, as `row_major` does.
         let mut strides = array.strides.clone();
-        for (axis, extent) in array.shape.iter().enumerate() {
+        let (mut dense, mut is_contiguous) = (1_i64, true);
+        for (stride, extent) in strides.iter_mut().zip(&array.shape).rev() {
             if *extent == 1 {
-                strides[axis] = dense[axis];
+                *stride = dense;
             }
+            is_contiguous &= *stride == dense;
+            dense = dense.saturating_mul((*extent).max(1));
         }
         Self {
             dtype: array.dtype,
             shape: array.shape.clone(),
-            is_contiguous: strides == dense,
             strides,
             array: Some(array),
             number: Scalar::Int(0),
+            is_contiguous,
         }
     }
 

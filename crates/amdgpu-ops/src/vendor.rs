@@ -75,6 +75,11 @@ impl Libraries {
         })
     }
 
+    /// Whether none is there.
+    pub fn is_empty(&self, ops: &DeviceOps) -> bool {
+        self.opened(ops).is_empty()
+    }
+
     /// The libraries that are there, best first.
     pub fn all(&self, ops: &DeviceOps) -> Vec<VendorLibrary> {
         let opened = self.opened(ops).iter();

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use amdgpu_abi::{Coded, ErrorCode, Language, MetricId};
 
 use crate::hub::{self, Hub, lock};
+use crate::metrics::Counter;
+use crate::names::NameId;
 use crate::record::{Kind, Record};
 
 /// Takes the sentence that is said once for each fallback, for example to raise a Python warning.
@@ -19,10 +21,8 @@ impl Hub {
         *lock(&self.notice_handler) = Some(handler);
     }
 
-    /// Count a fallback, and say it the first time. Returns its record.
-    pub(crate) fn count_fallback(&self, operation: &str, reason: &str) -> Record {
-        self.counter(MetricId::FallbacksTotal, &[operation, reason])
-            .increment();
+    /// Look a fallback up, and say it the first time.
+    fn find_fallback(&self, operation: &str, reason: &str) -> Fallback {
         let (name, why) = (self.intern(operation), self.intern(reason));
         let first = {
             let mut said = lock(&self.said);
@@ -36,9 +36,16 @@ impl Hub {
                 None => eprintln!("{notice}"),
             }
         }
-        Record::new(Kind::Fallback, name)
-            .detail(u64::from(why.number()), 0)
-            .at(self.now_ns(), 0)
+        Fallback {
+            counter: self.counter(MetricId::FallbacksTotal, &[operation, reason]),
+            name,
+            why,
+        }
+    }
+
+    /// Count a fallback, and say it the first time. Returns its record.
+    pub(crate) fn count_fallback(&self, operation: &str, reason: &str) -> Record {
+        self.find_fallback(operation, reason).record(self)
     }
 
     /// Count an error that reaches the user. Returns its record.
@@ -49,6 +56,34 @@ impl Hub {
             .language(language)
             .value(u64::from(error.code().unsigned_abs()))
             .at(self.now_ns(), 0)
+    }
+}
+
+/// A fallback that comes again with the same reason: looked up and said when it is made, counted and recorded by each [`Self::count`].
+#[derive(Clone)]
+pub struct Fallback {
+    counter: Counter,
+    name: NameId,
+    why: NameId,
+}
+
+impl Fallback {
+    /// As for [`fallback`], which counts at once.
+    #[must_use]
+    pub fn new(operation: &str, reason: &str) -> Self {
+        hub::global().find_fallback(operation, reason)
+    }
+
+    /// Count and record it once more.
+    pub fn count(&self) {
+        hub::emit(self.record(hub::global()));
+    }
+
+    fn record(&self, hub: &Hub) -> Record {
+        self.counter.increment();
+        Record::new(Kind::Fallback, self.name)
+            .detail(u64::from(self.why.number()), 0)
+            .at(hub.now_ns(), 0)
     }
 }
 

@@ -49,7 +49,7 @@ pub use amdgpu_abi::{Language, MetricId};
 pub use boundary::{Boundary, BoundaryGuard, BoundarySummary, MAX_BOUNDARY_SITES, boundary};
 pub use clock::{Clock, ClockOrigin, ManualClock, SystemClock};
 pub use crossings::{CrossingSummary, MAX_CROSSINGS};
-pub use fallback::{NoticeHandler, error, fallback, set_notice_handler};
+pub use fallback::{Fallback, NoticeHandler, error, fallback, set_notice_handler};
 pub use hub::{Hub, Producer, RECENT_RECORDS, emit, global};
 pub use labels::Labels;
 pub use metrics::{

@@ -9,6 +9,7 @@ use amdgpu_aura::{CompileRequest, Context, CoreType, Kernel};
 use amdgpu_compiler::CompileOptions;
 use amdgpu_hal::{DeviceInfo, MemoryKind};
 use amdgpu_matrix::vendor::VendorLibrary;
+use amdgpu_telemetry::Fallback;
 use rustc_hash::FxHashMap;
 
 use super::archive::{Archive, ArchivedKernel};
@@ -49,6 +50,8 @@ pub struct Archived {
     choices: RwLock<FxHashMap<(Problem, bool), Option<Choice>>>,
     /// The state of the tuning databases that the choices were made in.
     changes: AtomicU64,
+    /// What tells that there is neither an archive nor a library, by the dtypes of a product.
+    absences: RwLock<FxHashMap<[Dtype; 3], Fallback>>,
     pub(super) maps: TensorMaps,
     pub(crate) libraries: Libraries,
 }
@@ -76,6 +79,7 @@ impl Archived {
             loaded: OnceLock::new(),
             choices: RwLock::default(),
             changes: AtomicU64::new(0),
+            absences: RwLock::default(),
             maps: TensorMaps::default(),
             libraries: Libraries::default(),
         }
@@ -107,7 +111,7 @@ impl Archived {
 
     /// Whether there is an archive, or a vendor's library, for the device.
     pub fn has_any(&self, ops: &DeviceOps) -> bool {
-        !matches!(self.loaded(), Ok(None)) || !self.libraries.all(ops).is_empty()
+        !matches!(self.loaded(), Ok(None)) || !self.libraries.is_empty(ops)
     }
 
     /// The vendor's libraries that are there, best first; opened now if they were not.
@@ -127,6 +131,22 @@ impl Archived {
     pub fn choices(&self) -> Vec<Option<Choice>> {
         let known = self.choices.read().unwrap_or_else(PoisonError::into_inner);
         known.values().copied().collect()
+    }
+
+    /// Counts once more that nothing here computes products of dtypes; false where [`Self::note_absence`] has not said so.
+    pub(crate) fn count_absence(&self, dtypes: [Dtype; 3]) -> bool {
+        let known = self.absences.read().unwrap_or_else(PoisonError::into_inner);
+        let found = known.get(&dtypes);
+        found.inspect(|found| found.count()).is_some()
+    }
+
+    /// Remembers what tells that the device has neither an archive nor a library, which stays so.
+    pub(crate) fn note_absence(&self, dtypes: [Dtype; 3], told: Fallback) {
+        let mut known = self
+            .absences
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        known.insert(dtypes, told);
     }
 
     /// The choice for a problem, made by `decide` where it is not known since measurements changed last.
