@@ -83,17 +83,28 @@ _REDUCTIONS = {
 
 
 def _on_host(name: str, function: Callable[..., Any], args: Any, keywords: Any, target: Any) -> Any:
-    """What NumPy computes of copies of the values; the fallback is counted, and told once for each function."""
+    """What NumPy computes of copies of the values.
+
+    An array that comes of it goes back to the device: that fallback is counted, and told once for each function. What is for the host alone
+    (`numpy.array_equal`, texts, files) is no fallback.
+    """
     devices = {one.device for one in _leaves((args, keywords)) if isinstance(one, _native.Array)}
     device = min(devices) if devices else "cpu:0"
-    _native.record_fallback(
-        name, f"NumPy computes {name} of copies in the memory of the host; the result comes back to {device}"
-    )
     found = function(*_copied(args), **_copied(keywords))
+    if target is None and not _holds_arrays(found):
+        return found
+    reason = f"NumPy computes {name} of copies in the memory of the host; the result comes back to {device}"
+    _native.record_fallback(name, reason)
     if target is not None:
         target[...] = found
         return target
     return _brought_back(found, device)
+
+
+def _holds_arrays(value: Any) -> bool:
+    import numpy as np
+
+    return any(isinstance(one, np.ndarray | np.generic) and not isinstance(one, np.bool_) for one in _leaves(value))
 
 
 def _leaves(value: Any) -> Iterator[Any]:
