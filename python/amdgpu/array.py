@@ -72,7 +72,7 @@ def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: AMDGPUDevi
 
     Args:
         source: A NumPy array, nested sequences, or an object with `__dlpack__` or `__cuda_array_interface__`, on any device.
-        dtype: Converts on the way; None keeps the dtype of the source. Memory of a GPU is not converted.
+        dtype: What the values become; None keeps the dtype of the source.
         device: An open device, an index in `list_devices()`, or a name; None means the current device.
 
     Returns:
@@ -90,22 +90,33 @@ def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: AMDGPUDevi
     ):
         lent = _native.from_dlpack(source)
         if not lent.is_on_host:
-            if dtype is not None and _dtype(dtype) != lent.dtype:
-                raise UnsupportedDtypeError(
-                    f"memory of {lent.device} is copied as it is: {lent.dtype}, not {_dtype(dtype)}"
-                )
             result = empty(lent.shape, lent.dtype, device=device)
-            result.copy_from(lent)
-            return result
+            result.copy_from(lent if lent.is_contiguous else lent.copy())
+            return result if dtype is None else result.astype(dtype, copy=False)
         source = lent
     wanted = None if dtype is None else _dtype(dtype)
     try:
         host = np.ascontiguousarray(source, dtype=wanted).reshape(np.shape(source))
     except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(source, list | tuple) and _has_arrays(source):
+            return array(_with_values(source), dtype, device=device)
         raise InvalidTypeError(f"array: the source is no array of numbers: {error}") from None
     result = empty(host.shape, host.dtype, device=device)
     result.copy_from(host)
     return result
+
+
+def _has_arrays(source: Any) -> bool:
+    if isinstance(source, list | tuple):
+        return any(_has_arrays(one) for one in source)
+    return isinstance(source, Array) and not source.is_on_host
+
+
+def _with_values(source: Any) -> Any:
+    """Sequences with the values of arrays that NumPy cannot read where they are."""
+    if isinstance(source, list | tuple):
+        return [_with_values(one) for one in source]
+    return source.numpy() if isinstance(source, Array) else source
 
 
 def from_dlpack(source: Any, /, *, device: AMDGPUDevice | int | str | None = None, copy: bool | None = None) -> Array:

@@ -142,4 +142,6 @@ def test_values_of_another_dtype_are_placed_and_sorters_obeyed():
     assert ops.searchsorted(line, values).tolist() == np.searchsorted(line, values).tolist()
     mixed = np.array([5.0, 1.0, 3.0])
     order = np.argsort(mixed)
-    assert ops.searchsorted(mixed, values, sorter=order).tolist() == np.searchsorted(mixed, values, sorter=order).tolist()
+    assert (
+        ops.searchsorted(mixed, values, sorter=order).tolist() == np.searchsorted(mixed, values, sorter=order).tolist()
+    )
