@@ -10,13 +10,15 @@ const parallel = @import("../tensor/parallel.zig");
 const strided = @import("../tensor/strided.zig");
 const workspace = @import("../memory/workspace.zig");
 const long_line = @import("sort_long.zig");
+const sort_line = @import("sort_line.zig");
 const radix = @import("radix.zig");
 const sort_order = @import("sort_order.zig");
 
 const View = strided.View;
 const Storage = strided.Storage;
 
-pub const Error = error{OutOfMemory} || parallel.Error;
+const Error = long_line.Error;
+const Line = sort_line.Line;
 
 /// Lines from which on threads share one; one thread gains by it, too, as parts fit its caches.
 const long_len = 1 << 16;
@@ -86,107 +88,6 @@ fn Places(comptime storage: Storage, comptime W: type) type {
 
         pub inline fn result(_: @This(), of_word: Word) Result {
             return @intCast(@as(@Int(.unsigned, low), @truncate(of_word)));
-        }
-    };
-}
-
-/// A line of x and that of the result; steps are in elements.
-pub fn Line(comptime Kind: type) type {
-    return struct {
-        kind: Kind,
-        source: usize,
-        source_step: isize,
-        target: usize,
-        target_step: isize,
-        len: usize,
-
-        pub inline fn element(line: *const @This(), place: usize) Kind.Raw {
-            return pointer(Kind.Raw, line.source, line.source_step, place).*;
-        }
-
-        pub inline fn result(line: *const @This(), rank: usize) *Kind.Result {
-            return pointer(Kind.Result, line.target, line.target_step, rank);
-        }
-
-        inline fn pointer(comptime T: type, address: usize, step: isize, index: usize) *T {
-            return @ptrFromInt(address +% @as(usize, @bitCast(@as(isize, @intCast(index)) * step * @sizeOf(T))));
-        }
-
-        /// Words of elements [first, first + words.len).
-        pub fn read(line: *const @This(), first: usize, words: []Kind.Word) void {
-            if (line.source_step == 1) {
-                const source = @as([*]const Kind.Raw, @ptrFromInt(line.source)) + first;
-                for (words, source[0..words.len], first..) |*word, value, place| word.* = line.kind.word(value, place);
-            } else for (words, first..) |*word, place| word.* = line.kind.word(line.element(place), place);
-        }
-
-        /// Sorted words as results from rank `first` on.
-        pub fn write(line: *const @This(), first: usize, words: []const Kind.Word) void {
-            if (line.target_step == 1) {
-                const target = @as([*]Kind.Result, @ptrFromInt(line.target)) + first;
-                for (words, target[0..words.len]) |word, *value| value.* = line.kind.result(word);
-            } else for (words, first..) |word, rank| line.result(rank).* = line.kind.result(word);
-        }
-
-        /// Sorts elements of one byte, which are all that equal keys differ in.
-        pub fn repeatCounted(line: *const @This()) void {
-            // Equal neighbours add to different counts, of which the processor keeps more than one under way.
-            var counts: [4][256]usize = @splat(@splat(0));
-            var tile: [1024]Kind.Word = undefined;
-            var done: usize = 0;
-            while (done < line.len) {
-                const words = tile[0..@min(tile.len, line.len - done)];
-                line.read(done, words);
-                var i: usize = 0;
-                while (i + 4 <= words.len) : (i += 4) inline for (0..4) |k| {
-                    counts[k][words[i + k]] += 1;
-                };
-                for (words[i..]) |word| counts[0][word] += 1;
-                done += words.len;
-            }
-            var rank: usize = 0;
-            for (0..256) |word| {
-                const value = line.kind.result(@intCast(word));
-                const end = rank + counts[0][word] + counts[1][word] + counts[2][word] + counts[3][word];
-                if (line.target_step == 1) {
-                    @memset(@as([*]Kind.Result, @ptrFromInt(line.target))[rank..end], value);
-                } else for (rank..end) |place| {
-                    line.result(place).* = value;
-                }
-                rank = end;
-            }
-        }
-
-        /// Zeros of both signs are equal: they take the order in which x has them.
-        pub fn orderZeros(line: *const @This()) void {
-            const Order = Kind.Order;
-            if (!Order.is_float or Kind.Result != Kind.Raw) return;
-            const negative: Kind.Raw = @bitCast(Order.negative_zero);
-            const keys = [2]Order.Key{ line.kind.order.key(negative), line.kind.order.key(@bitCast(@as(Order.Key, 0))) };
-            const first = line.lowerBound(@min(keys[0], keys[1]));
-            const end = line.lowerBound(@max(keys[0], keys[1]) + 1);
-            if (end - first < 2 or line.kind.order.key(line.result(first).*) == line.kind.order.key(line.result(end - 1).*)) return;
-            var rank = first;
-            for (0..line.len) |place| {
-                const bits: Order.Key = @bitCast(line.element(place));
-                if (bits != 0 and bits != Order.negative_zero) continue;
-                line.result(rank).* = line.element(place);
-                rank += 1;
-            }
-        }
-
-        /// The first result whose key is not smaller.
-        fn lowerBound(line: *const @This(), key: Kind.Order.Key) usize {
-            var first: usize = 0;
-            var count = line.len;
-            while (count > 0) {
-                const half = count / 2;
-                if (line.kind.order.key(line.result(first + half).*) < key) {
-                    first += half + 1;
-                    count -= half + 1;
-                } else count = half;
-            }
-            return first;
         }
     };
 }

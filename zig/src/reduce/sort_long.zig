@@ -6,7 +6,9 @@ const abi = @import("../abi.zig");
 const parallel = @import("../tensor/parallel.zig");
 const workspace = @import("../memory/workspace.zig");
 const radix = @import("radix.zig");
-const sort_lines = @import("sort.zig");
+const sort_line = @import("sort_line.zig");
+
+pub const Error = error{OutOfMemory} || parallel.Error;
 
 /// Bits of a bucket's number at most: of 10 million random elements a bucket has 5 thousand, which fit the first caches.
 const bucket_bits = 11;
@@ -17,7 +19,7 @@ const most_chunks = 64;
 /// Elements of a buffer of words in the first cache.
 const tile_len = 1024;
 
-pub fn sort(comptime Kind: type, line: *const sort_lines.Line(Kind), executor: ?*const abi.Executor) sort_lines.Error!void {
+pub fn sort(comptime Kind: type, line: *const sort_line.Line(Kind), executor: ?*const abi.Executor) Error!void {
     const Word = Kind.Word;
     const threads = parallel.threadCount(executor);
     const chunks: usize = if (threads == 1) 1 else @min(most_chunks, chunks_per_thread * threads);
@@ -43,7 +45,7 @@ pub fn sort(comptime Kind: type, line: *const sort_lines.Line(Kind), executor: ?
 fn Job(comptime Kind: type) type {
     const Word = Kind.Word;
     return struct {
-        line: *const sort_lines.Line(Kind),
+        line: *const sort_line.Line(Kind),
         chunks: usize,
         /// For each chunk, where its next element of a bucket goes.
         places: []usize,
