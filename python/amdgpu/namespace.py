@@ -75,7 +75,7 @@ NAMES = frozenset({*_PLACES, *_CONSTANTS, *DTYPES, *_HELD})
 
 
 def find(name: str) -> Any:
-    """What `amdgpu.NAME` is.
+    """What a name of the namespace stands for.
 
     Raises:
         KeyError: The standard and NumPy have no such name, or it is not there yet.

@@ -220,7 +220,7 @@ static void shapes_and_dtypes(struct scene *s) {
     REFUSED(agpu_ops_scan("cumsum", s->matrix, 0, &options, &s->result), SHAPE, "cumsum: out has shape [3], the result [2, 3]");
     REFUSED(agpu_ops_contiguous(s->matrix, &options, &s->result), SHAPE, "out has shape [3]");
     options.out = s->matrix;
-    REFUSED(agpu_ops_transpose(s->matrix, (int64_t[]){0, 1}, 2, &options, &s->result), INVALID, "out overlaps an input");
+    REFUSED(agpu_ops_transpose(s->matrix, (int64_t[]){0, 1}, 2, &options, &s->result), INVALID, "transpose: out may share memory with x");
     options.out = s->there;
     REFUSED(agpu_ops_transpose(s->matrix, NULL, 0, &options, &s->result), DEVICE, "transpose: out " ON_OTHER_DEVICE);
     options.out = s->released;

@@ -95,7 +95,7 @@ def test_hints_name_what_exists(name):
 
 
 def test_names_that_do_not_exist_are_noticed():
-    assert _check("Copy the array with Array.to(device)") == ["Array.to"]
+    assert _check("Copy the array with Array.send(device)") == ["Array.send"]
     assert _check("see amdgpu.nothing.at_all() and amdgpu.zeros(3)") == ["amdgpu.nothing.at_all: " + _message()]
     assert _check("amdgpu.AMDGPUDevice.close, KernelResult.output, amdgpu.hpp") == []
 

@@ -254,6 +254,7 @@ print(json.dumps([rows["slow", False]["seconds"] - before, rows["hot", False]["s
     assert unknown > 0
 
 
+@pytest.mark.alone
 def test_members_of_a_batch_are_busy_as_long_as_they_are_stepped(found):
     text = (Path(__file__).parents[1] / "neuro_validation" / "networks" / "cuba_stdp.net").read_text(encoding="utf-8")
     busy, wall, whole, steps = found(f"""

@@ -14,7 +14,11 @@ import importlib.util
 import json
 import os
 import signal
+
+# Loaded here, not with the first kernel: a child that is forked while another thread imports a module waits for it for ever.
+import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -69,10 +73,6 @@ def _folder_of_llvmlite() -> str:
 
 class _Process:
     def __init__(self, interpreter: str) -> None:
-        # Loaded with the first kernel rather than with the package.
-        import subprocess
-        import tempfile
-
         # A file, since nobody reads while the process runs.
         self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 closed by `forget`
         self._process = subprocess.Popen(
@@ -120,8 +120,6 @@ class _Process:
 
     def last_status(self) -> int:
         """The exit status of a process that closed its pipes."""
-        import subprocess
-
         try:
             return self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:

@@ -682,7 +682,7 @@ def where(condition: Any, a: Any, b: Any, *, out: Any = None) -> Any:
 
 
 @fast_call.elementwise
-def clip(x: Any, /, min: Any = None, max: Any = None, *, out: Any = None) -> Any:  # noqa: A002 (the standard's names)
+def clip(x: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:  # noqa: A002 (the standard's names)
     """The value kept within [min, max]; `max` wins where it is below `min`.
 
     Args:

@@ -446,7 +446,7 @@ pub const ELEMENTWISE: [ElementwiseRow; 69] = [
     },
     ElementwiseRow {
         name: "clip",
-        inputs: &["x", "low", "high"],
+        inputs: &["x", "min", "max"],
         class: Class::Number,
         cost: 1,
         hip: None,
