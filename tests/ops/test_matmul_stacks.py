@@ -177,7 +177,7 @@ REFUSED = {
         errors.ShapeMismatchError,
         r"inner dimensions differ: \[2, 3\] @ \[2, 3\]",
     ),
-    "stacks": (((2, 3, 4), (3, 4, 5)), {}, errors.ShapeMismatchError, r"do not stretch.*\[2, 3, 4\] @ \[3, 4, 5\]"),
+    "stacks": (((2, 3, 4), (3, 4, 5)), {}, errors.ShapeMismatchError, r"do not broadcast.*\[2, 3, 4\] @ \[3, 4, 5\]"),
     "no axes": (((), (2, 2)), {}, errors.ShapeMismatchError, "vectors, matrices and stacks"),
     "bias": (((2, 3), (3, 4)), {"bias": np.ones(3)}, errors.ShapeMismatchError, r"bias is \(3\)"),
     "bias of two axes": (
@@ -196,7 +196,7 @@ REFUSED = {
         ((2, 3), (3, 4)),
         {"residual": np.ones((2, 2, 4))},
         errors.ShapeMismatchError,
-        "does not stretch",
+        "does not broadcast",
     ),
     "activation": (((2, 3), (3, 4)), {"activation": "swish"}, errors.InvalidArgumentError, "known are identity, relu"),
     "softmax": (((2, 3), (3, 4)), {"activation": "softmax"}, errors.InvalidArgumentError, "softmax is no activation"),

@@ -207,13 +207,13 @@ impl Array {
     /// `index-out-of-range`, `invalid-argument` for an axis that is named twice.
     pub fn flipped(&self, axes: Option<&[i64]>) -> Result<Self> {
         let rank = self.shape.len();
-        let turned = match axes {
+        let opposite = match axes {
             Some(axes) => resolve_axes(axes, rank)?,
             None => (0..rank).collect(),
         };
         let mut strides = self.strides.clone();
         let mut offset = 0;
-        for axis in turned {
+        for axis in opposite {
             strides[axis] = -strides[axis];
             offset -= strides[axis] * (self.shape[axis] - 1).max(0);
         }

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::process::Command;
+mod scene {
+    pub mod object;
+}
+
 use std::sync::Arc;
 use std::sync::OnceLock;
 
@@ -11,6 +14,8 @@ use amdgpu_hal::cpu::checked::{
     AccessKind, Array, CountedWork, Counts, Expectations, Site, Target, lane_activity, run,
 };
 use amdgpu_hal::{DevicePointer, Error, Function, LaunchConfig, Result, registry};
+
+use scene::object;
 
 /// `store` writes the number of its block; `forever` asks at every turn whether it may go on.
 const SOURCE: &str = r"
@@ -36,29 +41,7 @@ void forever(const struct arguments *arguments, const void *launch, u64 begin, u
 
 fn image() -> &'static [u8] {
     static IMAGE: OnceLock<Vec<u8>> = OnceLock::new();
-    IMAGE.get_or_init(|| {
-        let folder = std::env::temp_dir().join(format!("agpu-checked-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let (source, object) = (folder.join("kernel.c"), folder.join("kernel.o"));
-        std::fs::write(&source, SOURCE).unwrap();
-        let options = [
-            "-c",
-            "-O2",
-            "-fPIC",
-            "-ffreestanding",
-            "-fno-stack-protector",
-        ];
-        let status = Command::new("cc")
-            .args(options)
-            .arg(&source)
-            .arg("-o")
-            .arg(&object)
-            .status();
-        assert!(status.expect("the tests need a C compiler").success());
-        let image = std::fs::read(&object).unwrap();
-        std::fs::remove_dir_all(folder).unwrap();
-        image
-    })
+    IMAGE.get_or_init(|| object::compiled("checked", SOURCE))
 }
 
 fn kernel(name: &str) -> Arc<dyn Function> {

@@ -2,11 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::process::Command;
+mod scene {
+    pub mod object;
+}
+
 use std::sync::{Arc, OnceLock};
 
 use amdgpu_hal::cpu::DirectLaunch;
 use amdgpu_hal::{DevicePointer, Function, LaunchConfig, registry};
+
+use scene::object;
 
 /// Writes eight words for each block: grid, block, shared memory and whether its arguments are aligned.
 const SOURCE: &str = r"
@@ -33,29 +38,7 @@ void tell(const struct arguments *arguments, const struct launch *launch, u64 be
 
 fn tell() -> Arc<dyn Function> {
     static IMAGE: OnceLock<Vec<u8>> = OnceLock::new();
-    let image = IMAGE.get_or_init(|| {
-        let folder = std::env::temp_dir().join(format!("agpu-launches-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let (source, object) = (folder.join("kernel.c"), folder.join("kernel.o"));
-        std::fs::write(&source, SOURCE).unwrap();
-        let options = [
-            "-c",
-            "-O2",
-            "-fPIC",
-            "-ffreestanding",
-            "-fno-stack-protector",
-        ];
-        let status = Command::new("cc")
-            .args(options)
-            .arg(&source)
-            .arg("-o")
-            .arg(&object)
-            .status();
-        assert!(status.expect("the tests need a C compiler").success());
-        let image = std::fs::read(&object).unwrap();
-        std::fs::remove_dir_all(folder).unwrap();
-        image
-    });
+    let image = IMAGE.get_or_init(|| object::compiled("launches", SOURCE));
     let device = registry::open_device("cpu:0").unwrap();
     device.load_module(image).unwrap().function("tell").unwrap()
 }

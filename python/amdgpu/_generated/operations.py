@@ -928,7 +928,7 @@ ELEMENTWISE: dict[str, Elementwise] = {
         Elementwise(
             "invert",
             58,
-            "Every bit turned; of truth values, the other one.",
+            "Every bit inverted; of truth values, the other one.",
             ("x",),
             "bits",
             "~x",

@@ -76,7 +76,7 @@ def matrix_multiply(
         dimension gives zeros before bias, residual and activation.
 
     Raises:
-        ShapeMismatchError: Inner dimensions differ, stacks do not stretch to each other, or an operand has no axes.
+        ShapeMismatchError: Inner dimensions differ, stacks do not broadcast to each other, or an operand has no axes.
         UnsupportedDtypeError: An operand cannot be converted (complex, object; anything but int8 to int8), or `out` has another dtype
             than the result.
         InvalidArgumentError: An unknown precision or activation, `beta` without `out`, `out` shares memory with another argument; an

@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test program uses some of it")]
 
-use std::process::Command;
+#[path = "object.rs"]
+mod object;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
@@ -50,29 +52,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 fn image() -> &'static [u8] {
     static IMAGE: OnceLock<Vec<u8>> = OnceLock::new();
-    IMAGE.get_or_init(|| {
-        let folder = std::env::temp_dir().join(format!("agpu-cancellation-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let (source, object) = (folder.join("kernel.c"), folder.join("kernel.o"));
-        std::fs::write(&source, SOURCE).unwrap();
-        let options = [
-            "-c",
-            "-O2",
-            "-fPIC",
-            "-ffreestanding",
-            "-fno-stack-protector",
-        ];
-        let status = Command::new("cc")
-            .args(options)
-            .arg(&source)
-            .arg("-o")
-            .arg(&object)
-            .status();
-        assert!(status.expect("the tests need a C compiler").success());
-        let image = std::fs::read(&object).unwrap();
-        std::fs::remove_dir_all(folder).unwrap();
-        image
-    })
+    IMAGE.get_or_init(|| object::compiled("cancellation", SOURCE))
 }
 
 pub struct Scene {

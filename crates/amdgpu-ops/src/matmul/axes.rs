@@ -35,7 +35,7 @@ impl Axes {
         let leads = [&a[..a.len().saturating_sub(2)], &b[..lead]];
         let Some(mut shape) = batch_of(leads) else {
             return refuse(format!(
-                "the axes before the matrices do not stretch to each other: {a:?} @ {b:?}"
+                "the axes before the matrices do not broadcast to each other: {a:?} @ {b:?}"
             ));
         };
         let is_row_missing = a.len() == 1;

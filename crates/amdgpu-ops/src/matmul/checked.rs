@@ -266,7 +266,7 @@ fn checked_residual(ops: &DeviceOps, residual: &Operand, shape: &[i64]) -> Resul
         return refused(
             ErrorCode::ShapeMismatch,
             format!(
-                "residual has shape {:?}, which does not stretch to the product's {shape:?}",
+                "residual has shape {:?}, which does not broadcast to the product's {shape:?}",
                 residual.shape.as_slice()
             ),
         );

@@ -345,7 +345,7 @@ impl Strided {
             return Err(Error::refused(
                 ErrorCode::ShapeMismatch,
                 format!(
-                    "residual has shape {:?}, which does not stretch to the product's {shape:?}",
+                    "residual has shape {:?}, which does not broadcast to the product's {shape:?}",
                     self.shape.as_slice()
                 ),
             ));

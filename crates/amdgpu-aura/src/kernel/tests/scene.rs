@@ -1,6 +1,8 @@
 //! A device with kernels whose machine code the C compiler made: what they take is read from a source by our own front end.
 
-use std::process::Command;
+#[path = "../../../../amdgpu-hal/tests/scene/object.rs"]
+mod object;
+
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, OnceLock};
@@ -50,29 +52,7 @@ void staged(u64 **out, const void *launch, u64 begin, u64 end) {}
 
 fn image() -> &'static [u8] {
     static IMAGE: OnceLock<Vec<u8>> = OnceLock::new();
-    IMAGE.get_or_init(|| {
-        let folder = std::env::temp_dir().join(format!("agpu-aura-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let (source, object) = (folder.join("kernels.c"), folder.join("kernels.o"));
-        std::fs::write(&source, C_SOURCE).unwrap();
-        let options = [
-            "-c",
-            "-O2",
-            "-fPIC",
-            "-ffreestanding",
-            "-fno-stack-protector",
-        ];
-        let status = Command::new("cc")
-            .args(options)
-            .arg(&source)
-            .arg("-o")
-            .arg(&object)
-            .status();
-        assert!(status.expect("the tests need a C compiler").success());
-        let image = std::fs::read(&object).unwrap();
-        std::fs::remove_dir_all(folder).unwrap();
-        image
-    })
+    IMAGE.get_or_init(|| object::compiled("aura", C_SOURCE))
 }
 
 /// Knows the machine and generates nothing.
