@@ -73,6 +73,7 @@ __all__ = [
     "flight_start",
     "flight_status",
     "flight_stop",
+    "forget_choices",
     "from_dlpack",
     "gather",
     "gather_on_device",
@@ -400,6 +401,9 @@ def matmul(
     residual: Any | None = None,
     activation: str | None = None,
 ) -> npt.NDArray[Any]: ...
+def forget_choices() -> None:
+    """Tell the fast paths that the tables of the dispatcher were emptied."""
+
 def elementwise_fast_call(
     function: _Function,
     operation: str,

@@ -163,6 +163,8 @@ def _forget() -> None:
         functions.clear()
     _of_matrix.clear()
     _of_devices.clear()
+    # Last, so that no fast path finds an old entry after it was told to look again.
+    _native.forget_choices()
 
 
 def table() -> list[Implementation]:

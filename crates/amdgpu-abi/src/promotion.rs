@@ -5,6 +5,12 @@ use crate::layout::{DTYPE_BFLOAT, DTYPE_FLOAT, DTYPE_UINT, Dtype};
 
 pub use crate::dtypes::TENSOR_DTYPES;
 
+/// Whether tensor operations compute values of a dtype.
+#[must_use]
+pub fn is_tensor_dtype(dtype: Dtype) -> bool {
+    position(dtype).is_some_and(|place| place < TENSOR_DTYPES.len())
+}
+
 /// Whether values are floating-point numbers.
 #[must_use]
 pub fn is_float(dtype: Dtype) -> bool {
@@ -50,6 +56,17 @@ pub fn as_float(dtype: Dtype) -> Dtype {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tensor_dtypes_are_those_of_the_list() {
+        assert!(TENSOR_DTYPES.into_iter().all(is_tensor_dtype));
+        assert!(!is_tensor_dtype(Dtype::C64));
+        let lanes = Dtype {
+            lanes: 2,
+            ..Dtype::F32
+        };
+        assert!(!is_tensor_dtype(lanes));
+    }
 
     #[test]
     fn promotion_is_symmetric_and_holds_both() {

@@ -142,7 +142,7 @@ impl Array {
         let holes = shape.iter().filter(|extent| **extent == -1).count();
         let mut resolved = Dims::from_slice(shape);
         if holes == 1 && known > 0 && self.len() % known == 0 {
-            for extent in &mut resolved {
+            for extent in resolved.iter_mut() {
                 if *extent == -1 {
                     *extent = self.len() / known;
                 }

@@ -1,14 +1,142 @@
 //! Shapes and strides: row-major order, broadcasting, fewer axes for the same elements.
 
+use std::ops::{Deref, DerefMut};
+
 use smallvec::SmallVec;
 
 /// Extents or strides of an array; arrays of up to six axes need no memory of the heap for them.
-pub type Dims = SmallVec<[i64; 6]>;
+///
+/// A type of its own, because `SmallVec` copies and collects one element at a time, with a check of its capacity for each: a call on small
+/// arrays makes a dozen of these, which took longer than its kernel's arguments.
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
+pub struct Dims(SmallVec<[i64; 6]>);
+
+impl Dims {
+    #[must_use]
+    #[inline]
+    pub const fn new() -> Self {
+        Self(SmallVec::new_const())
+    }
+
+    #[must_use]
+    #[inline]
+    pub fn from_slice(values: &[i64]) -> Self {
+        Self(SmallVec::from_slice(values))
+    }
+
+    #[must_use]
+    pub fn from_vec(values: Vec<i64>) -> Self {
+        Self(SmallVec::from_vec(values))
+    }
+
+    #[must_use]
+    #[inline]
+    pub fn as_slice(&self) -> &[i64] {
+        &self.0
+    }
+
+    #[inline]
+    pub fn push(&mut self, value: i64) {
+        self.0.push(value);
+    }
+
+    #[inline]
+    pub fn pop(&mut self) -> Option<i64> {
+        self.0.pop()
+    }
+
+    /// Puts a value before the one at `index`.
+    ///
+    /// # Panics
+    ///
+    /// The index is beyond the end.
+    pub fn insert(&mut self, index: usize, value: i64) {
+        self.0.insert(index, value);
+    }
+
+    /// Takes the value at `index` out.
+    ///
+    /// # Panics
+    ///
+    /// There is none.
+    pub fn remove(&mut self, index: usize) -> i64 {
+        self.0.remove(index)
+    }
+
+    pub fn extend_from_slice(&mut self, values: &[i64]) {
+        self.0.extend_from_slice(values);
+    }
+
+    /// As many equal values.
+    #[must_use]
+    #[inline]
+    pub fn from_elem(value: i64, count: usize) -> Self {
+        std::iter::repeat_n(value, count).collect()
+    }
+}
+
+impl Clone for Dims {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self::from_slice(&self.0)
+    }
+}
+
+impl From<&[i64]> for Dims {
+    #[inline]
+    fn from(values: &[i64]) -> Self {
+        Self::from_slice(values)
+    }
+}
+
+impl Deref for Dims {
+    type Target = [i64];
+
+    #[inline]
+    fn deref(&self) -> &[i64] {
+        &self.0
+    }
+}
+
+impl DerefMut for Dims {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [i64] {
+        &mut self.0
+    }
+}
+
+impl Extend<i64> for Dims {
+    #[inline]
+    fn extend<I: IntoIterator<Item = i64>>(&mut self, values: I) {
+        for value in values {
+            self.0.push(value);
+        }
+    }
+}
+
+impl FromIterator<i64> for Dims {
+    #[inline]
+    fn from_iter<I: IntoIterator<Item = i64>>(values: I) -> Self {
+        let mut made = Self::new();
+        made.extend(values);
+        made
+    }
+}
+
+impl<'a> IntoIterator for &'a Dims {
+    type Item = &'a i64;
+    type IntoIter = std::slice::Iter<'a, i64>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
 
 /// Strides, in elements, of the row-major order without gaps. Empty axes count as one element, so that no stride is zero.
 #[must_use]
 pub fn row_major(shape: &[i64]) -> Dims {
-    let mut strides: Dims = SmallVec::from_elem(1, shape.len());
+    let mut strides = Dims::from_elem(1, shape.len());
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis].saturating_mul(shape[axis].max(1));
     }
@@ -45,7 +173,7 @@ pub fn element_count(shape: &[i64]) -> i64 {
 #[must_use]
 pub fn broadcast_shapes<'a>(shapes: impl Iterator<Item = &'a [i64]> + Clone) -> Option<Dims> {
     let rank = shapes.clone().map(<[i64]>::len).max().unwrap_or(0);
-    let mut result: Dims = SmallVec::from_elem(1, rank);
+    let mut result = Dims::from_elem(1, rank);
     for shape in shapes {
         let missing = rank - shape.len();
         for (axis, extent) in shape.iter().enumerate() {
@@ -80,18 +208,30 @@ pub fn byte_range(shape: &[i64], strides: &[i64], item_bytes: usize) -> Option<(
 
 /// The same elements in the same order with as few axes as there can be: extents, at least one, and the strides of each array.
 #[must_use]
-pub fn coalesce(shape: &[i64], strides: &[&[i64]]) -> (Dims, Vec<Dims>) {
+pub fn coalesce<const N: usize>(shape: &[i64], strides: [&[i64]; N]) -> (Dims, [Dims; N]) {
+    let mut merged = std::array::from_fn(|_| Dims::new());
+    let extents = join_axes(shape, &strides, &mut merged);
+    (extents, merged)
+}
+
+/// [`coalesce`] of any number of arrays.
+#[must_use]
+pub fn coalesce_all(shape: &[i64], strides: &[&[i64]]) -> (Dims, Vec<Dims>) {
+    let mut merged = vec![Dims::new(); strides.len()];
+    let extents = join_axes(shape, strides, &mut merged);
+    (extents, merged)
+}
+
+/// Puts strides into `merged`, which are empty, and returns the extents.
+fn join_axes(shape: &[i64], strides: &[&[i64]], merged: &mut [Dims]) -> Dims {
     let mut extents = Dims::new();
-    let mut merged: Vec<Dims> = vec![Dims::new(); strides.len()];
     for (axis, extent) in shape.iter().enumerate() {
         if *extent == 1 {
             continue;
         }
-        let joins = extents.last().is_some()
-            && merged
-                .iter()
-                .zip(strides)
-                .all(|(kept, own)| kept.last() == Some(&own[axis].wrapping_mul(*extent)));
+        let mut arrays = merged.iter().zip(strides);
+        let joins = !extents.is_empty()
+            && arrays.all(|(kept, own)| kept.last() == Some(&own[axis].wrapping_mul(*extent)));
         if let (true, Some(last)) = (joins, extents.last_mut()) {
             *last *= extent;
             for (kept, own) in merged.iter_mut().zip(strides) {
@@ -107,11 +247,11 @@ pub fn coalesce(shape: &[i64], strides: &[&[i64]]) -> (Dims, Vec<Dims>) {
     }
     if extents.is_empty() {
         extents.push(1);
-        for kept in &mut merged {
+        for kept in merged {
             kept.push(0);
         }
     }
-    (extents, merged)
+    extents
 }
 
 #[cfg(test)]
@@ -145,15 +285,15 @@ mod tests {
 
     #[test]
     fn axes_without_gaps_join_and_others_stay() {
-        let (extents, strides) = coalesce(&[2, 3, 4], &[&[12, 4, 1], &[12, 4, 1]]);
+        let (extents, strides) = coalesce(&[2, 3, 4], [&[12, 4, 1], &[12, 4, 1]]);
         assert_eq!(
             (extents.as_slice(), strides[1].as_slice()),
             (&[24][..], &[1][..])
         );
-        let (extents, strides) = coalesce(&[2, 1, 4], &[&[4, 4, 1], &[1, 0, 2]]);
+        let (extents, strides) = coalesce(&[2, 1, 4], [&[4, 4, 1], &[1, 0, 2]]);
         assert_eq!(extents.as_slice(), [2, 4]);
         assert_eq!(strides[1].as_slice(), [1, 2]);
-        let (extents, strides) = coalesce(&[1, 1], &[&[5, 5]]);
+        let (extents, strides) = coalesce(&[1, 1], [&[5, 5]]);
         assert_eq!(
             (extents.as_slice(), strides[0].as_slice()),
             (&[1][..], &[0][..])

@@ -106,26 +106,27 @@ impl Elementwise {
             .copied()
             .reduce(element::promote)
             .unwrap_or(Dtype::F32);
-        Ok(match self.class() {
-            Class::Signed if common == Dtype::BOOL => {
-                return Err(Error::refused(
-                    ErrorCode::UnsupportedDtype,
-                    format!(
-                        "{}: truth values have no sign; convert them to numbers or use logical_not",
-                        self.name()
-                    ),
-                ));
-            }
-            Class::Bits if element::is_float(common) => {
-                return Err(Error::refused(
-                    ErrorCode::UnsupportedDtype,
-                    format!(
-                        "{}: the bits of {} are not combined; integers and truth values are",
-                        self.name(),
-                        element::name(common)
-                    ),
-                ));
-            }
+        self.dtypes_of(common).ok_or_else(|| {
+            let why = match self.class() {
+                Class::Signed => {
+                    "truth values have no sign; convert them to numbers or use logical_not"
+                        .to_owned()
+                }
+                _ => format!(
+                    "the bits of {} are not combined; integers and truth values are",
+                    element::name(common)
+                ),
+            };
+            let message = format!("{}: {why}", self.name());
+            Error::refused(ErrorCode::UnsupportedDtype, message)
+        })
+    }
+
+    /// What inputs that meet in `common` are computed in, and the dtype of the result; `None` where they have no sign, or no bits to combine.
+    pub(crate) fn dtypes_of(self, common: Dtype) -> Option<(Dtype, Dtype)> {
+        Some(match self.class() {
+            Class::Signed if common == Dtype::BOOL => return None,
+            Class::Bits if element::is_float(common) => return None,
             Class::Number | Class::Rounding | Class::Signed | Class::Bits => (common, common),
             Class::Float => (element::as_float(common), element::as_float(common)),
             Class::Predicate => (common, Dtype::BOOL),

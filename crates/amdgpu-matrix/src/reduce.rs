@@ -148,6 +148,20 @@ impl Reduce {
     /// `invalid-argument` for axes that do not exist or are named twice.
     pub fn describe(self, x: &TensorView, options: &ReduceOptions) -> Result<Described, Error> {
         let axes = self.axes(x.shape(), options)?;
+        self.describe_over(&axes, x, options)
+    }
+
+    /// [`Self::describe`] where [`Self::axes`] are known.
+    ///
+    /// # Errors
+    ///
+    /// `unsupported-dtype`.
+    pub fn describe_over(
+        self,
+        axes: &[usize],
+        x: &TensorView,
+        options: &ReduceOptions,
+    ) -> Result<Described, Error> {
         let extents = x.shape().iter().enumerate();
         let shape = extents
             .filter_map(|(axis, extent)| {

@@ -141,7 +141,7 @@ pub fn gather_on_device(
     }
     let at = dense(ops, &Operand::of_array(offsets.clone()))?;
     let x = Operand::of_array(x.clone());
-    let (extents, strides) = coalesce(block.0, &[block.1]);
+    let (extents, strides) = coalesce(block.0, [block.1]);
     let (lowest, highest) = block_of(block).bounds(&x.shape, &x.strides)?;
     let text = BlockKernel {
         memory: &x,
@@ -154,7 +154,7 @@ pub fn gather_on_device(
     args.extend([Arg::pointer(&x), Arg::Array(&at), Arg::Array(&made)]);
     let len = extents.iter().product();
     args.extend([count, len, lowest, highest].map(Arg::from));
-    args.extend(source::walk_arguments(&extents, &strides));
+    args.extend_from_slice(&source::walk_arguments(&extents, &strides));
     let blocks = count.div_ceil_positive(source::BLOCK);
     launch(&kernel, Shape::line(blocks, source::BLOCK), &args)?;
     drop(args);
@@ -267,7 +267,7 @@ pub fn scatter_on_device(
     of_memory.extend_from_slice(block.1);
     let mut of_offsets = row_major(&offsets.shape);
     of_offsets.extend(block.0.iter().map(|_| 0));
-    let (extents, strides) = coalesce(&shape, &[&of_memory, &of_offsets, &wide.strides]);
+    let (extents, strides) = coalesce(&shape, [&of_memory, &of_offsets, &wide.strides]);
     let count = amdgpu_array::element_count(&shape);
     let (lowest, highest) = block_of(block).bounds(&target.shape, &target.strides)?;
     let text = BlockKernel {
@@ -290,7 +290,7 @@ pub fn scatter_on_device(
         Arg::pointer(&wide)
     });
     args.extend([count, lowest, highest].map(Arg::from));
-    args.extend(source::walk_arguments(&extents, &strides));
+    args.extend_from_slice(&source::walk_arguments(&extents, &strides));
     let blocks = count.div_ceil_positive(source::BLOCK);
     launch(&kernel, Shape::line(blocks, source::BLOCK), &args)
 }

@@ -1,6 +1,6 @@
 //! Values in another dtype, and copies with any strides.
 
-use amdgpu_abi::promotion::TENSOR_DTYPES;
+use amdgpu_abi::promotion::is_tensor_dtype;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, coalesce};
 use amdgpu_matrix::{Matrix, TensorView};
@@ -72,7 +72,7 @@ pub fn on_host<H: Host>(
 }
 
 fn check_known(dtype: Dtype) -> Result<()> {
-    if TENSOR_DTYPES.contains(&dtype) {
+    if is_tensor_dtype(dtype) {
         return Ok(());
     }
     Err(Error::refused(
@@ -142,7 +142,7 @@ fn write(ops: &DeviceOps, x: &Operand, result: &Operand) -> Result<()> {
     if result.is_empty() || (!x.is_number() && wide.is_same_view(result)) {
         return Ok(());
     }
-    let (extents, strides) = coalesce(&result.shape, &[&result.strides, &wide.strides]);
+    let (extents, strides) = coalesce(&result.shape, [&result.strides, &wide.strides]);
     let count = result.len();
     let rank = extents.len();
     let is_flat = rank == 1 && strides.iter().all(|own| own[0] == 1);
@@ -165,7 +165,7 @@ fn write(ops: &DeviceOps, x: &Operand, result: &Operand) -> Result<()> {
     args.push(Arg::from(count));
     if !is_flat {
         let both: Vec<Dims> = strides.into_iter().collect();
-        args.extend(source::walk_arguments(&extents, &both));
+        args.extend_from_slice(&source::walk_arguments(&extents, &both));
     }
     let blocks = count.div_ceil_positive(source::BLOCK * OWN);
     launch(&kernel, Shape::line(blocks, source::BLOCK), &args)

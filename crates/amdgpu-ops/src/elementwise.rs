@@ -4,12 +4,13 @@ mod host;
 
 use std::sync::Arc;
 
-use amdgpu_abi::Dtype;
 use amdgpu_abi::promotion::{as_float, compute_type, is_float, promote};
-use amdgpu_array::{Array, Dims, coalesce};
+use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_array::{Array, Dims, coalesce_all};
 use amdgpu_aura::Kernel;
 pub use amdgpu_matrix::Elementwise;
 pub use amdgpu_matrix::ElementwiseOptions;
+use arrayvec::ArrayVec;
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call};
@@ -20,6 +21,9 @@ use crate::operand::{Operand, Target, broadcast};
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
 pub use host::on_host;
+
+/// One of each operand: at most six inputs of a kernel's own statements, and the result.
+type Few<T> = ArrayVec<T, 8>;
 
 /// Axes that are left when those are joined that can be; every one costs a division.
 const RANK_LIMIT: usize = 12;
@@ -36,8 +40,7 @@ pub fn elementwise(
     out: Option<&Array>,
     alpha: f64,
 ) -> Result<Array> {
-    let named: SmallVec<[(&str, &Operand); 4]> =
-        operation.inputs().iter().copied().zip(inputs).collect();
+    let named = named(operation, inputs)?;
     let call = Call {
         ops,
         family: "elementwise",
@@ -73,14 +76,13 @@ pub fn on_device(
     alpha: f64,
 ) -> Result<Array> {
     let name = operation.name();
-    let mut named: SmallVec<[(&str, &Operand); 4]> = SmallVec::new();
-    for (argument, input) in operation.inputs().iter().zip(inputs) {
+    let named = named(operation, inputs)?;
+    for (argument, input) in &named {
         input.check_dtype(name, argument)?;
-        named.push((argument, input));
     }
     let (common, result) = result_dtypes(operation, inputs)?;
     let shape = broadcast(name, &named)?;
-    let reads: SmallVec<[&Operand; 4]> = inputs.iter().collect();
+    let reads: Few<&Operand> = inputs.iter().collect();
     let target = Target {
         operation: name,
         device: ops.device(),
@@ -95,13 +97,31 @@ pub fn on_device(
     made.into_array()
 }
 
+/// Inputs with their names.
+fn named(operation: Elementwise, inputs: &[Operand]) -> Result<Few<(&'static str, &Operand)>> {
+    let names = operation.inputs();
+    if inputs.len() != names.len() {
+        return Err(Error::refused(
+            ErrorCode::InvalidArgument,
+            format!(
+                "{} takes {} inputs ({}), not {}",
+                operation.name(),
+                names.len(),
+                names.join(", "),
+                inputs.len()
+            ),
+        ));
+    }
+    Ok(names.iter().copied().zip(inputs).collect())
+}
+
 /// The dtype in which inputs meet, and that of the result.
 ///
 /// # Errors
 ///
 /// `unsupported-dtype` where the operation does not take them.
 pub fn result_dtypes(operation: Elementwise, inputs: &[Operand]) -> Result<(Dtype, Dtype)> {
-    let dtypes: SmallVec<[Dtype; 4]> = inputs.iter().map(|input| input.dtype).collect();
+    let dtypes: Few<Dtype> = inputs.iter().map(|input| input.dtype).collect();
     let (common, result) = operation.result_dtypes(&dtypes)?;
     if operation == Elementwise::Standardize {
         // Statistics are wider than images of half precision; what they make has the images' dtype.
@@ -184,7 +204,7 @@ fn choose(
     result: &Operand,
     computed: Dtype,
 ) -> Result<Chosen> {
-    let kinds: SmallVec<[Kind; 6]> = operands
+    let kinds: Few<Kind> = operands
         .iter()
         .map(|operand| Kind {
             dtype: operand.dtype,
@@ -230,8 +250,8 @@ fn choose_strided(
 ) -> Result<Chosen> {
     let result = &wide[0];
     let (count, pack) = (result.len(), signature.pack() as i64);
-    let all: SmallVec<[&[i64]; 6]> = wide.iter().map(|one| one.strides.as_slice()).collect();
-    let (extents, strides) = coalesce(&result.shape, &all);
+    let all: Few<&[i64]> = wide.iter().map(|one| one.strides.as_slice()).collect();
+    let (extents, strides) = coalesce_all(&result.shape, &all);
     let rank = extents.len();
     if rank > RANK_LIMIT {
         return Err(Error::no_kernel(format!(
@@ -273,7 +293,7 @@ fn choose_strided(
         1
     };
     let mut tail: SmallVec<[Arg<'static>; 16]> = SmallVec::from_slice(&[Arg::from(count)]);
-    tail.extend(source::walk_arguments(&extents, &strides));
+    tail.extend_from_slice(&source::walk_arguments(&extents, &strides));
     Ok(Chosen {
         kernel,
         blocks: count.div_ceil_positive(walk.pack as i64 * source::BLOCK * parts),

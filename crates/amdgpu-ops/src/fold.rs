@@ -232,7 +232,7 @@ impl First {
         args.extend([self.outputs, self.length, self.chunk].map(Arg::from));
         args.push(Arg::Float(problem.divisor));
         for (extents, strides) in [&self.kept, &self.reduced] {
-            args.extend(source::walk_arguments(
+            args.extend_from_slice(&source::walk_arguments(
                 extents,
                 std::slice::from_ref(strides),
             ));
@@ -334,8 +334,8 @@ fn shape(grid: [i64; 3], form: &Form) -> Shape {
 fn joined_axes(x: &Operand, axes: &[usize]) -> (Dims, Dims) {
     let shape: Dims = axes.iter().map(|axis| x.shape[*axis]).collect();
     let strides: Dims = axes.iter().map(|axis| x.strides[*axis]).collect();
-    let (extents, mut joined) = coalesce(&shape, &[&strides]);
-    (extents, joined.remove(0))
+    let (extents, [joined]) = coalesce(&shape, [&strides]);
+    (extents, joined)
 }
 
 /// The last of strides, of which there is at least one.

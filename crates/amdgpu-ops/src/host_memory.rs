@@ -6,7 +6,6 @@ use amdgpu_abi::layout::DEVICE_CPU;
 use amdgpu_abi::{DeviceRef, Dtype};
 use amdgpu_array::{Array, Dims};
 use amdgpu_matrix::TensorViewMut;
-use smallvec::SmallVec;
 
 use crate::Result;
 
@@ -113,7 +112,7 @@ impl HostMemory {
                 self.dtype,
                 HOST,
                 &self.shape,
-                self.strides.as_deref().map(SmallVec::as_slice),
+                self.strides.as_deref().map(Dims::as_slice),
             )
         };
         Ok(view?)

@@ -13,6 +13,7 @@ pub struct KernelKey {
 
 impl KernelKey {
     #[must_use]
+    #[inline]
     pub fn new(family: &'static str) -> Self {
         Self {
             family,
@@ -21,23 +22,27 @@ impl KernelKey {
     }
 
     #[must_use]
+    #[inline]
     pub fn with(mut self, part: u64) -> Self {
         self.parts.push(part);
         self
     }
 
     #[must_use]
+    #[inline]
     pub fn flag(self, part: bool) -> Self {
         self.with(u64::from(part))
     }
 
     #[must_use]
+    #[inline]
     pub fn dtype(self, dtype: Dtype) -> Self {
         self.with(u64::from(dtype.code) << 8 | u64::from(dtype.bits))
     }
 
     /// A text, whose length keeps it apart from what follows.
     #[must_use]
+    #[inline]
     pub fn text(mut self, text: &str) -> Self {
         self.parts.push(text.len() as u64);
         for chunk in text.as_bytes().chunks(8) {

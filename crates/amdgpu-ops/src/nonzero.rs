@@ -117,7 +117,7 @@ fn run(ops: &DeviceOps, x: &Operand, counts: &Array, out: &Array, chunks: i64) -
     });
     args.extend([Arg::Array(counts), Arg::Array(out), Arg::from(x.len())]);
     if rank > 0 {
-        args.extend(source::walk_arguments(
+        args.extend_from_slice(&source::walk_arguments(
             &x.shape,
             std::slice::from_ref(&x.strides),
         ));

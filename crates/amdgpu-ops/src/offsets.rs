@@ -1,7 +1,7 @@
 //! Where the elements lie that arrays of indices name.
 
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, coalesce};
+use amdgpu_array::{Array, Dims, coalesce_all};
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{Described, IndexedAxis, Matrix, TensorView, check_indices};
 use smallvec::SmallVec;
@@ -140,7 +140,7 @@ pub fn on_device(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> 
         .map(|one| one.broadcast_to(&made.shape))
         .collect();
     let all: Vec<&[i64]> = wide.iter().map(|one| one.strides.as_slice()).collect();
-    let (extents, strides) = coalesce(&made.shape, &all);
+    let (extents, strides) = coalesce_all(&made.shape, &all);
     let first_bad = Array::empty(
         ops.device(),
         Dims::from_slice(&[1]),
@@ -170,7 +170,7 @@ pub fn on_device(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> 
         });
         args.extend([axis.extent, axis.stride].map(Arg::from));
     }
-    args.extend(source::walk_arguments(&extents, &strides));
+    args.extend_from_slice(&source::walk_arguments(&extents, &strides));
     let blocks = count.div_ceil_positive(source::BLOCK);
     launch(&kernel, Shape::line(blocks, source::BLOCK), &args)?;
     drop(args);

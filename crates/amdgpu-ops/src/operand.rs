@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_FLOAT};
-use amdgpu_abi::promotion::{TENSOR_DTYPES, is_float};
+use amdgpu_abi::promotion::{TENSOR_DTYPES, is_float, is_tensor_dtype};
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, row_major};
 use amdgpu_aura::OpenDevice;
@@ -242,7 +242,7 @@ impl Operand {
     ///
     /// `unsupported-dtype`.
     pub fn check_dtype(&self, operation: &str, name: &str) -> Result<()> {
-        if TENSOR_DTYPES.contains(&self.dtype) {
+        if is_tensor_dtype(self.dtype) {
             return Ok(());
         }
         let known: Vec<_> = TENSOR_DTYPES

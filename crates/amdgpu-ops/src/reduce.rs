@@ -72,19 +72,20 @@ pub fn on_device(
 ) -> Result<Array> {
     let name = operation.name();
     x.check_dtype(name, "x")?;
-    let values = if x.is_number() {
-        Operand::of_array(dense(ops, x)?)
+    let in_memory = if x.is_number() {
+        Some(Operand::of_array(dense(ops, x)?))
     } else {
-        x.clone()
+        None
     };
-    let described = operation.describe(&values.view(), options)?;
+    let values = in_memory.as_ref().unwrap_or(x);
     let reduced = operation.axes(&values.shape, options)?;
+    let described = operation.describe_over(&reduced, &values.view(), options)?;
     operation.check_values(&values.shape, &reduced)?;
     let target = Target {
         operation: name,
         device: ops.device(),
         out,
-        inputs: &[&values],
+        inputs: &[values],
         may_alias: false,
         is_dense: true,
     };
@@ -98,7 +99,7 @@ pub fn on_device(
     let computed = compute_dtype(operation, values.dtype);
     let problem = |operation: Reduce, result: Dtype| Problem {
         fold: reduce::fold(operation, values.dtype, computed),
-        x: &values,
+        x: values,
         computed,
         result,
         kept: &kept,

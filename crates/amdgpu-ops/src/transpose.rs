@@ -114,7 +114,7 @@ pub fn write(ops: &DeviceOps, x: &Operand, result: &Operand) -> Result<()> {
     let sizes = [tiles.near, tiles.last, wide, tall];
     args.extend(sizes.map(Arg::from));
     args.extend([tiles.last_stride, tiles.near_stride].map(Arg::from));
-    args.extend(source::walk_arguments(&tiles.rest, &tiles.walked));
+    args.extend_from_slice(&source::walk_arguments(&tiles.rest, &tiles.walked));
     let shape = Shape {
         block: [TILE, TILE_ROWS, 1],
         ..Shape::line(wide * tall * tiles.rest.iter().product::<i64>(), 1)
@@ -135,14 +135,14 @@ struct Tiles {
     near_stride: i64,
     /// Extents of the other axes, and their strides in x and in the result.
     rest: Dims,
-    walked: Vec<Dims>,
+    walked: [Dims; 2],
 }
 
 impl Tiles {
     /// `None` where neighbours of the result are neighbours in x already, or no axis has neighbours, or too few for a tile.
     fn of(x: &Operand) -> Option<Self> {
         let dense = amdgpu_array::row_major(&x.shape);
-        let (extents, strides) = coalesce(&x.shape, &[&x.strides, &dense]);
+        let (extents, strides) = coalesce(&x.shape, [&x.strides, &dense]);
         let last = extents.len() - 1;
         let near = (0..=last).find(|axis| strides[0][*axis] == 1 && extents[*axis] > 1)?;
         if near == last || extents[near].min(extents[last]) < TILE_ROWS {
@@ -153,7 +153,7 @@ impl Tiles {
         let of_others = |all: &Dims| -> Dims { others.clone().map(|axis| all[axis]).collect() };
         let (rest, walked) = coalesce(
             &of_others(&extents),
-            &[&of_others(&strides[0]), &of_others(&written)],
+            [&of_others(&strides[0]), &of_others(&written)],
         );
         Some(Self {
             near: extents[near],

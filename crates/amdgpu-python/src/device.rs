@@ -217,7 +217,7 @@ impl Device {
                 raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
             })?;
         let device = self.context.open_device().into_py_result(py)?;
-        py.detach(|| core::Array::empty(device, shape, dtype, kind))
+        py.detach(|| core::Array::empty(device, core::Dims::from_vec(shape), dtype, kind))
             .map(Array::from)
             .into_py_result(py)
     }

@@ -71,6 +71,8 @@ mod _native {
     #[pymodule_export]
     use super::event::Event;
     #[pymodule_export]
+    use super::fast_call::forget_choices;
+    #[pymodule_export]
     use super::graph::{Graph, is_recording_graph};
     #[pymodule_export]
     use super::interrupt::{end_cpu_work, stop_cpu_work};

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 use amdgpu_abi::layout::{DTYPE_BOOL, DTYPE_COMPLEX, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
@@ -318,6 +318,30 @@ pub fn numpy_memory(array: &Bound<'_, PyUntypedArray>) -> (*mut c_void, bool) {
     (data.cast(), flags & NPY_ARRAY_WRITEABLE != 0)
 }
 
+/// An array of `NumPy`'s, subclasses aside.
+#[inline]
+pub fn exact_numpy<'a, 'py>(
+    object: &'a Bound<'py, PyAny>,
+) -> Option<&'a Bound<'py, PyUntypedArray>> {
+    // SAFETY: the pointer is that of an object that lives.
+    let own = unsafe { pyo3::ffi::Py_TYPE(object.as_ptr()) };
+    // SAFETY: the type was compared.
+    (own == numpy_array_type(object.py())).then(|| unsafe { object.cast_unchecked() })
+}
+
+/// `numpy.ndarray`. Kept here, because NumPy's table of functions is asked in two steps each time.
+#[inline]
+fn numpy_array_type(py: Python<'_>) -> *mut pyo3::ffi::PyTypeObject {
+    static TYPE: AtomicPtr<pyo3::ffi::PyTypeObject> = AtomicPtr::new(null_mut());
+    let known = TYPE.load(Ordering::Relaxed);
+    if !known.is_null() {
+        return known;
+    }
+    let found = PyUntypedArray::type_object_raw(py);
+    TYPE.store(found, Ordering::Relaxed);
+    found
+}
+
 /// A new row-major array of NumPy's whose elements are not set; `None` where NumPy has no such dtype of its own, or the memory may not be
 /// there, which is for `numpy.empty` to say.
 pub fn new_array<'py>(py: Python<'py>, shape: &[i64], dtype: Dtype) -> Option<Bound<'py, PyAny>> {
@@ -337,7 +361,7 @@ pub fn new_array<'py>(py: Python<'py>, shape: &[i64], dtype: Dtype) -> Option<Bo
     unsafe {
         let made = PY_ARRAY_API.PyArray_New(
             py,
-            PyUntypedArray::type_object_raw(py),
+            numpy_array_type(py),
             shape.len() as i32,
             shape.as_ptr().cast_mut().cast(),
             number,

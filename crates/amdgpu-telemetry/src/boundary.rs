@@ -13,7 +13,7 @@ use amdgpu_abi::Language;
 use once_cell::race::OnceRef;
 use serde::{Deserialize, Serialize};
 
-use crate::crossings::{self, Inside};
+use crate::crossings::{self, Crossings, Inside};
 use crate::hub::{Hub, Producer};
 use crate::metrics::{HistogramCell, HistogramValue};
 use crate::names::{NameId, OTHER};
@@ -79,13 +79,17 @@ impl BoundaryTable {
         })
     }
 
-    /// Every site with its durations, ordered by languages and name.
-    pub(crate) fn values(&self) -> Vec<(&'static Site, HistogramValue)> {
-        let mut values: Vec<_> = self
-            .lock()
-            .values()
-            .map(|site| (*site, site.durations.value()))
-            .collect();
+    /// Every site with its durations, ordered by languages and name. Their sums are those of `crossings` and of the calls that it has no
+    /// place for.
+    pub(crate) fn values(&self, crossings: &Crossings) -> Vec<(&'static Site, HistogramValue)> {
+        let sums_ns = crossings.sums_ns();
+        let value = |site: &&'static Site| {
+            let mut value = site.durations.value();
+            let inside_ns = sums_ns.get(&std::ptr::from_ref(*site)).copied();
+            value.sum_ns = value.sum_ns.saturating_add(inside_ns.unwrap_or(0));
+            (*site, value)
+        };
+        let mut values: Vec<_> = self.lock().values().map(value).collect();
         values.sort_by_key(|(site, _)| (site.from as u8, site.to as u8, Arc::clone(&site.text)));
         values
     }
@@ -220,10 +224,13 @@ impl Drop for BoundaryGuard {
 impl Crossing {
     fn report(&self, end_ns: u64) {
         let duration_ns = end_ns.saturating_sub(self.start_ns);
+        // One addition to memory that threads share: the thread's own tree keeps the sum.
         if let Some(inside) = &self.inside {
             inside.leave(duration_ns);
+            self.site.durations.count_ns(duration_ns);
+        } else {
+            self.site.durations.record_ns(duration_ns);
         }
-        self.site.durations.record_ns(duration_ns);
         if self.site.works_for().is_some() {
             crate::hub::global().note_work(self.start_ns, end_ns);
         }

@@ -226,6 +226,16 @@ impl Crossings {
         tree
     }
 
+    /// Time in the calls of each site, over all threads.
+    pub(crate) fn sums_ns(&self) -> HashMap<*const Site, u64> {
+        let trees = self.lock().all.clone();
+        let mut sums = HashMap::new();
+        for tree in trees {
+            add_up(tree.root(), &mut sums);
+        }
+        sums
+    }
+
     /// Every call that was made, callers before what they called.
     pub(crate) fn summaries(&self) -> Vec<CrossingSummary> {
         let trees = self.lock().all.clone();
@@ -236,6 +246,14 @@ impl Crossings {
         }
         found
     }
+}
+
+fn add_up(node: &Node, sums: &mut HashMap<*const Site, u64>) {
+    if let Some(site) = node.site {
+        let sum = sums.entry(ptr::from_ref(site)).or_insert(0);
+        *sum = sum.saturating_add(node.total_ns.load(Ordering::Relaxed));
+    }
+    node.children().for_each(|child| add_up(child, sums));
 }
 
 type Places = HashMap<(Option<usize>, *const Site), usize>;

@@ -184,7 +184,7 @@ impl Hub {
 
     /// Every function that was called across a boundary.
     pub(crate) fn boundary_summaries(&self) -> Vec<BoundarySummary> {
-        let sites = self.boundaries.values();
+        let sites = self.boundaries.values(&self.crossings);
         sites
             .iter()
             .filter_map(|(site, value)| BoundarySummary::of(site, value))
@@ -193,7 +193,7 @@ impl Hub {
 
     /// Summaries of the sites, and their sums over pairs of languages as metrics.
     fn add_boundaries(&self, snapshot: &mut Snapshot) {
-        let sites = self.boundaries.values();
+        let sites = self.boundaries.values(&self.crossings);
         snapshot.boundaries = self.boundary_summaries();
         for pair in sites.chunk_by(|(a, _), (b, _)| a.languages() == b.languages()) {
             let (from, to) = pair[0].0.languages();

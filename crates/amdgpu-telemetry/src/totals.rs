@@ -270,7 +270,7 @@ impl Hub {
         for kernel in kernels {
             add_to(&kernel.device, &kernel.core, kernel.sums.seconds);
         }
-        for (site, value) in self.boundaries.values() {
+        for (site, value) in self.boundaries.values(&self.crossings) {
             if let Some(core) = site.works_for()
                 && value.count() > 0
             {

@@ -38,7 +38,7 @@ impl Elementwise {
         if matches!(self, Self::Where) {
             return None;
         }
-        let (common, result) = self.result_dtypes(&[dtype]).ok()?;
+        let (common, result) = self.dtypes_of(dtype)?;
         (common == dtype && self.computed_as(common) == self).then_some(result)
     }
 }

@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 
 use amdgpu_abi::Dtype;
-use amdgpu_abi::promotion::{TENSOR_DTYPES, as_float, promote};
+use amdgpu_abi::promotion::{as_float, is_tensor_dtype, promote};
 use amdgpu_array::byte_range;
 use amdgpu_matrix::{
     Broadcast, Described, Elementwise, ElementwiseOptions, Flat, MAX_INPUTS, Matrix, Reduce,
@@ -32,7 +32,8 @@ pub fn on_host<H: Host>(
 ) -> std::result::Result<u64, H::Error> {
     if let Some(flat) = Dense::of(operation, inputs) {
         let mut memory = host.result(flat.shape, flat.result, false)?;
-        let is_fitting = flat.fits(&memory, inputs);
+        // New memory is as it was asked for.
+        let is_fitting = !host.has_out() || flat.fits(&memory, inputs);
         return Ok(host.run(flat.len, || {
             if is_fitting {
                 return flat.compute(operation, inputs, &memory, options);
@@ -42,7 +43,7 @@ pub fn on_host<H: Host>(
     }
     if let Some(walk) = Strided::of(operation, inputs) {
         let mut memory = host.result(walk.shape(), walk.result, false)?;
-        let is_fitting = walk.fits(&memory, inputs);
+        let is_fitting = !host.has_out() || walk.fits(&memory, inputs);
         return Ok(host.run(walk.len, || {
             if is_fitting {
                 return walk.compute(operation, inputs, &memory, options);
@@ -110,6 +111,11 @@ struct Dense<'a> {
 }
 
 impl<'a> Dense<'a> {
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "what is returned in memory waits for its stores"
+    )]
     fn of(operation: Elementwise, inputs: &[TensorView<'a>]) -> Option<Self> {
         let count = inputs.len();
         if count != operation.inputs().len() || count > MAX_INPUTS {
@@ -130,7 +136,7 @@ impl<'a> Dense<'a> {
             }
             shape = own;
         }
-        if shape.len() > amdgpu_matrix::MAX_RANK || !TENSOR_DTYPES.contains(&dtype) {
+        if shape.len() > amdgpu_matrix::MAX_RANK || !is_tensor_dtype(dtype) {
             return None;
         }
         Some(Self {
@@ -222,9 +228,7 @@ impl Strided {
         let mut rank = 0;
         for view in inputs {
             let (shape, dtype) = (view.shape(), view.dtype());
-            if shape.len() > MAX_AXES
-                || !TENSOR_DTYPES.contains(&dtype)
-                || !is_aligned(view.data(), dtype)
+            if shape.len() > MAX_AXES || !is_tensor_dtype(dtype) || !is_aligned(view.data(), dtype)
             {
                 return None;
             }

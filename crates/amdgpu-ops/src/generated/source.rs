@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use amdgpu_abi::Dtype;
 use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_FLOAT, DTYPE_UINT};
 use amdgpu_array::Dims;
+use smallvec::SmallVec;
 
 use crate::Operand;
 use crate::launch::Arg;
@@ -84,9 +85,12 @@ pub fn walk_parameters(prefix: &str, rank: usize, arrays: usize) -> String {
 }
 
 /// The arguments of [`walk_parameters`].
-pub fn walk_arguments<'arg>(extents: &[i64], strides: &[Dims]) -> impl Iterator<Item = Arg<'arg>> {
-    let strides = strides.iter().flat_map(|own| own.iter().copied());
-    extents[1..].iter().copied().chain(strides).map(Arg::from)
+pub fn walk_arguments(extents: &[i64], strides: &[Dims]) -> SmallVec<[Arg<'static>; 16]> {
+    let mut arguments = SmallVec::new();
+    for numbers in std::iter::once(&extents[1..]).chain(strides.iter().map(Dims::as_slice)) {
+        arguments.extend(numbers.iter().map(|number| Arg::from(*number)));
+    }
+    arguments
 }
 
 /// Statements that take an index in row-major order apart and add to the offset of each array what it makes there.

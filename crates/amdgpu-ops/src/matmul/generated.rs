@@ -2,7 +2,7 @@
 
 use amdgpu_abi::Dtype;
 use amdgpu_abi::promotion::is_float;
-use amdgpu_array::coalesce;
+use amdgpu_array::coalesce_all;
 use smallvec::SmallVec;
 
 use super::checked::{Checked, factor};
@@ -37,7 +37,7 @@ pub fn multiply(ops: &DeviceOps, checked: &Checked) -> Result<()> {
         .iter()
         .map(|(_, one)| &one.strides[..batch_axes])
         .collect();
-    let (extents, strides) = coalesce(checked.batch_shape(), &strides);
+    let (extents, strides) = coalesce_all(checked.batch_shape(), &strides);
     let memory: SmallVec<[Memory; 6]> = all
         .iter()
         .map(|(name, one)| Memory {

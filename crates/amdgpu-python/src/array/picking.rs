@@ -84,7 +84,7 @@ pub fn picked_shape<'py>(
         .map(|operand| ("an index", operand))
         .collect();
     let shape = amdgpu_ops::broadcast("indexing", &named).into_py_result(py)?;
-    let all: Dims = shape.iter().chain(&picked.block.0).copied().collect();
+    let all: Vec<i64> = shape.iter().chain(&picked.block.0).copied().collect();
     PyTuple::new(py, all)
 }
 

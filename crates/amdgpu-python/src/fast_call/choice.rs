@@ -1,23 +1,42 @@
 //! What the dispatcher has chosen for an operation in memory of the host, and which arguments lie there.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use amdgpu_aura::OpenDevice;
 use amdgpu_hal::DeviceKind;
 use amdgpu_ops::DeviceOps;
 use amdgpu_telemetry::{Boundary, BoundaryGuard};
-use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 
 use crate::array::Array;
+use crate::operand::exact_numpy;
 use crate::telemetry::Decision;
+
+/// How often the dispatcher has forgotten what it chose.
+static FORGOTTEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Tells the fast paths that the tables of the dispatcher were emptied, as they are when a plug-in comes or goes.
+#[pyfunction]
+pub fn forget_choices() {
+    FORGOTTEN.fetch_add(1, Ordering::Release);
+}
 
 /// An entry of a table of the dispatcher: functions and decisions by key. The table is emptied when a plug-in comes or goes.
 pub struct Choice {
     table: Py<PyDict>,
     /// The function that a fast path replaces: what a plug-in computes takes the general path.
     native: Py<PyAny>,
+    /// What was found last, so that a call does not look it up.
+    known: AtomicPtr<Known>,
+}
+
+/// An entry of the table that is native, for as long as the dispatcher forgets nothing.
+struct Known {
+    forgotten: usize,
+    key: Py<PyAny>,
+    decision: Py<Decision>,
 }
 
 impl Choice {
@@ -25,6 +44,7 @@ impl Choice {
         Self {
             table: table.clone().unbind(),
             native: native.clone().unbind(),
+            known: AtomicPtr::default(),
         }
     }
 
@@ -34,20 +54,46 @@ impl Choice {
         key: &Bound<'_, PyAny>,
         boundary: &'static Boundary,
     ) -> Option<BoundaryGuard> {
+        let forgotten = FORGOTTEN.load(Ordering::Acquire);
+        // SAFETY: what is stored there is leaked.
+        let known = unsafe { self.known.load(Ordering::Acquire).as_ref() };
+        if let Some(known) = known
+            && known.forgotten == forgotten
+            && known.key.is(key)
+        {
+            return Some(enter_by(known.decision.get(), boundary));
+        }
+        let decision = self.look_up(key)?;
+        if known.is_none_or(|known| known.forgotten != forgotten) {
+            // Leaked on purpose: one for each time that a plug-in comes or goes.
+            let found = Box::leak(Box::new(Known {
+                forgotten,
+                key: key.clone().unbind(),
+                decision: decision.clone().unbind(),
+            }));
+            self.known.store(found, Ordering::Release);
+        }
+        Some(enter_by(decision.get(), boundary))
+    }
+
+    #[cold]
+    fn look_up<'py>(&self, key: &Bound<'py, PyAny>) -> Option<Bound<'py, Decision>> {
         let found = self.table.bind(key.py()).get_item(key).ok()??;
         let found = found.cast_into::<PyTuple>().ok()?;
         if !found.get_borrowed_item(0).ok()?.is(&self.native) {
             return None;
         }
-        let decision = found.get_borrowed_item(1).ok()?;
-        let decision = decision.cast::<Decision>().ok()?;
-        if !amdgpu_telemetry::is_enabled() {
-            return Some(boundary.enter());
-        }
-        let start_ns = amdgpu_telemetry::now_ns();
-        decision.get().record_at(start_ns);
-        Some(boundary.enter_at(start_ns))
+        found.get_item(1).ok()?.cast_into::<Decision>().ok()
     }
+}
+
+fn enter_by(decision: &Decision, boundary: &'static Boundary) -> BoundaryGuard {
+    if !amdgpu_telemetry::is_enabled() {
+        return boundary.enter();
+    }
+    let start_ns = amdgpu_telemetry::now_ns();
+    decision.record_at(start_ns);
+    boundary.enter_at(start_ns)
 }
 
 /// The same for arrays of a GPU: the table's keys name the operation and the kind of device.
@@ -103,7 +149,7 @@ impl DeviceChoice {
 
 /// Whether an argument lies in memory of the host for certain. Subclasses of NumPy's arrays and arrays of other libraries are asked in Python.
 pub fn is_on_host(object: &Bound<'_, PyAny>) -> bool {
-    object.is_exact_instance_of::<PyUntypedArray>()
+    exact_numpy(object).is_some()
         || object.is_exact_instance_of::<PyFloat>()
         || object.is_exact_instance_of::<PyInt>()
         || object

@@ -1,6 +1,6 @@
 //! Values in another dtype, bound to `amdgpu_ops::cast`.
 
-use amdgpu_abi::promotion::TENSOR_DTYPES;
+use amdgpu_abi::promotion::{TENSOR_DTYPES, is_tensor_dtype};
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_ops::cast::on_host;
 use amdgpu_telemetry::Boundary;
@@ -13,7 +13,7 @@ use crate::ops::on_device::{self, Out};
 static CAST: Boundary = Boundary::new(Language::Python, Language::Rust, "cast");
 
 fn known(py: Python<'_>, name: &str) -> PyResult<Dtype> {
-    let found = Dtype::from_name(name).filter(|dtype| TENSOR_DTYPES.contains(dtype));
+    let found = Dtype::from_name(name).filter(|dtype| is_tensor_dtype(*dtype));
     found.ok_or_else(|| {
         let names: Vec<_> = TENSOR_DTYPES
             .iter()

@@ -7,7 +7,6 @@ use amdgpu_telemetry::{Boundary, BoundaryGuard};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use smallvec::SmallVec;
 
 use crate::errors::{IntoPyResult, raise};
 use crate::fast_call::{self, Arguments, Choice, DeviceChoice, FastPath, is_on_host};
@@ -144,7 +143,7 @@ fn compute_on_host<'py>(
     out: Option<&Bound<'py, PyAny>>,
     options: &ElementwiseOptions,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut arguments = SmallVec::new();
+    let mut arguments = host::Arguments::new();
     host::arrays_and_numbers(known.name(), known.inputs(), inputs, &mut arguments)?;
     let mut call = host::Call::new(known.name(), inputs, out);
     let done = on_host(known, &host::views(&arguments), options, &mut call);

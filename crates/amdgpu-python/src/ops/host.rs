@@ -8,10 +8,11 @@ use amdgpu_abi::promotion::promote;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array::{self as core, Dims, Storage};
 use amdgpu_hal::MemoryKind;
-use amdgpu_matrix::{TensorView, TensorViewMut};
+use amdgpu_matrix::{MAX_INPUTS, TensorView, TensorViewMut};
 use amdgpu_ops::cpu::{HOST, Host, HostMemory};
+use arrayvec::ArrayVec;
 use numpy::npyffi::{self, NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_WRITEABLE};
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
@@ -19,7 +20,7 @@ use smallvec::SmallVec;
 
 use crate::array::Array;
 use crate::errors::{from_coded, raise};
-use crate::operand::{Operand, new_array, plain_dtype, to_numpy_dtype};
+use crate::operand::{Operand, exact_numpy, new_array, numpy_memory, plain_dtype, to_numpy_dtype};
 use crate::ops::number::{self, dtype_beside, is_number};
 
 /// Additions up to which the interpreter is kept: about 20 us on one core, and giving it away costs other calls less than they wait.
@@ -51,14 +52,16 @@ pub struct NumPy<'a> {
 
 impl<'a> NumPy<'a> {
     /// `None` for dtypes and strides that operations do not take.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as `Argument::plain`")]
     fn of(array: &'a Bound<'_, PyUntypedArray>) -> Option<Self> {
-        // SAFETY: this is an array object; both fields are set for its whole life.
-        let (data, flags) = unsafe {
+        // SAFETY: this is an array object, whose fields are set for its whole life. `Bound` is a pointer that is never null; this one is
+        // borrowed, since counting a reference takes as long as looking at the dtype.
+        let (data, flags, descr) = unsafe {
             let fields = npyffi::_PyArray_GET_ITEM_DATA(array.as_array_ptr());
-            ((*fields).data, (*fields).flags)
+            let descr = &*(&raw const (*fields).descr).cast::<Bound<'_, PyArrayDescr>>();
+            ((*fields).data, (*fields).flags, descr)
         };
-        let descr = array.dtype();
         let dtype = plain_dtype(descr.num())?;
         if descr.is_native_byteorder() == Some(false) {
             return None;
@@ -89,9 +92,13 @@ impl<'a> NumPy<'a> {
 
 impl<'a, 'py> Argument<'a, 'py> {
     /// An array that needs no conversion and nothing to be kept; `None` for every other object.
-    #[inline]
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "a value that is returned in memory and moved on waits for its own stores: 10 ns for each argument"
+    )]
     pub fn plain(object: &'a Bound<'py, PyAny>) -> Option<Self> {
-        if let Ok(array) = object.cast_exact::<PyUntypedArray>() {
+        if let Some(array) = exact_numpy(object) {
             return NumPy::of(array).map(Self::NumPy);
         }
         let array: &core::Array = object.cast_exact::<Array>().ok()?.get();
@@ -104,14 +111,15 @@ impl<'a, 'py> Argument<'a, 'py> {
     }
 
     /// The memory, for as long as the argument is held.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as `plain`")]
     pub fn view(&self) -> TensorView<'_> {
         let (data, dtype, shape, strides): (_, _, &[i64], Option<&[i64]>) = match self {
             Self::NumPy(array) => (
                 array.data,
                 array.dtype,
                 array.shape,
-                array.strides.as_deref().map(SmallVec::as_slice),
+                array.strides.as_deref().map(Dims::as_slice),
             ),
             Self::Own(array, is_dense) => {
                 let strides = (!is_dense).then_some(array.strides.as_slice());
@@ -146,10 +154,18 @@ impl<'a, 'py> Argument<'a, 'py> {
     }
 }
 
-/// Views of arguments.
-#[inline]
-pub fn views<'a>(arguments: &'a [Argument<'_, '_>]) -> SmallVec<[TensorView<'a>; 4]> {
-    arguments.iter().map(Argument::view).collect()
+/// Arguments of one operation.
+pub type Arguments<'a, 'py> = ArrayVec<Argument<'a, 'py>, MAX_INPUTS>;
+
+/// Views of arguments, of which there are no more than elementwise operations have.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "as `Argument::plain`")]
+pub fn views<'a>(arguments: &'a [Argument<'_, '_>]) -> ArrayVec<TensorView<'a>, MAX_INPUTS> {
+    let mut views = ArrayVec::new();
+    for argument in arguments {
+        views.push(argument.view());
+    }
+    views
 }
 
 /// An array argument: what lends memory is read where it is, the rest goes through `numpy.asarray`.
@@ -202,8 +218,18 @@ pub fn arrays_and_numbers<'a, 'py>(
     operation: &str,
     names: &[&str],
     objects: &'a [Bound<'py, PyAny>],
-    made: &mut SmallVec<[Argument<'a, 'py>; 4]>,
+    made: &mut Arguments<'a, 'py>,
 ) -> PyResult<()> {
+    if objects.len() > MAX_INPUTS {
+        let message = format!(
+            "{operation} takes {} inputs ({}), not {}",
+            names.len(),
+            names.join(", "),
+            objects.len()
+        );
+        let code = ErrorCode::InvalidArgument;
+        return Err(raise(objects[0].py(), code, Language::Rust, &message));
+    }
     let mut has_numbers = false;
     for (index, object) in objects.iter().enumerate() {
         let argument = match Argument::plain(object) {
@@ -458,6 +484,7 @@ impl Host for Call<'_, '_> {
         self.out.is_some()
     }
 
+    #[inline]
     fn result(&mut self, shape: &[i64], dtype: Dtype, _: bool) -> Result<HostMemory, Failure> {
         if let Some(out) = self.out {
             let memory = self.memory_of_out(out)?;
@@ -477,8 +504,10 @@ impl Host for Call<'_, '_> {
             Some(made) => made,
             None => empty(self.py, self.name, shape, dtype)?,
         };
-        let array = made.cast::<PyUntypedArray>().map_err(PyErr::from)?;
-        let (data, _) = crate::operand::numpy_memory(array);
+        let Some(array) = exact_numpy(&made) else {
+            unreachable!("NumPy made the array");
+        };
+        let (data, _) = numpy_memory(array);
         self.made.push(made);
         Ok(memory(data, dtype, shape, None))
     }
@@ -502,7 +531,7 @@ fn own_array_like(
     shape: &[i64],
     dtype: Dtype,
 ) -> Option<core::Result<core::Array>> {
-    let array = object.cast::<Array>().ok()?;
+    let array = object.cast_exact::<Array>().ok()?;
     let device = array.get().open_device()?;
     if !device.info().capabilities.host_visible {
         return None;

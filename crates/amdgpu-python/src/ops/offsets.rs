@@ -71,7 +71,7 @@ pub fn offsets<'py>(
         .iter()
         .map(|one| host::array("offsets", "indices", one))
         .collect::<PyResult<Vec<_>>>()?;
-    let views = host::views(&inputs);
+    let views: Vec<_> = inputs.iter().map(host::Argument::view).collect();
     let mut call = host::Call::new("offsets", &indices, None);
     let done = on_host(&views, &axes, threads, &mut call);
     Ok(call.finish(done)?.0)

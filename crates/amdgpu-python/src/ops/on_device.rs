@@ -130,9 +130,12 @@ pub fn lend_all(
 ) -> PyResult<Vec<Operand>> {
     let mut common: Option<Dtype> = None;
     let mut lent = Vec::with_capacity(inputs.len());
+    let mut has_numbers = false;
     for (name, object) in names.iter().zip(inputs) {
         if is_number(object) {
-            lent.push(None);
+            has_numbers = true;
+            // Until the dtype of the arrays beside it is known.
+            lent.push(Operand::of_number(Scalar::Int(0), Dtype::BOOL));
             continue;
         }
         let operand = lend(operation, name, object, ops)?;
@@ -141,17 +144,17 @@ pub fn lend_all(
             let dtype = operand.dtype;
             common = Some(common.map_or(dtype, |before| promote(before, dtype)));
         }
-        lent.push(Some(operand));
+        lent.push(operand);
     }
-    let all = lent.into_iter().zip(names.iter().zip(inputs));
-    all.map(|(operand, (name, object))| {
-        if let Some(operand) = operand {
-            return Ok(operand);
+    if has_numbers {
+        for (operand, (name, object)) in lent.iter_mut().zip(names.iter().zip(inputs)) {
+            if is_number(object) {
+                let beside = common.filter(|_| *name != "condition");
+                *operand = number(operation, name, object, beside)?;
+            }
         }
-        let beside = common.filter(|_| *name != "condition");
-        number(operation, name, object, beside)
-    })
-    .collect()
+    }
+    Ok(lent)
 }
 
 /// A number of Python's beside arrays of a dtype, or alone.
