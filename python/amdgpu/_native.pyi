@@ -59,6 +59,7 @@ __all__ = [
     "compile_job",
     "compile_source",
     "convolve",
+    "convolve_fast_call",
     "convolve_on_device",
     "current_device",
     "device_name",
@@ -150,6 +151,7 @@ __all__ = [
     "training_order",
     "training_split",
     "transpose",
+    "transpose_fast_call",
     "transpose_on_device",
     "tuning_architectures",
     "tuning_budget_seconds",
@@ -206,6 +208,9 @@ def elementwise_on_device(
 def transpose(
     x: Any, axes: Sequence[int] | None = None, out: Any | None = None, *, threads: int | None = None
 ) -> Any: ...
+def transpose_fast_call(
+    function: _Function, host: tuple[_Table, _Function], device: tuple[_Table, _Function]
+) -> _Function: ...
 def transpose_on_device(x: Any, axes: Sequence[int] | None = None, out: Any | None = None, *, device: Any) -> Any: ...
 def embedding(table: Any, indices: Any, out: Any | None = None, *, threads: int | None = None) -> Any: ...
 def embedding_on_device(table: Any, indices: Any, out: Any | None = None, *, device: Any) -> Any: ...
@@ -274,8 +279,12 @@ def convolve(
     groups: int,
     layout: str,
     shape: Sequence[int] | None = None,
+    precision: str = "fp32",
     threads: int | None = None,
 ) -> Any: ...
+def convolve_fast_call(
+    function: _Function, host: tuple[_Table, _Function], device: tuple[_Table, _Function]
+) -> _Function: ...
 def convolve_on_device(
     direction: str,
     inputs: tuple[Any, ...],

@@ -71,7 +71,7 @@ _table: list[Implementation] = [
     Implementation("scan", "matrix", "cpu", "zig", "zig", "amdgpu._native:scan"),
     Implementation("top_k", "matrix", "cpu", "zig", "zig", "amdgpu._native:top_k"),
     Implementation("transpose", "matrix", "cpu", "zig", "zig", "amdgpu._native:transpose"),
-    Implementation("convolve", "matrix", "cpu", "zig", "zig", "amdgpu.ops.convolve:on_host"),
+    Implementation("convolve", "matrix", "cpu", "zig", "zig", "amdgpu._native:convolve"),
     Implementation("pool", "matrix", "cpu", "zig", "zig", "amdgpu._native:pool"),
     Implementation("reduce", "matrix", "cpu", "zig", "zig", "amdgpu._native:reduce"),
     Implementation("normalize", "matrix", "cpu", "zig", "zig", "amdgpu._native:normalize"),

@@ -143,6 +143,18 @@ pub fn row_major(shape: &[i64]) -> Dims {
     strides
 }
 
+/// Whether strides are those of [`row_major`].
+#[must_use]
+#[inline]
+pub fn is_row_major(shape: &[i64], strides: &[i64]) -> bool {
+    let mut dense = 1_i64;
+    shape.iter().zip(strides).rev().all(|(extent, stride)| {
+        let is_dense = *stride == dense;
+        dense = dense.saturating_mul((*extent).max(1));
+        is_dense
+    })
+}
+
 /// Whether elements follow each other in row-major order. Axes of extent 1 do not matter; empty arrays are contiguous.
 #[must_use]
 pub fn is_contiguous(shape: &[i64], strides: &[i64]) -> bool {
@@ -266,10 +278,12 @@ mod tests {
     fn row_major_strides_and_contiguity_agree() {
         for shape in [&[][..], &[3], &[2, 3, 4], &[1, 5, 1], &[0, 7]] {
             assert!(is_contiguous(shape, &row_major(shape)), "{shape:?}");
+            assert!(is_row_major(shape, &row_major(shape)), "{shape:?}");
         }
         assert_eq!(row_major(&[2, 3, 4]).as_slice(), [12, 4, 1]);
         assert_eq!(row_major(&[2, 0, 4]).as_slice(), [4, 4, 1]);
         assert!(is_contiguous(&[1, 3], &[99, 1]));
+        assert!(!is_row_major(&[1, 3], &[99, 1]));
         assert!(!is_contiguous(&[2, 3], &[4, 1]));
         assert!(is_contiguous(&[2, 0], &[4, 9]));
     }

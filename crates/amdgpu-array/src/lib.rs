@@ -31,7 +31,7 @@ pub use array::Array;
 pub use copy::{Side, copy, copy_direction};
 pub use dims::{
     Dims, broadcast_shapes, byte_range, coalesce, coalesce_all, element_count, is_contiguous,
-    row_major,
+    is_row_major, row_major,
 };
 pub use dlpack::{
     Capsule, Imported, ManagedTensor, ManagedTensorVersioned, VERSION as DLPACK_VERSION,

@@ -236,8 +236,9 @@ fn choose(
             tail: SmallVec::from_slice(&[Arg::from(count)]),
         });
     }
-    let wide: Vec<Operand> = std::iter::once(result.clone())
-        .chain(arrays().map(|operand| operand.broadcast_to(&result.shape)))
+    let wide: Few<(&Operand, Dims)> = std::iter::once(result)
+        .chain(arrays())
+        .map(|operand| (operand, operand.broadcast_strides(result.rank())))
         .collect();
     choose_strided(ops, &signature, &wide, are_aligned)
 }
@@ -245,12 +246,12 @@ fn choose(
 fn choose_strided(
     ops: &DeviceOps,
     signature: &Signature<'_>,
-    wide: &[Operand],
+    wide: &[(&Operand, Dims)],
     are_aligned: bool,
 ) -> Result<Chosen> {
-    let result = &wide[0];
+    let result = wide[0].0;
     let (count, pack) = (result.len(), signature.pack() as i64);
-    let all: Few<&[i64]> = wide.iter().map(|one| one.strides.as_slice()).collect();
+    let all: Few<&[i64]> = wide.iter().map(|(_, strides)| strides.as_slice()).collect();
     let (extents, strides) = coalesce_all(&result.shape, &all);
     let rank = extents.len();
     if rank > RANK_LIMIT {
@@ -273,7 +274,10 @@ fn choose_strided(
         .map(|own| is_packed && own[last] == 0)
         .collect();
     let walk = Walk {
-        are_dense: wide.iter().map(Operand::is_dense).collect(),
+        are_dense: wide
+            .iter()
+            .map(|(one, strides)| one.is_dense_as(&result.shape, strides))
+            .collect(),
         rank,
         index: source::index_type(count),
         pack: if is_packed { pack as usize } else { 1 },

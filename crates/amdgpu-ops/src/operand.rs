@@ -5,7 +5,7 @@ use std::sync::Arc;
 use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_FLOAT};
 use amdgpu_abi::promotion::{TENSOR_DTYPES, is_float, is_tensor_dtype};
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, row_major};
+use amdgpu_array::{Array, Dims, is_row_major};
 use amdgpu_aura::OpenDevice;
 use amdgpu_compiler::{bfloat16_from_f64, half_from_f64};
 use amdgpu_hal::MemoryKind;
@@ -139,7 +139,7 @@ impl Operand {
     /// Whether elements lie in row-major order without gaps.
     #[must_use]
     pub fn is_dense(&self) -> bool {
-        self.array.is_some() && self.is_contiguous && self.strides == row_major(&self.shape)
+        self.array.is_some() && self.is_contiguous && is_row_major(&self.shape, &self.strides)
     }
 
     /// The memory.
@@ -201,14 +201,24 @@ impl Operand {
     /// The same memory, broadcast to a shape that it broadcasts to: new and repeated axes have stride 0.
     #[must_use]
     pub fn broadcast_to(&self, shape: &[i64]) -> Self {
-        let missing = shape.len() - self.rank();
-        let mut strides = Dims::from_elem(0, shape.len());
+        self.with_layout(Dims::from_slice(shape), self.broadcast_strides(shape.len()))
+    }
+
+    /// The strides that [`Self::broadcast_to`] gives an array of so many axes.
+    pub(crate) fn broadcast_strides(&self, rank: usize) -> Dims {
+        let missing = rank - self.rank();
+        let mut strides = Dims::from_elem(0, rank);
         for axis in 0..self.rank() {
             if self.shape[axis] != 1 {
                 strides[missing + axis] = self.strides[axis];
             }
         }
-        self.with_layout(Dims::from_slice(shape), strides)
+        strides
+    }
+
+    /// [`Self::is_dense`] of [`Self::broadcast_to`], whose strides are these.
+    pub(crate) fn is_dense_as(&self, shape: &[i64], strides: &[i64]) -> bool {
+        self.array.is_some() && self.is_contiguous && is_row_major(shape, strides)
     }
 
     fn byte_range(&self) -> Option<(i128, i128)> {

@@ -94,7 +94,7 @@ mod _native {
     #[pymodule_export]
     use super::ops::cast::{cast, cast_on_device};
     #[pymodule_export]
-    use super::ops::convolve::{convolve, convolve_on_device};
+    use super::ops::convolve::{convolve, convolve_fast_call, convolve_on_device};
     #[pymodule_export]
     use super::ops::elementwise::{elementwise, elementwise_fast_call, elementwise_on_device};
     #[pymodule_export]
@@ -124,7 +124,7 @@ mod _native {
     #[pymodule_export]
     use super::ops::top_k::{top_k, top_k_on_device};
     #[pymodule_export]
-    use super::ops::transpose::{transpose, transpose_on_device};
+    use super::ops::transpose::{transpose, transpose_fast_call, transpose_on_device};
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]

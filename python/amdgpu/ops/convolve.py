@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amdgpu import _native, arguments
+from amdgpu import arguments
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.ops import placement
+from amdgpu.ops import fast_call, placement
 
 __all__ = ["conv2d", "conv2d_input_gradient", "conv2d_weight_gradient"]
 
 
+@fast_call.convolve
 def conv2d(
     x: Any,
     weight: Any,
@@ -156,9 +157,3 @@ def _run(direction: str, inputs: tuple[Any, ...], out: Any, *, precision: str = 
     if precision != "fp32":
         options["precision"] = precision
     return placement.run(key, (*inputs, out), direction, inputs, out, **options)
-
-
-def on_host(direction: str, inputs: tuple[Any, ...], out: Any = None, **options: Any) -> Any:
-    """As `amdgpu._native.convolve`, which computes float32 with all digits whatever the precision."""
-    options.pop("precision", None)
-    return _native.convolve(direction, inputs, out, **options)

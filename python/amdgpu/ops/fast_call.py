@@ -44,3 +44,19 @@ def normalize(function: _Function) -> _Function:
     device = dispatch.device_functions(), _native.normalize_on_device
     fast = _native.normalize_fast_call(function, name, epsilon, host, device)
     return cast(_Function, functools.update_wrapper(fast, function))
+
+
+def transpose(function: _Function) -> _Function:
+    """For `function(x, axes=None, *, out=None)`."""
+    host = dispatch.matrix_functions(), _native.transpose
+    device = dispatch.device_functions(), _native.transpose_on_device
+    fast = _native.transpose_fast_call(function, host, device)
+    return cast(_Function, functools.update_wrapper(fast, function))
+
+
+def convolve(function: _Function) -> _Function:
+    """For the forward pass of a convolution, whose options are integers, pairs and texts."""
+    host = dispatch.matrix_functions(), _native.convolve
+    device = dispatch.device_functions(), _native.convolve_on_device
+    fast = _native.convolve_fast_call(function, host, device)
+    return cast(_Function, functools.update_wrapper(fast, function))

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from amdgpu import arguments
-from amdgpu.ops import placement
+from amdgpu.ops import fast_call, placement
 
 __all__ = ["transpose"]
 
 
+@fast_call.transpose
 def transpose(x: Any, axes: Sequence[int] | None = None, *, out: Any = None) -> Any:
     """A row-major copy with the axes in another order.
 

@@ -1,13 +1,17 @@
 //! Convolution and its gradients, bound to `amdgpu_ops::convolve`.
 
 use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_ops::DeviceOps;
 use amdgpu_ops::convolve::{Convolution, ConvolveOptions, ConvolvePass, input_names, on_host};
 use amdgpu_ops::pool::{ImageLayout, Sliding};
 use amdgpu_telemetry::Boundary;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
+use smallvec::SmallVec;
 
 use crate::errors::{IntoPyResult, raise};
+use crate::fast_call::{self, Arguments, Choice, DeviceChoice, FastPath, is_on_host};
 use crate::ops::host;
 use crate::ops::on_device::{self, Out};
 
@@ -16,7 +20,7 @@ static CONVOLVE: Boundary = Boundary::new(Language::Python, Language::Rust, "con
 /// One pass of a convolution: `"forward"` of x, weight and a bias or none, `"image_gradient"` of gradient and weight, `"weight_gradient"` of x
 /// and gradient; gradients have `shape`.
 #[pyfunction]
-#[pyo3(signature = (direction, inputs, out=None, *, stride, padding, dilation, groups, layout, shape=None, threads=None))]
+#[pyo3(signature = (direction, inputs, out=None, *, stride, padding, dilation, groups, layout, shape=None, precision="fp32", threads=None))]
 #[allow(
     clippy::too_many_arguments,
     reason = "keyword arguments of a Python function"
@@ -32,18 +36,13 @@ pub fn convolve<'py>(
     groups: i64,
     layout: &str,
     shape: Option<Vec<i64>>,
+    precision: &str,
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = CONVOLVE.enter();
-    let pass = pass_of(direction);
     let objects: Vec<_> = inputs.iter().collect();
-    let arguments = objects
-        .iter()
-        .zip(input_names(pass))
-        .map(|(object, name)| host::array("conv2d", name, object))
-        .collect::<PyResult<Vec<_>>>()?;
     let asked = Convolution {
-        pass,
+        pass: pass_of(direction),
         options: ConvolveOptions {
             sliding: Sliding {
                 stride,
@@ -55,10 +54,23 @@ pub fn convolve<'py>(
             thread_limit: threads,
         },
         shape: shape.as_deref().unwrap_or_default(),
-        is_tf32: false,
+        is_tf32: precision == "tf32",
     };
-    let mut call = host::Call::new("conv2d", &objects, out);
-    let done = on_host(&host::views(&arguments), &asked, &mut call);
+    compute_on_host(&objects, &asked, out)
+}
+
+fn compute_on_host<'py>(
+    objects: &[Bound<'py, PyAny>],
+    asked: &Convolution<'_>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let arguments = objects
+        .iter()
+        .zip(input_names(asked.pass))
+        .map(|(object, name)| host::array("conv2d", name, object))
+        .collect::<PyResult<SmallVec<[_; 3]>>>()?;
+    let mut call = host::Call::new("conv2d", objects, out);
+    let done = on_host(&host::views(&arguments), asked, &mut call);
     Ok(call.finish(done)?.0)
 }
 
@@ -84,15 +96,10 @@ pub fn convolve_on_device<'py>(
     device: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = CONVOLVE.enter();
-    let pass = pass_of(direction);
     let ops = on_device::ops_of(device)?;
-    let lent = inputs
-        .iter()
-        .zip(input_names(pass))
-        .map(|(object, name)| on_device::lend("conv2d", name, &object, &ops))
-        .collect::<PyResult<Vec<_>>>()?;
+    let objects: Vec<_> = inputs.iter().collect();
     let call = Convolution {
-        pass,
+        pass: pass_of(direction),
         options: ConvolveOptions {
             sliding: Sliding {
                 stride,
@@ -106,12 +113,165 @@ pub fn convolve_on_device<'py>(
         shape: shape.as_deref().unwrap_or_default(),
         is_tf32: precision == "tf32",
     };
-    let out = Out::of("conv2d", out, &ops)?;
+    compute_on_device(py, &ops, &objects, &call, out)
+}
+
+fn compute_on_device<'py>(
+    py: Python<'py>,
+    ops: &DeviceOps,
+    objects: &[Bound<'py, PyAny>],
+    asked: &Convolution<'_>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let lent = objects
+        .iter()
+        .zip(input_names(asked.pass))
+        .map(|(object, name)| on_device::lend("conv2d", name, object, ops))
+        .collect::<PyResult<Vec<_>>>()?;
+    let out = Out::of("conv2d", out, ops)?;
     let target = out.array();
     let made = py
-        .detach(|| amdgpu_ops::convolve(&ops, &lent, target, &call))
+        .detach(|| amdgpu_ops::convolve(ops, &lent, target, asked))
         .into_py_result(py)?;
     out.deliver(py, "conv2d", made)
+}
+
+/// `conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1, layout="NCHW", precision="fp32", out=None)` of the façade with
+/// its fast path in front. `host` and `device` are a table of the dispatcher and the function of this module that the path replaces.
+#[pyfunction]
+pub fn convolve_fast_call<'py>(
+    function: &Bound<'py, PyAny>,
+    host: (Bound<'py, PyDict>, Bound<'py, PyAny>),
+    device: (Bound<'py, PyDict>, Bound<'py, PyAny>),
+) -> PyResult<Bound<'py, PyAny>> {
+    let path = FastConvolve {
+        choice: Choice::new(&host.0, &host.1),
+        on_device: DeviceChoice::new("convolve", &device.0, &device.1),
+    };
+    fast_call::new(function, Box::new(path))
+}
+
+struct FastConvolve {
+    choice: Choice,
+    on_device: DeviceChoice,
+}
+
+/// Parameters that are given by position.
+const POSITIONAL: usize = 3;
+
+impl FastPath for FastConvolve {
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Arguments<'_, 'py>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some((inputs, out, asked)) = usual(py, arguments) else {
+            return Ok(None);
+        };
+        if inputs.iter().chain(out).all(is_on_host) {
+            let key = intern!(py, "convolve").as_any();
+            let Some(_crossing) = self.choice.enter(key, &CONVOLVE) else {
+                return Ok(None);
+            };
+            return compute_on_host(&inputs, &asked, out).map(Some);
+        }
+        let Some((ops, _crossing)) = self.on_device.enter(inputs.iter().chain(out), &CONVOLVE)
+        else {
+            return Ok(None);
+        };
+        compute_on_device(py, &ops, &inputs, &asked, out).map(Some)
+    }
+}
+
+/// A call whose options are usual: images, weights and a bias or none, `out` and the options.
+type Usual<'a, 'py> = (
+    SmallVec<[Bound<'py, PyAny>; 3]>,
+    Option<&'a Bound<'py, PyAny>>,
+    Convolution<'static>,
+);
+
+fn usual<'a, 'py>(py: Python<'py>, arguments: &Arguments<'a, 'py>) -> Option<Usual<'a, 'py>> {
+    if arguments.positional.len() > POSITIONAL {
+        return None;
+    }
+    let names = || {
+        [
+            intern!(py, "x"),
+            intern!(py, "weight"),
+            intern!(py, "bias"),
+            intern!(py, "stride"),
+            intern!(py, "padding"),
+            intern!(py, "dilation"),
+            intern!(py, "groups"),
+            intern!(py, "layout"),
+            intern!(py, "precision"),
+            intern!(py, "out"),
+        ]
+    };
+    let [
+        x,
+        weight,
+        bias,
+        stride,
+        padding,
+        dilation,
+        groups,
+        layout,
+        precision,
+        out,
+    ] = arguments.bind(names, arguments.positional)?;
+    let inputs = [Some(x?), Some(weight?), bias.filter(|bias| !bias.is_none())];
+    let is = |object: Option<&Bound<'py, PyAny>>, usual: &str, other: &str| match object {
+        None => Some(true),
+        Some(object) => {
+            let text = object.cast_exact::<PyString>().ok()?;
+            (text == usual || text == other).then(|| text == usual)
+        }
+    };
+    let options = ConvolveOptions {
+        sliding: Sliding {
+            stride: pair(stride, 1)?,
+            padding: pair(padding, 0)?,
+            dilation: pair(dilation, 1)?,
+        },
+        groups: groups.map_or(Some(1), integer)?,
+        layout: if is(layout, "NCHW", "NHWC")? {
+            ImageLayout::Nchw
+        } else {
+            ImageLayout::Nhwc
+        },
+        thread_limit: None,
+    };
+    Some((
+        inputs.into_iter().flatten().cloned().collect(),
+        out.filter(|out| !out.is_none()),
+        Convolution {
+            pass: ConvolvePass::Forward,
+            options,
+            shape: &[],
+            is_tf32: !is(precision, "fp32", "tf32")?,
+        },
+    ))
+}
+
+fn integer(object: &Bound<'_, PyAny>) -> Option<i64> {
+    object.cast_exact::<PyInt>().ok()?.extract().ok()
+}
+
+/// (along rows, along columns) of an integer or two; `None` for every other object.
+fn pair(object: Option<&Bound<'_, PyAny>>, usual: i64) -> Option<(i64, i64)> {
+    let Some(object) = object else {
+        return Some((usual, usual));
+    };
+    if let Some(both) = integer(object) {
+        return Some((both, both));
+    }
+    let given = object.cast_exact::<PyTuple>().ok()?;
+    if given.len() != 2 {
+        return None;
+    }
+    let at = |index: usize| integer(&given.get_item(index).ok()?);
+    Some((at(0)?, at(1)?))
 }
 
 fn pass_of(direction: &str) -> ConvolvePass {
