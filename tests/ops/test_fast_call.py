@@ -26,7 +26,19 @@ FAST = [
         "relu_gradient",
         "sigmoid_gradient",
     ),
-    *("sum", "argmax", "var", "any", "softmax", "log_softmax", "layer_norm", "rms_norm", "matrix_multiply"),
+    *(
+        "sum",
+        "argmax",
+        "var",
+        "any",
+        "softmax",
+        "log_softmax",
+        "layer_norm",
+        "rms_norm",
+        "matrix_multiply",
+        "transpose",
+    ),
+    "conv2d",
 ]
 
 
@@ -135,6 +147,57 @@ def test_norms_give_what_the_python_function_gives(rng):
         assert out.tobytes() == expected.tobytes()
 
 
+def same_on_both_paths(function, arguments, options):
+    expected = function.__wrapped__(*arguments, **options)
+    result = function(*arguments, **options)
+    assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+    assert result.tobytes() == expected.tobytes()
+    out = np.empty_like(expected)
+    assert function(*arguments, **options, out=out) is out
+    assert out.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.float64])
+def test_transposes_give_what_the_python_function_gives(dtype, rng):
+    x = rng.integers(0, 100, (3, 4, 5)).astype(dtype)
+    for arguments, options in [
+        ((), {}),
+        ((None,), {}),
+        (((1, 2, 0),), {}),
+        (([2, 0, 1],), {}),
+        ((), {"axes": (-1, 0, 1)}),
+        (((np.int64(1), 0, 2),), {}),
+    ]:
+        same_on_both_paths(ops.transpose, (x, *arguments), options)
+    for axes in [(0, 1), (0, 1, 1), (0, 1, 3)]:
+        with pytest.raises(errors.InvalidArgumentError):
+            ops.transpose(x, axes)
+
+
+def test_convolutions_give_what_the_python_function_gives(rng):
+    x, weight, bias = (rng.standard_normal(shape).astype(np.float32) for shape in [(2, 4, 9, 8), (6, 4, 3, 2), 6])
+    grouped = rng.standard_normal((4, 2, 3, 3)).astype(np.float32)
+    rows_first = rng.standard_normal((2, 9, 8, 4)).astype(np.float32)
+    for arguments, options in [
+        ((x, weight), {}),
+        ((x, weight, bias), {"stride": 2}),
+        ((x, weight), {"bias": bias, "padding": (1, 0), "precision": "tf32"}),
+        ((x, weight, None), {"dilation": (2, 1), "stride": (1, 2), "precision": "fp32"}),
+        ((x, grouped), {"groups": 2, "padding": [1, 2]}),
+        ((rows_first, weight), {"layout": "NHWC", "groups": np.int64(1)}),
+    ]:
+        same_on_both_paths(ops.conv2d, arguments, options)
+    for wrong, text in [
+        ({"layout": "HWC"}, "layout"),
+        ({"precision": "fp16"}, "precision"),
+        ({"stride": 0}, "stride"),
+        ({"groups": 3}, "groups"),
+        ({"padding": (1, 2, 3)}, "padding"),
+    ]:
+        with pytest.raises(errors.AmdgpuError, match=text):
+            ops.conv2d(x, weight, **wrong)
+
+
 def test_defaults_of_activations_hold_on_the_fast_path():
     x = np.array([-2.0, 3.0], np.float32)
     assert ops.leaky_relu(x).tolist() == ops.leaky_relu(x, alpha=0.01).tolist()
@@ -188,6 +251,7 @@ def test_every_call_is_counted_once_at_each_boundary():
         ("elementwise", "agpu_matrix_elementwise", lambda: ops.add(x, x[0])),
         ("reduce", "agpu_matrix_reduce", lambda: ops.sum(x)),
         ("normalize", "agpu_matrix_normalize", lambda: ops.softmax(x)),
+        ("transpose", "agpu_matrix_transpose", lambda: ops.transpose(x)),
         ("matmul", "agpu_matrix_matmul", lambda: amdgpu.matrix_multiply(x, x.T)),
     ]
     for function, symbol, call in calls:
