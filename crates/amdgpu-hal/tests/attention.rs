@@ -89,6 +89,7 @@ fn main() {
     the_hook_runs_in_the_middle_of_a_kernel(&scene);
     a_kernel_on_the_first_thread_is_left(&scene);
     a_wait_for_threads_of_the_pool_is_interrupted(&scene);
+    an_idle_first_thread_gets_no_signals_and_its_next_kernel_is_watched(&scene);
     signals_of_others_reach_their_handler();
     println!("ok");
 }
@@ -227,6 +228,16 @@ fn a_wait_for_threads_of_the_pool_is_interrupted(scene: &Scene) {
     assert!(is_cancelled(&stream.synchronize()));
     assert!(looks() > before && scene.count.load(Ordering::Relaxed) > 0);
     scene.check_usable(stream.as_ref());
+}
+
+/// Long enough for the watcher to fall asleep: 20 looks.
+fn an_idle_first_thread_gets_no_signals_and_its_next_kernel_is_watched(scene: &Scene) {
+    let before = (SIGNALS.load(Ordering::Relaxed), looks());
+    for _ in 0..25 {
+        thread::sleep(attention::INTERVAL);
+    }
+    assert_eq!((SIGNALS.load(Ordering::Relaxed), looks()), before);
+    the_hook_runs_in_the_middle_of_a_kernel(scene);
 }
 
 fn signals_of_others_reach_their_handler() {
