@@ -102,6 +102,19 @@ fn blocks_that_never_end_are_left_where_they_are() {
     assert_eq!(scene.stop.load(Ordering::Relaxed), 0, "nobody let them go");
 }
 
+/// What ends meanwhile takes nobody with it off the list of those that can be stopped.
+#[test]
+fn kernels_are_left_after_other_streams_have_ended() {
+    let scene = Scene::new();
+    let stream = scene.device.create_stream().unwrap();
+    scene.occupy(stream.as_ref(), 1);
+    let other = scene.device.create_stream().unwrap();
+    scene.check_usable(other.as_ref());
+    drop(other);
+    assert_eq!(stream.cancel(), Ok(true));
+    assert!(is_cancelled(&stream.synchronize()));
+}
+
 #[test]
 fn pool_threads_leave_their_blocks_too() {
     let scene = Scene::new();
