@@ -28,6 +28,7 @@ fn main() {
     let scene = Scene::new();
     what_ends_in_time_is_not_cancelled(&scene);
     signals_of_others_reach_their_handler(&scene);
+    a_stream_is_stopped_however_many_came_and_went_after_it(&scene);
     what_does_not_end_is_left(&scene);
     println!("ok");
 }
@@ -56,6 +57,24 @@ fn signals_of_others_reach_their_handler(scene: &Scene) {
     // SAFETY: the handlers only count, and look where this thread was.
     unsafe { libc::raise(libc::SIGURG) };
     assert_eq!(SIGNALS.load(Ordering::Relaxed), before + 1);
+}
+
+fn a_stream_is_stopped_however_many_came_and_went_after_it(scene: &Scene) {
+    let stream = scene.device.create_stream().unwrap();
+    scene.occupy(stream.as_ref(), 1);
+    for _ in 0..300 {
+        drop(scene.device.create_stream().unwrap());
+    }
+    assert!(stop_everything(PATIENCE));
+    assert!(is_cancelled(&stream.synchronize()));
+    // Each device keeps its own list, for those who wait for all of it.
+    scene.occupy(stream.as_ref(), 1);
+    for _ in 0..300 {
+        drop(scene.device.create_stream().unwrap());
+    }
+    assert_eq!(stream.cancel(), Ok(true));
+    assert!(is_cancelled(&scene.device.synchronize()));
+    scene.check_usable(stream.as_ref());
 }
 
 fn what_does_not_end_is_left(scene: &Scene) {

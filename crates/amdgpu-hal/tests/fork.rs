@@ -2,10 +2,18 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod scene {
+    pub mod endless;
+}
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use amdgpu_abi::{Coded, ErrorCode};
-use amdgpu_hal::{CopyDirection, Error, GraphPlan, MemoryKind, Result, cpu::pool, registry};
+use amdgpu_hal::{
+    CopyDirection, Error, GraphPlan, LaunchConfig, MemoryKind, Result, Stream, cpu::pool, registry,
+};
+
+use scene::endless::Scene;
 
 fn is_forked<T>(result: Result<T>) -> bool {
     result.is_err_and(|error| {
@@ -22,7 +30,14 @@ fn child_checks(parent: &Parent) -> i32 {
         block,
         null_device,
         null_stream,
+        graph,
+        scene,
     } = parent;
+    let (add, arguments) = (scene.add.as_ref(), scene.arguments());
+    let launched_in = |stream: &dyn Stream| {
+        // SAFETY: nothing is launched.
+        is_forked(unsafe { stream.launch(add, &LaunchConfig::linear(1, 1), &arguments) })
+    };
     let checks = [
         is_forked(null_stream.synchronize()),
         is_forked(null_stream.is_idle()),
@@ -48,6 +63,15 @@ fn child_checks(parent: &Parent) -> i32 {
         is_forked(unsafe { stream.fill(*block, 0, 0) }),
         // SAFETY: as above.
         is_forked(unsafe { stream.copy(*block, *block, 0, CopyDirection::DeviceToDevice) }),
+        launched_in(stream.as_ref()),
+        launched_in(device.default_stream().as_ref()),
+        // SAFETY: nothing is replayed.
+        is_forked(unsafe { stream.replay(graph.as_ref()) }),
+        is_forked(stream.cancel()),
+        stream.depth() == 0,
+        event.timestamp_ns().is_none(),
+        is_forked(device.load_module(b"")),
+        is_forked(device.create_graph(GraphPlan::default())),
         is_forked(device.create_event()),
         is_forked(device.wait_idle()),
         is_forked(stream.synchronize()),
@@ -93,6 +117,9 @@ struct Parent {
     block: amdgpu_hal::DevicePointer,
     null_device: std::sync::Arc<dyn amdgpu_hal::Device>,
     null_stream: std::sync::Arc<dyn amdgpu_hal::Stream>,
+    /// Two lanes without a command.
+    graph: std::sync::Arc<dyn amdgpu_hal::Graph>,
+    scene: Scene,
 }
 
 #[test]
@@ -107,7 +134,13 @@ fn a_forked_child_gets_errors_instead_of_hanging() {
     stream.call(Box::new(|| Ok(()))).unwrap();
     stream.record(&event).unwrap();
     stream.synchronize().unwrap();
+    let plan = GraphPlan {
+        lane_count: 2,
+        ..GraphPlan::default()
+    };
+    let graph = device.create_graph(plan).unwrap();
     assert_eq!(parallel_sum(), 499_500);
+    assert!(event.timestamp_ns().is_some());
     assert!(pool::global().is_started());
     let parent = Parent {
         device,
@@ -116,6 +149,8 @@ fn a_forked_child_gets_errors_instead_of_hanging() {
         block,
         null_stream: null_device.create_stream().unwrap(),
         null_device,
+        graph,
+        scene: Scene::new(),
     };
     // SAFETY: the child only uses what this crate promises to work after a fork, and leaves by _exit.
     let child = unsafe { libc::fork() };
