@@ -1,6 +1,6 @@
 //! What a forked child sees of objects that its parent made. Alone in its process, because a fork copies only the calling thread.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod scene {
     pub mod endless;
@@ -23,22 +23,21 @@ fn is_forked<T>(result: Result<T>) -> bool {
 
 /// Runs in the child; the number of the first check that fails, 0 for none.
 fn child_checks(parent: &Parent) -> i32 {
+    let mut checks = null_checks(parent).into_iter().chain(cpu_checks(parent));
+    checks
+        .position(|passed| !passed)
+        .map_or(0, |index| index as i32 + 1)
+}
+
+fn null_checks(parent: &Parent) -> Vec<bool> {
     let Parent {
-        device,
-        stream,
         event,
         block,
         null_device,
         null_stream,
-        graph,
-        scene,
+        ..
     } = parent;
-    let (add, arguments) = (scene.add.as_ref(), scene.arguments());
-    let launched_in = |stream: &dyn Stream| {
-        // SAFETY: nothing is launched.
-        is_forked(unsafe { stream.launch(add, &LaunchConfig::linear(1, 1), &arguments) })
-    };
-    let checks = [
+    vec![
         is_forked(null_stream.synchronize()),
         is_forked(null_stream.is_idle()),
         is_forked(null_stream.call(Box::new(|| Ok(())))),
@@ -57,6 +56,25 @@ fn child_checks(parent: &Parent) -> i32 {
         is_forked(null_device.memory_info()),
         is_forked(null_device.wait_idle()),
         is_forked(null_device.synchronize()),
+    ]
+}
+
+fn cpu_checks(parent: &Parent) -> Vec<bool> {
+    let Parent {
+        device,
+        stream,
+        event,
+        block,
+        graph,
+        scene,
+        ..
+    } = parent;
+    let (add, arguments) = (scene.add.as_ref(), scene.arguments());
+    let launched_in = |stream: &dyn Stream| {
+        // SAFETY: nothing is launched.
+        is_forked(unsafe { stream.launch(add, &LaunchConfig::linear(1, 1), &arguments) })
+    };
+    vec![
         is_forked(stream.is_idle()),
         is_forked(stream.wait(event)),
         // SAFETY: as above.
@@ -88,11 +106,7 @@ fn child_checks(parent: &Parent) -> i32 {
         unsafe { device.free(*block, 64, MemoryKind::Device) }.is_ok(),
         parallel_sum() == 499_500,
         fresh_device_works().is_ok(),
-    ];
-    checks
-        .iter()
-        .position(|passed| !passed)
-        .map_or(0, |index| index as i32 + 1)
+    ]
 }
 
 fn parallel_sum() -> u64 {

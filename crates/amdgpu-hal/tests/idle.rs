@@ -46,7 +46,7 @@ fn check_idle(what: &str) {
     for _ in 0..3 {
         let before = processor_time();
         thread::sleep(IDLE);
-        busy = busy.min(processor_time() - before);
+        busy = busy.min(processor_time().saturating_sub(before));
         if busy <= MAX_BUSY {
             return;
         }

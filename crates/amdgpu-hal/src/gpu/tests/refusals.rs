@@ -121,11 +121,11 @@ pub(super) fn copies_go_where_their_direction_says(device: &GpuDevice) {
         };
         let record = || graph_of(device, vec![command()], 0);
         let calls = calls_of(|| record().unwrap());
-        let copies: Vec<_> = calls
+        let asked: Vec<_> = calls
             .iter()
             .filter(|call| call.contains("Memcpy"))
             .collect();
-        assert_eq!(copies, [&function]);
+        assert_eq!(asked, [&function]);
         refused_once(function, "recording a copy", record);
     }
     // SAFETY: no longer used.
