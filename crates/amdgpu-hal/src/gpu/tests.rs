@@ -1,5 +1,6 @@
 //! Our side of the table, over a driver that runs commands at once. One test, since what the fake driver answers belongs to the process.
 
+mod blame;
 mod driver;
 mod refusals;
 
@@ -650,6 +651,9 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     refusals::a_context_that_cannot_be_entered_is_an_error(&device);
     refusals::openings_say_what_the_driver_does_not_tell(api);
     refusals::recordings_without_their_objects_are_errors(api);
+    blame::whatever_was_launched_is_blamed(api);
+    blame::what_is_not_known_to_be_done_is_counted(&device);
+    blame::notifications_come_in_order_whatever_one_of_them_does(&device);
     driver::a_forked_child_gets_errors(&device);
     driver::a_device_that_cannot_be_recovered_says_so(api);
     // A stream dropped by its own command drains by itself.
