@@ -82,8 +82,13 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub fn new(launch_records: LaunchRecords) -> Self {
+        Self::numbered(0, launch_records)
+    }
+
+    /// With a place in the list of devices that no other test's has.
+    pub fn numbered(index: u16, launch_records: LaunchRecords) -> Self {
         let device = registry::open_device("cpu:0").unwrap();
-        let device = OpenDevice::alone(device, 0, AllocatorOptions::default()).unwrap();
+        let device = OpenDevice::alone(device, index, AllocatorOptions::default()).unwrap();
         Self::of(device, launch_records)
     }
 
