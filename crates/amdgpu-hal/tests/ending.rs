@@ -29,6 +29,7 @@ fn main() {
     what_ends_in_time_is_not_cancelled(&scene);
     signals_of_others_reach_their_handler(&scene);
     a_stream_is_stopped_however_many_came_and_went_after_it(&scene);
+    pool_threads_leave_their_blocks_too(&scene);
     what_does_not_end_is_left(&scene);
     println!("ok");
 }
@@ -57,6 +58,27 @@ fn signals_of_others_reach_their_handler(scene: &Scene) {
     // SAFETY: the handlers only count, and look where this thread was.
     unsafe { libc::raise(libc::SIGURG) };
     assert_eq!(SIGNALS.load(Ordering::Relaxed), before + 1);
+}
+
+fn pool_threads_leave_their_blocks_too(scene: &Scene) {
+    let stream = scene.device.create_stream().unwrap();
+    // The first block ends at once, so that all others are shared out.
+    scene.stop.store(1, Ordering::Relaxed);
+    let threads = amdgpu_hal::cpu::pool::global().thread_count();
+    scene.launch(stream.as_ref(), scene.endless.as_ref(), 1);
+    stream.synchronize().unwrap();
+    scene.stop.store(0, Ordering::Relaxed);
+    let streams: Vec<_> = (0..=threads)
+        .map(|_| scene.device.create_stream().unwrap())
+        .collect();
+    for stream in &streams {
+        scene.occupy(stream.as_ref(), 1000);
+    }
+    assert!(stop_everything(PATIENCE));
+    for stream in &streams {
+        assert!(is_cancelled(&stream.synchronize()));
+        scene.check_usable(stream.as_ref());
+    }
 }
 
 fn a_stream_is_stopped_however_many_came_and_went_after_it(scene: &Scene) {

@@ -642,6 +642,7 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     driver::a_launch_without_arguments_hands_no_list_over(&device);
     driver::streams_of_other_libraries_wait_for_what_is_held_here(&device);
     driver::errors_of_another_opening_stay_there(&device, api);
+    driver::a_wait_for_the_device_waits_for_every_stream(api);
     refusals::memory_is_of_the_kind_that_was_asked_for(&device);
     refusals::copies_go_where_their_direction_says(&device);
     refusals::refused_commands_say_what_was_asked(&device);

@@ -321,6 +321,26 @@ pub(super) fn errors_of_another_opening_stay_there(device: &GpuDevice, api: &'st
     other.synchronize().unwrap();
 }
 
+/// Each stream once, those of other openings too.
+pub(super) fn a_wait_for_the_device_waits_for_every_stream(api: &'static Api) {
+    let (one, other) = (
+        GpuDevice::open(api, 6).unwrap(),
+        GpuDevice::open(api, 6).unwrap(),
+    );
+    let streams = [&one, &one, &other].map(|device| device.create_stream().unwrap());
+    let waits = |wait: &dyn Fn()| {
+        let calls = calls_of(wait);
+        let waits = calls.iter().filter(|call| **call == "cuStreamSynchronize");
+        waits.count()
+    };
+    // The default streams of both, too.
+    assert_eq!(waits(&|| one.synchronize().unwrap()), 5);
+    assert_eq!(waits(&|| one.wait_idle().unwrap()), 3);
+    assert_eq!(waits(&|| other.wait_idle().unwrap()), 2);
+    drop(streams);
+    assert_eq!(waits(&|| other.synchronize().unwrap()), 2);
+}
+
 /// In a child after `fork()` nothing reaches the driver, and everything says why.
 pub(super) fn a_forked_child_gets_errors(device: &GpuDevice) {
     let stream = device.create_stream().unwrap();
