@@ -15,7 +15,8 @@ use amdgpu_abi::environment::CACHE_DIR;
 use amdgpu_abi::{Coded, ErrorCode, MetricId};
 use amdgpu_aura::{
     Argument, CacheAnswer, CompileJob, CompileRequest, Context, ContextOptions, CoreType, Error,
-    Kernel, LaunchRecords, OpenDevice, RemoteCompiler, Result, Toolchain, compile_job,
+    GraphRecorder, Kernel, Lane, LaunchRecords, OpenDevice, RemoteCompiler, Result, Toolchain,
+    compile_job,
 };
 use amdgpu_compiler::{CodeGenerator, CodegenRequest, CompileOptions, Target};
 use amdgpu_hal::{DevicePointer, LaunchConfig, registry};
@@ -29,6 +30,16 @@ const C_SOURCE: &str = r"
 typedef unsigned long long u64;
 void add(u64 **out, const void *launch, u64 begin, u64 end) { **out += end - begin; }
 void twice(u64 **out, const void *launch, u64 begin, u64 end) { **out += 2 * (end - begin); }
+";
+/// What the compiler makes of the first kernel with checks: it asks before its one access, which is the first of the source.
+const CHECKED_C_SOURCE: &str = r"
+typedef unsigned long long u64;
+int agpu_checked_access(unsigned site, u64 address, u64 bytes, u64 base, u64 value, unsigned thread, u64 block);
+void add(u64 **out, const void *launch, u64 begin, u64 end) {
+    for (u64 block = begin; block < end; block++)
+        if (agpu_checked_access(0, (u64)*out, 8, (u64)*out, 0, 0, block) == 0)
+            **out += 1;
+}
 ";
 
 /// Gives the same code whatever it is asked for, and counts.
@@ -123,14 +134,8 @@ fn compile(context: &Context, generator: &Canned) -> (Arc<Kernel>, CacheAnswer) 
 
 fn adds(kernel: &Kernel, value: u64) -> bool {
     let word = AtomicU64::new(0);
-    let argument = Argument::Pointer {
-        address: DevicePointer::from_host(word.as_ptr()).address(),
-        dtype: None,
-        is_read_only: false,
-        bytes: 8,
-    };
     // SAFETY: the kernel adds to the word, which outlives the launch.
-    unsafe { kernel.run(&LaunchConfig::linear(3, 1), &[argument], None) }.unwrap();
+    unsafe { kernel.run(&LaunchConfig::linear(3, 1), &[word_of(&word, 8)], None) }.unwrap();
     word.into_inner() == 3 * value
 }
 
@@ -169,6 +174,7 @@ fn sources_are_compiled_once_and_found_again() {
     everything_that_changes_the_code_has_an_entry_of_its_own(&root.join("own"));
     another_process_compiles_where_there_is_one(&root.join("remote"));
     kernels_are_asked_for_by_name(&root.join("names"), &generator);
+    checked_launches_are_held_to_their_own_arguments(&root.join("checked"));
     fs::remove_dir_all(root).unwrap();
 }
 
@@ -345,6 +351,71 @@ fn another_process_compiles_where_there_is_one(folder: &Path) {
     };
     let error = compile_job(&target, &here).unwrap_err().to_string();
     assert!(error.starts_with("there is no target 'gfx1'"), "{error}");
+}
+
+/// Memory of which a kernel may use so many bytes.
+fn word_of(word: &AtomicU64, bytes: u64) -> Argument {
+    Argument::Pointer {
+        address: DevicePointer::from_host(word.as_ptr()).address(),
+        dtype: None,
+        is_read_only: false,
+        bytes,
+    }
+}
+
+fn checked_launches_are_held_to_their_own_arguments(folder: &Path) {
+    use_folder(folder);
+    let generator = Canned::new(object::compiled("checked", CHECKED_C_SOURCE));
+    let options = CompileOptions {
+        checked: true,
+        ..CompileOptions::default()
+    };
+    let context = open();
+    let kernel = context.compile(&request(Some("add"), &options), &generator);
+    let kernel = kernel.unwrap();
+    assert!(kernel.is_checked());
+    let (word, config) = (AtomicU64::new(0), LaunchConfig::linear(3, 1));
+    let (whole, half) = ([word_of(&word, 8)], [word_of(&word, 4)]);
+    let outside = |outcome: Result<()>| {
+        let error = outcome.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::MemoryFault);
+        let text = error.to_string();
+        assert!(
+            text.contains("argument `out` at byte offset 0 of 4"),
+            "{text}"
+        );
+    };
+    let packed = kernel.pack_arguments(&whole).unwrap();
+    let smaller = kernel.replace_argument(&packed, 0, &half[0]).unwrap();
+    let stream = context.create_stream().unwrap();
+    // SAFETY: the kernel adds to the word, which outlives the launches.
+    unsafe {
+        kernel.run(&config, &whole, None).unwrap();
+        outside(kernel.run(&config, &half, None));
+        kernel.launch_packed(&config, &packed, None).unwrap();
+        outside(kernel.launch_packed(&config, &smaller, None));
+        kernel
+            .launch_packed(&config, &packed, Some(&stream))
+            .unwrap();
+        Kernel::wait(stream.as_ref(), None).unwrap();
+        kernel
+            .launch_packed(&config, &smaller, Some(&stream))
+            .unwrap();
+        outside(Kernel::wait(stream.as_ref(), None).map(drop));
+    }
+    let mut recorder = GraphRecorder::default();
+    recorder
+        .launch(&kernel, config, &packed, Lane::Waited)
+        .unwrap();
+    let graph = recorder.finish().unwrap();
+    // SAFETY: as above.
+    let replay = || unsafe { graph.replay(None) }.map(drop);
+    replay().unwrap();
+    graph.set_arguments(0, &smaller);
+    outside(replay());
+    graph.set_arguments(0, &packed);
+    replay().unwrap();
+    assert_eq!(word.into_inner(), 5 * 3, "what is refused writes nothing");
 }
 
 fn kernels_are_asked_for_by_name(folder: &Path, generator: &Canned) {
