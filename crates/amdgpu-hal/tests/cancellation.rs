@@ -167,17 +167,17 @@ fn cancelling_a_stream_stops_all_lanes_of_what_it_replays() {
 #[test]
 fn a_replay_that_is_cancelled_before_it_began_runs_nothing() {
     let scene = Scene::new();
-    let (count, (gate, held)) = (Arc::new(AtomicU64::new(0)), mpsc::channel::<()>());
-    let (counter, held) = (Arc::clone(&count), Mutex::new(held));
-    let hold = GraphFunction(Arc::new(move || {
+    let (count, (gate, passed)) = (Arc::new(AtomicU64::new(0)), mpsc::channel::<()>());
+    let (counter, passed) = (Arc::clone(&count), Mutex::new(passed));
+    let pass = GraphFunction(Arc::new(move || {
         counter.fetch_add(1, Ordering::Relaxed);
-        held.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+        passed.lock().unwrap().recv_timeout(PATIENCE).unwrap();
         Ok(())
     }));
     let plan = GraphPlan {
         steps: vec![GraphStep {
             lane: 0,
-            command: GraphCommand::Call(hold),
+            command: GraphCommand::Call(pass),
         }],
         lane_count: 1,
         mark_count: 0,

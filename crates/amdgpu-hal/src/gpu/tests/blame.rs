@@ -72,8 +72,10 @@ impl Scene {
     }
 }
 
+type Launch<'a> = &'a dyn Fn(&Scene);
+
 pub(super) fn whatever_was_launched_is_blamed(api: &'static Api) {
-    let cases: [(&dyn Fn(&Scene), &str); 5] = [
+    let cases: [(Launch, &str); 5] = [
         (&|_| {}, ""),
         (&Scene::replay, "; the kernel was `store`"),
         (&|scene| scene.lend("library"), "; the kernel was `library`"),
