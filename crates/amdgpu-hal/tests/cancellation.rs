@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use amdgpu_hal::{DevicePointer, GraphCommand, GraphFunction, GraphPlan, GraphStep, Stream};
+use amdgpu_hal::{DevicePointer, Graph, GraphCommand, GraphFunction, GraphPlan, GraphStep, Stream};
 
 use scene::endless::{PATIENCE, Scene, hold, is_cancelled};
 
@@ -163,10 +163,8 @@ fn cancelling_a_stream_stops_all_lanes_of_what_it_replays() {
     assert_eq!(scene.count.load(Ordering::Relaxed), 6);
 }
 
-/// What waits for the replay before, in another stream, does not begin once it is cancelled, and the other goes on.
-#[test]
-fn a_replay_that_is_cancelled_before_it_began_runs_nothing() {
-    let scene = Scene::new();
+/// A graph of one host function, which counts and then waits for the sender.
+fn graph_that_waits(scene: &Scene) -> (Arc<dyn Graph>, Arc<AtomicU64>, mpsc::Sender<()>) {
     let (count, (gate, passed)) = (Arc::new(AtomicU64::new(0)), mpsc::channel::<()>());
     let (counter, passed) = (Arc::clone(&count), Mutex::new(passed));
     let pass = GraphFunction(Arc::new(move || {
@@ -182,17 +180,45 @@ fn a_replay_that_is_cancelled_before_it_began_runs_nothing() {
         lane_count: 1,
         mark_count: 0,
     };
-    let graph = scene.device.create_graph(plan).unwrap();
+    (scene.device.create_graph(plan).unwrap(), count, gate)
+}
+
+fn replay(stream: &dyn Stream, graph: &dyn Graph) {
+    // SAFETY: the graph touches no memory.
+    unsafe { stream.replay(graph) }.unwrap();
+}
+
+#[test]
+fn a_replay_that_runs_on_its_caller_keeps_nobody_from_submitting_the_next() {
+    let scene = Scene::new();
+    let (graph, count, gate) = graph_that_waits(&scene);
+    let stream = scene.device.create_stream().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| replay(scene.device.default_stream().as_ref(), graph.as_ref()));
+        while count.load(Ordering::Relaxed) == 0 {
+            thread::yield_now();
+        }
+        replay(stream.as_ref(), graph.as_ref());
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+        gate.send(()).unwrap();
+        gate.send(()).unwrap();
+    });
+    stream.synchronize().unwrap();
+    scene.device.default_stream().synchronize().unwrap();
+    assert_eq!(count.load(Ordering::Relaxed), 2);
+}
+
+/// What waits for the replay before, in another stream, does not begin once it is cancelled, and the other goes on.
+#[test]
+fn a_replay_that_is_cancelled_before_it_began_runs_nothing() {
+    let scene = Scene::new();
+    let (graph, count, gate) = graph_that_waits(&scene);
     let [first, second] = [(); 2].map(|()| scene.device.create_stream().unwrap());
-    let replay = |stream: &dyn Stream| {
-        // SAFETY: the graph touches no memory.
-        unsafe { stream.replay(graph.as_ref()) }.unwrap();
-    };
-    replay(first.as_ref());
+    replay(first.as_ref(), graph.as_ref());
     while count.load(Ordering::Relaxed) == 0 {
         thread::yield_now();
     }
-    replay(second.as_ref());
+    replay(second.as_ref(), graph.as_ref());
     // Most of the time, its worker sleeps in the wait by then.
     thread::sleep(Duration::from_millis(20));
     assert_eq!(second.cancel(), Ok(true));
@@ -202,7 +228,7 @@ fn a_replay_that_is_cancelled_before_it_began_runs_nothing() {
     gate.send(()).unwrap();
     first.synchronize().unwrap();
     gate.send(()).unwrap();
-    replay(second.as_ref());
+    replay(second.as_ref(), graph.as_ref());
     second.synchronize().unwrap();
     assert_eq!(count.load(Ordering::Relaxed), 2);
 }
