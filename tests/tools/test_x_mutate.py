@@ -170,8 +170,10 @@ def test_what_is_built_into_the_copy_leaves_the_tree_alone(tmp_path: Path) -> No
 
 def test_cargo_is_told_once_which_messages_are_wanted() -> None:
     assert cargo.with_messages(["check"]) == ["check", "--message-format=json"]
-    arguments = core_library.cargo_arguments("amdgpu-python")
+    arguments = core_library.cargo_arguments("amdgpu-python", profile="dev")
     assert cargo.with_messages(arguments) == arguments
+    assert "--profile=dev" in arguments
+    assert "--profile=release" in core_library.cargo_arguments("amdgpu-python")
 
 
 def test_crates_above_an_area_are_found_in_the_manifests() -> None:

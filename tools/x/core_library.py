@@ -31,10 +31,10 @@ _BINDING_WEAK = 2
 _PYTHON_PREFIXES = (b"Py", b"_Py")
 
 
-def cargo_arguments(*crates: str) -> list[str]:
-    """What follows `cargo` to build these crates for a package."""
+def cargo_arguments(*crates: str, profile: str = "release") -> list[str]:
+    """What follows `cargo` to build these crates: for a package, or with another profile of the workspace."""
     chosen = [argument for crate in crates for argument in ("-p", crate)]
-    return ["build", "--release", *chosen, "--lib", "--message-format=json-render-diagnostics"]
+    return ["build", f"--profile={profile}", *chosen, "--lib", "--message-format=json-render-diagnostics"]
 
 
 def artifact(cargo_messages: str, crate: str) -> Path:

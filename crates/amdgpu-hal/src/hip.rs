@@ -189,13 +189,27 @@ mod tests {
     #[test]
     fn side_by_side_installations_come_newest_first() {
         let root = std::env::temp_dir().join(format!("agpu-hip-{}", std::process::id()));
-        for name in ["core-7.9", "core-7.10", "share", "core-6.4.1"] {
+        for name in [
+            "core-7.9",
+            "core-7.beta",
+            "core-7.10",
+            "share",
+            "core-6.4.1",
+            "core-7.0.1",
+        ] {
             std::fs::create_dir_all(root.join(name)).unwrap();
         }
         let found = installed(&root);
         std::fs::remove_dir_all(&root).unwrap();
-        let expected =
-            ["core-7.10", "core-7.9", "core-6.4.1"].map(|name| root.join(name).join("lib"));
+        // What is no number counts as 0.
+        let expected = [
+            "core-7.10",
+            "core-7.9",
+            "core-7.0.1",
+            "core-7.beta",
+            "core-6.4.1",
+        ]
+        .map(|name| root.join(name).join("lib"));
         assert_eq!(found, expected);
         assert!(installed(&root).is_empty());
     }

@@ -5,6 +5,7 @@
 
 mod scene {
     pub mod endless;
+    pub mod usage;
 }
 
 use std::ffi::{c_int, c_void};
@@ -17,6 +18,7 @@ use amdgpu_hal::cpu::stop_everything;
 use amdgpu_hal::{DevicePointer, Error, LaunchConfig, Stream, attention};
 
 use scene::endless::{PATIENCE, Scene, hold, is_cancelled};
+use scene::usage::processor_time;
 
 static LOOKS: AtomicU64 = AtomicU64::new(0);
 static ENDS_WAITS: AtomicBool = AtomicBool::new(false);
@@ -89,6 +91,7 @@ fn main() {
     the_hook_runs_in_the_middle_of_a_kernel(&scene);
     a_kernel_on_the_first_thread_is_left(&scene);
     a_wait_for_threads_of_the_pool_is_interrupted(&scene);
+    an_idle_first_thread_gets_no_signals_and_its_next_kernel_is_watched(&scene);
     signals_of_others_reach_their_handler();
     println!("ok");
 }
@@ -227,6 +230,19 @@ fn a_wait_for_threads_of_the_pool_is_interrupted(scene: &Scene) {
     assert!(is_cancelled(&stream.synchronize()));
     assert!(looks() > before && scene.count.load(Ordering::Relaxed) > 0);
     scene.check_usable(stream.as_ref());
+}
+
+/// Long enough for the watcher to fall asleep: 20 looks.
+fn an_idle_first_thread_gets_no_signals_and_its_next_kernel_is_watched(scene: &Scene) {
+    let before = (SIGNALS.load(Ordering::Relaxed), looks());
+    let busy_before = processor_time();
+    for _ in 0..25 {
+        thread::sleep(attention::INTERVAL);
+    }
+    let busy = processor_time().saturating_sub(busy_before);
+    assert_eq!((SIGNALS.load(Ordering::Relaxed), looks()), before);
+    assert!(busy < attention::INTERVAL * 5, "{busy:?}");
+    the_hook_runs_in_the_middle_of_a_kernel(scene);
 }
 
 fn signals_of_others_reach_their_handler() {

@@ -6,13 +6,12 @@ mod scene {
     pub mod endless;
 }
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use amdgpu_hal::DevicePointer;
-use amdgpu_hal::cpu::stop_everything;
+use amdgpu_hal::{DevicePointer, Graph, GraphCommand, GraphFunction, GraphPlan, GraphStep, Stream};
 
 use scene::endless::{PATIENCE, Scene, hold, is_cancelled};
 
@@ -102,27 +101,17 @@ fn blocks_that_never_end_are_left_where_they_are() {
     assert_eq!(scene.stop.load(Ordering::Relaxed), 0, "nobody let them go");
 }
 
+/// What ends meanwhile takes nobody with it off the list of those that can be stopped.
 #[test]
-fn pool_threads_leave_their_blocks_too() {
+fn kernels_are_left_after_other_streams_have_ended() {
     let scene = Scene::new();
     let stream = scene.device.create_stream().unwrap();
-    // The first block ends at once, so that all others are shared out.
-    scene.stop.store(1, Ordering::Relaxed);
-    let threads = amdgpu_hal::cpu::pool::global().thread_count();
-    scene.launch(stream.as_ref(), scene.endless.as_ref(), 1);
-    stream.synchronize().unwrap();
-    scene.stop.store(0, Ordering::Relaxed);
-    let streams: Vec<_> = (0..=threads)
-        .map(|_| scene.device.create_stream().unwrap())
-        .collect();
-    for stream in &streams {
-        scene.occupy(stream.as_ref(), 1000);
-    }
-    assert!(stop_everything(PATIENCE));
-    for stream in &streams {
-        assert!(is_cancelled(&stream.synchronize()));
-        scene.check_usable(stream.as_ref());
-    }
+    scene.occupy(stream.as_ref(), 1);
+    let other = scene.device.create_stream().unwrap();
+    scene.check_usable(other.as_ref());
+    drop(other);
+    assert_eq!(stream.cancel(), Ok(true));
+    assert!(is_cancelled(&stream.synchronize()));
 }
 
 #[test]
@@ -172,6 +161,76 @@ fn cancelling_a_stream_stops_all_lanes_of_what_it_replays() {
     unsafe { stream.replay(graph.as_ref()) }.unwrap();
     stream.synchronize().unwrap();
     assert_eq!(scene.count.load(Ordering::Relaxed), 6);
+}
+
+/// A graph of one host function, which counts and then waits for the sender.
+fn graph_that_waits(scene: &Scene) -> (Arc<dyn Graph>, Arc<AtomicU64>, mpsc::Sender<()>) {
+    let (count, (gate, passed)) = (Arc::new(AtomicU64::new(0)), mpsc::channel::<()>());
+    let (counter, passed) = (Arc::clone(&count), Mutex::new(passed));
+    let pass = GraphFunction(Arc::new(move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+        passed.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+        Ok(())
+    }));
+    let plan = GraphPlan {
+        steps: vec![GraphStep {
+            lane: 0,
+            command: GraphCommand::Call(pass),
+        }],
+        lane_count: 1,
+        mark_count: 0,
+    };
+    (scene.device.create_graph(plan).unwrap(), count, gate)
+}
+
+fn replay(stream: &dyn Stream, graph: &dyn Graph) {
+    // SAFETY: the graph touches no memory.
+    unsafe { stream.replay(graph) }.unwrap();
+}
+
+#[test]
+fn a_replay_that_runs_on_its_caller_keeps_nobody_from_submitting_the_next() {
+    let scene = Scene::new();
+    let (graph, count, gate) = graph_that_waits(&scene);
+    let stream = scene.device.create_stream().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| replay(scene.device.default_stream().as_ref(), graph.as_ref()));
+        while count.load(Ordering::Relaxed) == 0 {
+            thread::yield_now();
+        }
+        replay(stream.as_ref(), graph.as_ref());
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+        gate.send(()).unwrap();
+        gate.send(()).unwrap();
+    });
+    stream.synchronize().unwrap();
+    scene.device.default_stream().synchronize().unwrap();
+    assert_eq!(count.load(Ordering::Relaxed), 2);
+}
+
+/// What waits for the replay before, in another stream, does not begin once it is cancelled, and the other goes on.
+#[test]
+fn a_replay_that_is_cancelled_before_it_began_runs_nothing() {
+    let scene = Scene::new();
+    let (graph, count, gate) = graph_that_waits(&scene);
+    let [first, second] = [(); 2].map(|()| scene.device.create_stream().unwrap());
+    replay(first.as_ref(), graph.as_ref());
+    while count.load(Ordering::Relaxed) == 0 {
+        thread::yield_now();
+    }
+    replay(second.as_ref(), graph.as_ref());
+    // Most of the time, its worker sleeps in the wait by then.
+    thread::sleep(Duration::from_millis(20));
+    assert_eq!(second.cancel(), Ok(true));
+    assert!(is_cancelled(&second.synchronize()));
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+    assert!(!first.is_idle().unwrap());
+    gate.send(()).unwrap();
+    first.synchronize().unwrap();
+    gate.send(()).unwrap();
+    replay(second.as_ref(), graph.as_ref());
+    second.synchronize().unwrap();
+    assert_eq!(count.load(Ordering::Relaxed), 2);
 }
 
 #[test]

@@ -28,6 +28,8 @@ fn main() {
     let scene = Scene::new();
     what_ends_in_time_is_not_cancelled(&scene);
     signals_of_others_reach_their_handler(&scene);
+    a_stream_is_stopped_however_many_came_and_went_after_it(&scene);
+    pool_threads_leave_their_blocks_too(&scene);
     what_does_not_end_is_left(&scene);
     println!("ok");
 }
@@ -56,6 +58,45 @@ fn signals_of_others_reach_their_handler(scene: &Scene) {
     // SAFETY: the handlers only count, and look where this thread was.
     unsafe { libc::raise(libc::SIGURG) };
     assert_eq!(SIGNALS.load(Ordering::Relaxed), before + 1);
+}
+
+fn pool_threads_leave_their_blocks_too(scene: &Scene) {
+    let stream = scene.device.create_stream().unwrap();
+    // The first block ends at once, so that all others are shared out.
+    scene.stop.store(1, Ordering::Relaxed);
+    let threads = amdgpu_hal::cpu::pool::global().thread_count();
+    scene.launch(stream.as_ref(), scene.endless.as_ref(), 1);
+    stream.synchronize().unwrap();
+    scene.stop.store(0, Ordering::Relaxed);
+    let streams: Vec<_> = (0..=threads)
+        .map(|_| scene.device.create_stream().unwrap())
+        .collect();
+    for stream in &streams {
+        scene.occupy(stream.as_ref(), 1000);
+    }
+    assert!(stop_everything(PATIENCE));
+    for stream in &streams {
+        assert!(is_cancelled(&stream.synchronize()));
+        scene.check_usable(stream.as_ref());
+    }
+}
+
+fn a_stream_is_stopped_however_many_came_and_went_after_it(scene: &Scene) {
+    let stream = scene.device.create_stream().unwrap();
+    scene.occupy(stream.as_ref(), 1);
+    for _ in 0..300 {
+        drop(scene.device.create_stream().unwrap());
+    }
+    assert!(stop_everything(PATIENCE));
+    assert!(is_cancelled(&stream.synchronize()));
+    // Each device keeps its own list, for those who wait for all of it.
+    scene.occupy(stream.as_ref(), 1);
+    for _ in 0..300 {
+        drop(scene.device.create_stream().unwrap());
+    }
+    assert_eq!(stream.cancel(), Ok(true));
+    assert!(is_cancelled(&scene.device.synchronize()));
+    scene.check_usable(stream.as_ref());
 }
 
 fn what_does_not_end_is_left(scene: &Scene) {

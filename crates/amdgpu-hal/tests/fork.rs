@@ -1,11 +1,19 @@
 //! What a forked child sees of objects that its parent made. Alone in its process, because a fork copies only the calling thread.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod scene {
+    pub mod endless;
+}
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use amdgpu_abi::{Coded, ErrorCode};
-use amdgpu_hal::{CopyDirection, Error, GraphPlan, MemoryKind, Result, cpu::pool, registry};
+use amdgpu_hal::{
+    CopyDirection, Error, GraphPlan, LaunchConfig, MemoryKind, Result, Stream, cpu::pool, registry,
+};
+
+use scene::endless::Scene;
 
 fn is_forked<T>(result: Result<T>) -> bool {
     result.is_err_and(|error| {
@@ -15,15 +23,21 @@ fn is_forked<T>(result: Result<T>) -> bool {
 
 /// Runs in the child; the number of the first check that fails, 0 for none.
 fn child_checks(parent: &Parent) -> i32 {
+    let mut checks = null_checks(parent).into_iter().chain(cpu_checks(parent));
+    checks
+        .position(|passed| !passed)
+        .map_or(0, |index| index as i32 + 1)
+}
+
+fn null_checks(parent: &Parent) -> Vec<bool> {
     let Parent {
-        device,
-        stream,
         event,
         block,
         null_device,
         null_stream,
+        ..
     } = parent;
-    let checks = [
+    vec![
         is_forked(null_stream.synchronize()),
         is_forked(null_stream.is_idle()),
         is_forked(null_stream.call(Box::new(|| Ok(())))),
@@ -42,12 +56,40 @@ fn child_checks(parent: &Parent) -> i32 {
         is_forked(null_device.memory_info()),
         is_forked(null_device.wait_idle()),
         is_forked(null_device.synchronize()),
+    ]
+}
+
+fn cpu_checks(parent: &Parent) -> Vec<bool> {
+    let Parent {
+        device,
+        stream,
+        event,
+        block,
+        graph,
+        scene,
+        ..
+    } = parent;
+    let (add, arguments) = (scene.add.as_ref(), scene.arguments());
+    let launched_in = |stream: &dyn Stream| {
+        // SAFETY: nothing is launched.
+        is_forked(unsafe { stream.launch(add, &LaunchConfig::linear(1, 1), &arguments) })
+    };
+    vec![
         is_forked(stream.is_idle()),
         is_forked(stream.wait(event)),
         // SAFETY: as above.
         is_forked(unsafe { stream.fill(*block, 0, 0) }),
         // SAFETY: as above.
         is_forked(unsafe { stream.copy(*block, *block, 0, CopyDirection::DeviceToDevice) }),
+        launched_in(stream.as_ref()),
+        launched_in(device.default_stream().as_ref()),
+        // SAFETY: nothing is replayed.
+        is_forked(unsafe { stream.replay(graph.as_ref()) }),
+        is_forked(stream.cancel()),
+        stream.depth() == 0,
+        event.timestamp_ns().is_none(),
+        is_forked(device.load_module(b"")),
+        is_forked(device.create_graph(GraphPlan::default())),
         is_forked(device.create_event()),
         is_forked(device.wait_idle()),
         is_forked(stream.synchronize()),
@@ -64,11 +106,7 @@ fn child_checks(parent: &Parent) -> i32 {
         unsafe { device.free(*block, 64, MemoryKind::Device) }.is_ok(),
         parallel_sum() == 499_500,
         fresh_device_works().is_ok(),
-    ];
-    checks
-        .iter()
-        .position(|passed| !passed)
-        .map_or(0, |index| index as i32 + 1)
+    ]
 }
 
 fn parallel_sum() -> u64 {
@@ -93,6 +131,9 @@ struct Parent {
     block: amdgpu_hal::DevicePointer,
     null_device: std::sync::Arc<dyn amdgpu_hal::Device>,
     null_stream: std::sync::Arc<dyn amdgpu_hal::Stream>,
+    /// Two lanes without a command.
+    graph: std::sync::Arc<dyn amdgpu_hal::Graph>,
+    scene: Scene,
 }
 
 #[test]
@@ -107,7 +148,13 @@ fn a_forked_child_gets_errors_instead_of_hanging() {
     stream.call(Box::new(|| Ok(()))).unwrap();
     stream.record(&event).unwrap();
     stream.synchronize().unwrap();
+    let plan = GraphPlan {
+        lane_count: 2,
+        ..GraphPlan::default()
+    };
+    let graph = device.create_graph(plan).unwrap();
     assert_eq!(parallel_sum(), 499_500);
+    assert!(event.timestamp_ns().is_some());
     assert!(pool::global().is_started());
     let parent = Parent {
         device,
@@ -116,6 +163,8 @@ fn a_forked_child_gets_errors_instead_of_hanging() {
         block,
         null_stream: null_device.create_stream().unwrap(),
         null_device,
+        graph,
+        scene: Scene::new(),
     };
     // SAFETY: the child only uses what this crate promises to work after a fork, and leaves by _exit.
     let child = unsafe { libc::fork() };

@@ -79,6 +79,8 @@ AREAS: dict[str, RustArea | TextArea] = {
             "tests/aura/test_device_listing.py",
             "tests/array/test_operand_devices.py",
             "tests/aura/test_kernel_work.py",
+            "tests/aura/test_current_device.py",
+            "tests/telemetry/test_attach.py",
         ),
     ),
     "neuro": RustArea(

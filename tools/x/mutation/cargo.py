@@ -19,18 +19,14 @@ from x.mutation.working_copy import COPY, FOLDER, TARGET, environment
 from x.paths import ROOT
 
 LISTER = ROOT / "tools" / "mutate"
-# Links much faster than thin LTO, and nothing here is timed.
 BUILD_VARIABLES = {
     "CARGO_TARGET_DIR": str(TARGET),
     "CARGO_INCREMENTAL": "1",
-    # The test programs run dozens of times, so that optimising them a little pays; checks for overflow stay.
+    # The tests run dozens of times, those in Python too, so that optimising a little pays; checks for overflow stay.
     "CARGO_PROFILE_DEV_OPT_LEVEL": "1",
     "CARGO_PROFILE_DEV_DEBUG": "false",
     # Functions that stand there twice bring warnings by the thousand.
     "RUSTFLAGS": "--cap-lints=allow",
-    "CARGO_PROFILE_RELEASE_LTO": "off",
-    "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "32",
-    "CARGO_PROFILE_RELEASE_DEBUG": "false",
 }
 
 

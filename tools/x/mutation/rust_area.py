@@ -196,9 +196,9 @@ class Workshop:
 
 
 def build_extension(console: Console) -> None:
-    """Builds the extension with the faults in it, into the copy."""
+    """Builds the extension with the faults in it, into the copy: with the profile of the tests, whose crates are built already."""
     built = {core_library.LIBRARY_CRATE: CORE_LIBRARY, core_library.EXTENSION_CRATE: EXTENSION}
-    arguments = core_library.cargo_arguments(*built)
+    arguments = core_library.cargo_arguments(*built, profile="dev")
     done = cargo.run(console, arguments, "build the extension", core_library.ENVIRONMENT)
     done.require("the extension does not build with the faults in it")
     for crate, output in built.items():

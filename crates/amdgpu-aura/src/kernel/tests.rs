@@ -2,6 +2,7 @@
 //! Python, where the code generator is.
 
 mod launching;
+mod recording;
 mod replaying;
 pub(crate) mod scene;
 mod watching;

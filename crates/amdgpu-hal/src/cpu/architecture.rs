@@ -66,16 +66,23 @@ fn level(features: &[String]) -> Option<&'static str> {
 /// Width of the widest vector register that both processor and operating system support.
 pub(super) fn simd_width_bits() -> Option<u32> {
     #[cfg(target_arch = "x86_64")]
-    let width_bits = if std::arch::is_x86_feature_detected!("avx512f") {
-        Some(512)
-    } else if std::arch::is_x86_feature_detected!("avx") {
-        Some(256)
-    } else {
-        Some(128)
-    };
+    let width_bits = Some(x86_width_bits(
+        std::arch::is_x86_feature_detected!("avx512f"),
+        std::arch::is_x86_feature_detected!("avx"),
+    ));
     #[cfg(not(target_arch = "x86_64"))]
     let width_bits = cfg!(target_arch = "aarch64").then_some(128);
     width_bits
+}
+
+/// Every x86-64 processor has SSE2.
+#[cfg(target_arch = "x86_64")]
+fn x86_width_bits(has_avx512: bool, has_avx: bool) -> u32 {
+    match (has_avx512, has_avx) {
+        (true, _) => 512,
+        (false, true) => 256,
+        (false, false) => 128,
+    }
 }
 
 #[cfg(test)]
@@ -176,12 +183,16 @@ mod tests {
         let text = std::fs::read_to_string("/proc/cpuinfo").unwrap();
         let flags = text.lines().find(|line| line.starts_with("flags")).unwrap();
         let has = |flag| flags.split_whitespace().any(|word| word == flag);
-        let expected = match (has("avx512f"), has("avx")) {
-            (true, _) => 512,
-            (false, true) => 256,
-            (false, false) => 128,
-        };
+        let expected = x86_width_bits(has("avx512f"), has("avx"));
         assert_eq!(simd_width_bits(), Some(expected));
+        for (has_avx512, has_avx, width_bits) in [
+            (true, true, 512),
+            (true, false, 512),
+            (false, true, 256),
+            (false, false, 128),
+        ] {
+            assert_eq!(x86_width_bits(has_avx512, has_avx), width_bits);
+        }
     }
 
     #[test]

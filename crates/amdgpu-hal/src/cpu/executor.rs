@@ -54,6 +54,7 @@ mod tests {
     fn executor_covers_the_range() {
         let executor = executor();
         assert_eq!(executor.size_bytes, size_of::<Executor>() as u64);
+        assert_eq!(executor.reserved, 0, "what the interface demands");
         assert_eq!(executor.thread_count, pool::global().thread_count());
         let sum = AtomicU64::new(0);
         let run = executor.parallel_for.unwrap();

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 use once_cell::race::OnceBox;
 
@@ -24,6 +24,8 @@ const INVALID_VALUE: Status = 1;
 const INVALID_PTX: Status = 218;
 const UNJOINED: Status = 904;
 
+/// What a function answers that [`refuse`] names.
+pub(super) const REFUSED: Status = 999;
 /// What the next wait for a stream answers.
 pub(super) static NEXT_WAIT: AtomicI32 = AtomicI32::new(SUCCESS);
 /// What the next recording of an event answers.
@@ -36,6 +38,8 @@ pub(super) static RESET: AtomicI32 = AtomicI32::new(SUCCESS);
 pub(super) static DEVICE_COUNT: AtomicI32 = AtomicI32::new(1);
 /// Bytes of the device that other processes hold.
 pub(super) static HELD_BY_OTHERS: AtomicUsize = AtomicUsize::new(0);
+/// How far ahead of the host's clock the driver takes events to be; negative for behind.
+pub(super) static CLOCK_AHEAD_NS: AtomicI64 = AtomicI64::new(0);
 static NEXT_HANDLE: AtomicUsize = AtomicUsize::new(1);
 
 /// How often the primary context was reset and given back.
@@ -90,8 +94,25 @@ thread_local! {
     /// The calls of this thread since they were last looked at.
     static CALLS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
     static RECORDING: RefCell<Option<Recorded>> = const { RefCell::new(None) };
+    /// The function whose next call by this thread is refused.
+    static REFUSAL: Cell<&'static str> = const { Cell::new("") };
     /// Grid, block and dynamic shared memory of the latest launch of this thread.
     pub(super) static LAUNCHED: Cell<[u32; 7]> = const { Cell::new([0; 7]) };
+}
+
+/// Has the next call of a function by this thread refused.
+pub(super) fn refuse(function: &'static str) {
+    REFUSAL.set(function);
+}
+
+/// Ends a function of the driver that has to be refused.
+macro_rules! unless_refused {
+    ($name:expr) => {
+        if REFUSAL.get() == $name {
+            REFUSAL.set("");
+            return REFUSED;
+        }
+    };
 }
 
 /// How many objects live.
@@ -205,6 +226,7 @@ unsafe extern "C" fn take_number(_number: u32) -> Status {
     SUCCESS
 }
 unsafe extern "C" fn give_one(out: *mut i32) -> Status {
+    unless_refused!("cuDriverGetVersion");
     // SAFETY: callers give valid places, as the table says.
     unsafe { out.write(1) };
     SUCCESS
@@ -229,27 +251,32 @@ unsafe extern "C" fn error_text(status: Status, out: *mut *const c_char) -> Stat
     SUCCESS
 }
 unsafe extern "C" fn device_at(out: *mut i32, ordinal: i32) -> Status {
+    unless_refused!("cuDeviceGet");
     // SAFETY: as above.
     unsafe { out.write(ordinal) };
     SUCCESS
 }
 unsafe extern "C" fn device_name(out: *mut c_char, _len: i32, _device: i32) -> Status {
+    unless_refused!("cuDeviceGetName");
     // SAFETY: the place has room for far more than five bytes.
     unsafe { c"fake".as_ptr().copy_to_nonoverlapping(out, 5) };
     SUCCESS
 }
 unsafe extern "C" fn device_uuid(out: *mut [u8; 16], _device: i32) -> Status {
+    unless_refused!("cuDeviceGetUuid");
     // SAFETY: callers give valid places.
     unsafe { out.write([7; 16]) };
     SUCCESS
 }
 unsafe extern "C" fn device_memory(out: *mut usize, _device: i32) -> Status {
+    unless_refused!("cuDeviceTotalMem");
     // SAFETY: as above.
     unsafe { out.write(MEMORY_BYTES) };
     SUCCESS
 }
 /// Each is 100 and its number; there are none of negative numbers.
 unsafe extern "C" fn device_attribute(out: *mut i32, number: i32, _device: i32) -> Status {
+    unless_refused!("cuDeviceGetAttribute");
     if number < 0 {
         return INVALID_VALUE;
     }
@@ -258,6 +285,7 @@ unsafe extern "C" fn device_attribute(out: *mut i32, number: i32, _device: i32) 
     SUCCESS
 }
 unsafe extern "C" fn context_retain(out: *mut Handle, _device: i32) -> Status {
+    unless_refused!("cuDevicePrimaryCtxRetain");
     made();
     // SAFETY: as above.
     unsafe { out.write(CONTEXT) };
@@ -274,6 +302,7 @@ unsafe extern "C" fn context_reset(_device: i32) -> Status {
 }
 /// The first page belongs to nobody; the address of any other is the number of its device.
 unsafe extern "C" fn pointer_attribute(out: *mut c_void, number: i32, at: Address) -> Status {
+    unless_refused!("cuPointerGetAttribute");
     assert_eq!(number, 9, "the ordinal of the device");
     if at < 4096 {
         return INVALID_VALUE;
@@ -283,16 +312,19 @@ unsafe extern "C" fn pointer_attribute(out: *mut c_void, number: i32, at: Addres
     SUCCESS
 }
 unsafe extern "C" fn context_current(out: *mut Handle) -> Status {
+    unless_refused!("cuCtxGetCurrent");
     called("cuCtxGetCurrent");
     // SAFETY: as above.
     unsafe { out.write(CURRENT.get()) };
     SUCCESS
 }
 unsafe extern "C" fn context_set_current(context: Handle) -> Status {
+    unless_refused!("cuCtxSetCurrent");
     CURRENT.set(context);
     SUCCESS
 }
 unsafe extern "C" fn memory_info(free: *mut usize, total: *mut usize) -> Status {
+    unless_refused!("cuMemGetInfo");
     // SAFETY: as above.
     unsafe {
         free.write(MEMORY_BYTES - HELD_BY_OTHERS.load(Ordering::Relaxed));
@@ -300,32 +332,62 @@ unsafe extern "C" fn memory_info(free: *mut usize, total: *mut usize) -> Status 
     }
     SUCCESS
 }
-unsafe extern "C" fn allocate(out: *mut Address, bytes: usize) -> Status {
-    called("allocate");
+/// Memory of the C library, which takes any size.
+fn allocate_by(name: &'static str, out: *mut Address, bytes: usize) -> Status {
+    called(name);
+    unless_refused!(name);
     if bytes > MEMORY_BYTES / 2 {
         return OUT_OF_MEMORY;
     }
-    // SAFETY: as above; the C library takes any size.
+    // SAFETY: callers give valid places.
     unsafe { out.write(libc::calloc(1, bytes) as Address) };
     SUCCESS
 }
-unsafe extern "C" fn allocate_shared(out: *mut Address, bytes: usize, _flags: u32) -> Status {
-    // SAFETY: as above.
-    unsafe { allocate(out, bytes) }
+unsafe extern "C" fn allocate(out: *mut Address, bytes: usize) -> Status {
+    allocate_by("cuMemAlloc", out, bytes)
 }
-unsafe extern "C" fn free(address: Address) -> Status {
-    // SAFETY: callers free what `allocate` gave, once.
+unsafe extern "C" fn allocate_pinned(out: *mut Address, bytes: usize, flags: u32) -> Status {
+    assert_eq!(flags, 3, "for every context, and for kernels");
+    allocate_by("cuMemHostAlloc", out, bytes)
+}
+unsafe extern "C" fn allocate_unified(out: *mut Address, bytes: usize, flags: u32) -> Status {
+    assert_eq!(flags, 1, "for every stream");
+    allocate_by("cuMemAllocManaged", out, bytes)
+}
+fn free_by(name: &'static str, address: Address) -> Status {
+    called(name);
+    unless_refused!(name);
+    // SAFETY: callers free what was allocated above, once.
     unsafe { libc::free(address as *mut c_void) };
     SUCCESS
 }
-unsafe extern "C" fn copy(to: Address, from: Address, bytes: usize, stream: Handle) -> Status {
+unsafe extern "C" fn free(address: Address) -> Status {
+    free_by("cuMemFree", address)
+}
+unsafe extern "C" fn free_pinned(address: Address) -> Status {
+    free_by("cuMemFreeHost", address)
+}
+fn copy(name: &'static str, to: Address, from: Address, bytes: usize, stream: Handle) -> Status {
+    called(name);
+    unless_refused!(name);
     // SAFETY: callers give valid ranges that lie apart.
     run_or_record(stream, move || unsafe {
         std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes);
     });
     SUCCESS
 }
+unsafe extern "C" fn copy_in(to: Address, from: Address, bytes: usize, at: Handle) -> Status {
+    copy("cuMemcpyHtoDAsync", to, from, bytes, at)
+}
+unsafe extern "C" fn copy_out(to: Address, from: Address, bytes: usize, at: Handle) -> Status {
+    copy("cuMemcpyDtoHAsync", to, from, bytes, at)
+}
+unsafe extern "C" fn copy_over(to: Address, from: Address, bytes: usize, at: Handle) -> Status {
+    copy("cuMemcpyDtoDAsync", to, from, bytes, at)
+}
 unsafe extern "C" fn fill(to: Address, value: u8, bytes: usize, stream: Handle) -> Status {
+    called("cuMemsetD8Async");
+    unless_refused!("cuMemsetD8Async");
     // SAFETY: callers give a valid range.
     run_or_record(stream, move || unsafe {
         std::ptr::write_bytes(to as *mut u8, value, bytes);
@@ -355,10 +417,16 @@ unsafe extern "C" fn synchronize(_object: Handle) -> Status {
     called("cuStreamSynchronize");
     NEXT_WAIT.swap(SUCCESS, Ordering::Relaxed)
 }
-unsafe extern "C" fn query(_object: Handle) -> Status {
+unsafe extern "C" fn stream_query(_stream: Handle) -> Status {
+    unless_refused!("cuStreamQuery");
+    when_not_held()
+}
+unsafe extern "C" fn event_query(_event: Handle) -> Status {
+    unless_refused!("cuEventQuery");
     when_not_held()
 }
 unsafe extern "C" fn event_synchronize(_event: Handle) -> Status {
+    unless_refused!("cuEventSynchronize");
     SUCCESS
 }
 unsafe extern "C" fn module_unload(_module: Handle) -> Status {
@@ -366,6 +434,7 @@ unsafe extern "C" fn module_unload(_module: Handle) -> Status {
     SUCCESS
 }
 unsafe extern "C" fn wait_event(stream: Handle, event: Handle, _flags: u32) -> Status {
+    unless_refused!("cuStreamWaitEvent");
     called("cuStreamWaitEvent");
     RECORDING.with_borrow_mut(|recording| {
         if let Some(recorded) = recording
@@ -408,7 +477,9 @@ unsafe extern "C" fn record(event: Handle, stream: Handle) -> Status {
     }
     SUCCESS
 }
-unsafe extern "C" fn capture_begin(stream: Handle, _mode: u32) -> Status {
+unsafe extern "C" fn capture_begin(stream: Handle, mode: u32) -> Status {
+    unless_refused!("cuStreamBeginCapture");
+    assert_eq!(mode, 1, "what other threads do meanwhile is not recorded");
     RECORDING.set(Some(Recorded {
         origin: stream,
         streams: HashMap::from([(stream, Known::new())]),
@@ -418,19 +489,21 @@ unsafe extern "C" fn capture_begin(stream: Handle, _mode: u32) -> Status {
 }
 unsafe extern "C" fn capture_end(_stream: Handle, out: *mut Handle) -> Status {
     let recorded = RECORDING.take().unwrap();
+    // SAFETY: callers give valid places.
+    unsafe { out.write(0) };
+    unless_refused!("cuStreamEndCapture");
     if !recorded.is_joined() {
-        // SAFETY: callers give valid places.
-        unsafe { out.write(0) };
         return UNJOINED;
     }
     let handle = NEXT_HANDLE.fetch_add(1, Ordering::Relaxed);
     made();
     with_graphs(|graphs| graphs.insert(handle, recorded.commands));
-    // SAFETY: callers give valid places.
+    // SAFETY: as above.
     unsafe { out.write(handle) };
     SUCCESS
 }
 unsafe extern "C" fn graph_instantiate(out: *mut Handle, graph: Handle, _flags: u64) -> Status {
+    unless_refused!("cuGraphInstantiate");
     let handle = NEXT_HANDLE.fetch_add(1, Ordering::Relaxed);
     with_graphs(|graphs| {
         let recorded = graphs.remove(&graph).unwrap();
@@ -442,6 +515,7 @@ unsafe extern "C" fn graph_instantiate(out: *mut Handle, graph: Handle, _flags: 
     SUCCESS
 }
 unsafe extern "C" fn graph_launch(graph: Handle, _stream: Handle) -> Status {
+    unless_refused!("cuGraphLaunch");
     called("cuGraphLaunch");
     with_graphs(|graphs| graphs[&graph].iter().for_each(|command| command()));
     SUCCESS
@@ -456,8 +530,10 @@ unsafe extern "C" fn graph_executable_destroy(graph: Handle) -> Status {
     SUCCESS
 }
 unsafe extern "C" fn elapsed(out: *mut f32, from: Handle, to: Handle) -> Status {
+    unless_refused!("cuEventElapsedTime");
     let [from_ns, to_ns] = with_events(|events| [events[&from], events[&to]]);
-    let elapsed_ms = (i128::from(to_ns) - i128::from(from_ns)) as f64 / 1e6;
+    let ahead_ns = i128::from(CLOCK_AHEAD_NS.load(Ordering::Relaxed));
+    let elapsed_ms = (i128::from(to_ns) - i128::from(from_ns) + ahead_ns) as f64 / 1e6;
     // SAFETY: callers give valid places.
     unsafe { out.write(elapsed_ms as f32) };
     SUCCESS
@@ -470,6 +546,7 @@ unsafe extern "C" fn module_load(
     options: *mut i32,
     values: *mut *mut c_void,
 ) -> Status {
+    unless_refused!("cuModuleLoadDataEx");
     // SAFETY: the images of tests are text with a zero byte behind it.
     let text = unsafe { CStr::from_ptr(image.cast()) }.to_string_lossy();
     if text.contains(".broken") {
@@ -494,6 +571,7 @@ unsafe extern "C" fn module_function(
     _module: Handle,
     _name: *const c_char,
 ) -> Status {
+    unless_refused!("cuModuleGetFunction");
     // SAFETY: as above.
     unsafe { out.write(1) };
     SUCCESS
@@ -521,11 +599,13 @@ unsafe extern "C" fn module_global(
 }
 /// Each is 40 and its number.
 unsafe extern "C" fn function_attribute(out: *mut i32, number: i32, _function: Handle) -> Status {
+    unless_refused!("cuFuncGetAttribute");
     // SAFETY: as above.
     unsafe { out.write(40 + number) };
     SUCCESS
 }
 unsafe extern "C" fn set_function_attribute(_function: Handle, number: i32, value: i32) -> Status {
+    unless_refused!("cuFuncSetAttribute");
     called("cuFuncSetAttribute");
     assert_eq!(number, 8, "the dynamic shared memory");
     ALLOWED_SHARED_BYTES.store(value, Ordering::Relaxed);
@@ -539,6 +619,7 @@ unsafe extern "C" fn max_active_blocks(
     threads: i32,
     _shared_bytes: usize,
 ) -> Status {
+    unless_refused!("cuOccupancyMaxActiveBlocks");
     // SAFETY: as above.
     unsafe { out.write(2048 / threads) };
     SUCCESS
@@ -558,6 +639,7 @@ unsafe extern "C" fn launch(
     _parameters: *mut *mut c_void,
     extra: *mut *mut c_void,
 ) -> Status {
+    unless_refused!("cuLaunchKernel");
     called("cuLaunchKernel");
     LAUNCHED.set([
         grid_x,
@@ -608,16 +690,19 @@ pub(super) fn find(name: &CStr) -> Option<*mut c_void> {
         "cuCtxSetCurrent" => context_set_current as *const (),
         "cuMemGetInfo_v2" => memory_info as *const (),
         "cuMemAlloc_v2" => allocate as *const (),
-        "cuMemHostAlloc" | "cuMemAllocManaged" => allocate_shared as *const (),
-        "cuMemFree_v2" | "cuMemFreeHost" => free as *const (),
-        "cuMemcpyHtoDAsync_v2" | "cuMemcpyDtoHAsync_v2" | "cuMemcpyDtoDAsync_v2" => {
-            copy as *const ()
-        }
+        "cuMemHostAlloc" => allocate_pinned as *const (),
+        "cuMemAllocManaged" => allocate_unified as *const (),
+        "cuMemFree_v2" => free as *const (),
+        "cuMemFreeHost" => free_pinned as *const (),
+        "cuMemcpyHtoDAsync_v2" => copy_in as *const (),
+        "cuMemcpyDtoHAsync_v2" => copy_out as *const (),
+        "cuMemcpyDtoDAsync_v2" => copy_over as *const (),
         "cuMemsetD8Async" => fill as *const (),
         "cuStreamCreate" | "cuEventCreate" => create as *const (),
         "cuStreamDestroy_v2" | "cuEventDestroy_v2" => destroy as *const (),
         "cuStreamSynchronize" => synchronize as *const (),
-        "cuStreamQuery" | "cuEventQuery" => query as *const (),
+        "cuStreamQuery" => stream_query as *const (),
+        "cuEventQuery" => event_query as *const (),
         "cuEventSynchronize" => event_synchronize as *const (),
         "cuModuleUnload" => module_unload as *const (),
         "cuStreamWaitEvent" => wait_event as *const (),

@@ -1,13 +1,17 @@
 //! Our side of the table, over a driver that runs commands at once. One test, since what the fake driver answers belongs to the process.
 
+mod blame;
 mod driver;
+mod refusals;
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, mpsc};
 
 use super::api::Api;
 use super::device::GpuDevice;
-use super::fake::{self, CURRENT, LAUNCHED, NEXT_WAIT, RELEASES, RESETS, calls_of, live_objects};
+use super::fake::{
+    self, CLOCK_AHEAD_NS, CURRENT, LAUNCHED, NEXT_WAIT, RELEASES, RESETS, calls_of, live_objects,
+};
 use crate::{
     CopyDirection, Device, DevicePointer, Error, GraphCommand, GraphPlan, GraphStep, LaunchConfig,
     MemoryKind, Stream,
@@ -261,6 +265,23 @@ fn event_times_are_those_of_the_driver(device: &GpuDevice) {
     );
     assert!(reached_ns <= late_ns + slack_ns, "{late_ns} {reached_ns}");
     assert_eq!(event.timestamp_ns(), Some(reached_ns));
+}
+
+/// The host knows when it submitted and when it asks: no clock of a driver puts a time outside of that.
+fn event_times_lie_between_submission_and_question(device: &GpuDevice) {
+    let stream = device.create_stream().unwrap();
+    for ahead_ns in [-10_000_000_000, 10_000_000_000] {
+        CLOCK_AHEAD_NS.store(ahead_ns, Ordering::Relaxed);
+        let event = device.create_event().unwrap();
+        let before_ns = crate::clock::now_ns();
+        stream.record(&event).unwrap();
+        let reached_ns = event.timestamp_ns().unwrap();
+        assert!(
+            (before_ns..=crate::clock::now_ns()).contains(&reached_ns),
+            "{ahead_ns}: {before_ns} {reached_ns}"
+        );
+    }
+    CLOCK_AHEAD_NS.store(0, Ordering::Relaxed);
 }
 
 fn nothing_is_asked_of_the_driver_for_no_bytes(device: &GpuDevice) {
@@ -603,6 +624,7 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     lanes_of_graphs_that_no_event_orders_are_recorded_and_joined(&device);
     nothing_is_left_behind(api);
     event_times_are_those_of_the_driver(&device);
+    event_times_lie_between_submission_and_question(&device);
     nothing_is_asked_of_the_driver_for_no_bytes(&device);
     commands_behind_host_functions_are_held(&device);
     failures_stick_and_travel_with_events(&device);
@@ -620,6 +642,19 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     driver::a_launch_without_arguments_hands_no_list_over(&device);
     driver::streams_of_other_libraries_wait_for_what_is_held_here(&device);
     driver::errors_of_another_opening_stay_there(&device, api);
+    driver::a_wait_for_the_device_waits_for_every_stream(api);
+    refusals::memory_is_of_the_kind_that_was_asked_for(&device);
+    refusals::copies_go_where_their_direction_says(&device);
+    refusals::refused_commands_say_what_was_asked(&device);
+    refusals::what_is_not_known_of_an_event_is_asked_again(&device);
+    refusals::a_wait_that_the_driver_refuses_runs_no_host_function(&device);
+    refusals::refused_recordings_leave_nothing_behind(&device);
+    refusals::a_context_that_cannot_be_entered_is_an_error(&device);
+    refusals::openings_say_what_the_driver_does_not_tell(api);
+    refusals::recordings_without_their_objects_are_errors(api);
+    blame::whatever_was_launched_is_blamed(api);
+    blame::what_is_not_known_to_be_done_is_counted(&device);
+    blame::notifications_come_in_order_whatever_one_of_them_does(&device);
     driver::a_forked_child_gets_errors(&device);
     driver::a_device_that_cannot_be_recovered_says_so(api);
     // A stream dropped by its own command drains by itself.

@@ -117,6 +117,41 @@ mod tests {
     }
 
     #[test]
+    fn tensor_cores_begin_with_volta_and_amd_has_matrix_cores_from_cdna_on() {
+        for (numbers, per_unit) in [
+            (&[50, 61, 69, 76, 79, 122][..], 0),
+            (&[70, 72, 75], 8),
+            (&[80, 86, 89, 90, 100, 120, 121], 4),
+        ] {
+            for number in numbers {
+                let found = device(&format!("sm_{number}"), 3).matrix_units();
+                assert_eq!(found, Some(3 * per_unit), "sm_{number}");
+            }
+        }
+        for (names, per_unit) in [
+            (
+                &[
+                    "gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c", "gfx1010",
+                ][..],
+                0,
+            ),
+            (
+                &["gfx908", "gfx90a", "gfx942", "gfx950", "gfx1151", "gfx1200"],
+                4,
+            ),
+        ] {
+            for name in names {
+                let found = device(name, 3).matrix_units();
+                assert_eq!(found, Some(3 * per_unit), "{name}");
+            }
+        }
+        for name in ["gfx", "gfx803", "gfx1300", "sm_", "sm_x", ""] {
+            assert_eq!(device(name, 3).matrix_units(), None, "{name}");
+        }
+        assert_eq!(device("sm_90", u32::MAX).matrix_units(), None);
+    }
+
+    #[test]
     fn cores_and_lanes_follow_the_architecture() {
         let facts = |architecture| {
             let info = device(architecture, 1);

@@ -126,6 +126,58 @@ mod tests {
         }
     }
 
+    /// Of one unit at one megahertz, a bus of a byte and a memory clock of a megahertz: operations and bytes a clock.
+    fn per_clock(kind: DeviceKind, architecture: &str) -> Option<(u64, u64)> {
+        let peaks = device(kind, architecture, (1, 1), (8, 1)).peaks()?;
+        Some((
+            peaks.flops_per_second / 1_000_000,
+            peaks.bytes_per_second / 1_000_000,
+        ))
+    }
+
+    #[test]
+    fn every_architecture_of_the_tables_has_its_figures_and_its_neighbours_have_none() {
+        let nvidia: &[(u64, &[u32])] = &[
+            (128, &[60, 70, 72, 75, 80]),
+            (
+                256,
+                &[
+                    50, 52, 53, 61, 62, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121,
+                ],
+            ),
+        ];
+        for (flops, numbers) in nvidia {
+            for number in *numbers {
+                let found = per_clock(DeviceKind::Cuda, &format!("sm_{number}"));
+                assert_eq!(found, Some((*flops, 2)), "sm_{number}");
+            }
+        }
+        for number in [0, 35, 37, 49, 54, 59, 63, 69, 81, 85, 91, 99, 122, 130] {
+            let found = per_clock(DeviceKind::Cuda, &format!("sm_{number}"));
+            assert_eq!(found, None, "sm_{number}");
+        }
+        for (figures, names) in [
+            ((128, 2), &["gfx900", "gfx906", "gfx908"][..]),
+            ((256, 2), &["gfx90a"]),
+            ((256, 4), &["gfx942"]),
+            (
+                (256, 16),
+                &[
+                    "gfx1010", "gfx1012", "gfx1030", "gfx1031", "gfx1032", "gfx1034",
+                ],
+            ),
+            (
+                (512, 16),
+                &["gfx1100", "gfx1101", "gfx1102", "gfx1200", "gfx1201"],
+            ),
+        ] {
+            for name in names {
+                assert_eq!(per_clock(DeviceKind::Hip, name), Some(figures), "{name}");
+            }
+        }
+        assert_eq!(per_clock(DeviceKind::Hip, "gfx1036"), None);
+    }
+
     #[test]
     fn what_is_not_known_has_no_peak() {
         let known = device(DeviceKind::Cuda, "sm_90", (132, 1980), (6144, 3201));

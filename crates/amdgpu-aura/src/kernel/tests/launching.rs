@@ -229,6 +229,16 @@ fn shared_memory_is_held_to_what_the_kernel_leaves_of_it() {
             left + 1
         )
     );
+    // A kernel that declares all that there is leaves nothing.
+    let full = scene.kernel("full");
+    assert_eq!(full.facts().static_shared_bytes, limit as u64);
+    assert!(full.check_shape(&shape(0)).is_ok());
+    assert_eq!(
+        refused(&full, 1),
+        format!(
+            "launch of full: shared memory is 1 bytes; cpu:0 allows 0 to 0 beside the {limit} bytes that the kernel declares"
+        )
+    );
     assert_eq!(staged.occupancy([1, 1, 1], 0).unwrap(), None);
     assert!(staged.occupancy([0, 1, 1], 0).is_err());
 }

@@ -32,6 +32,11 @@ __global__ void staged(unsigned long long* out) {
     tile[threadIdx.x] = out[0];
     out[0] = tile[threadIdx.x];
 }
+__global__ void full(unsigned long long* out) {
+    __shared__ unsigned long long tile[8192];
+    tile[threadIdx.x] = out[0];
+    out[0] = tile[threadIdx.x];
+}
 ";
 
 const C_SOURCE: &str = r"
@@ -48,6 +53,7 @@ void sum(const struct sum *a, const void *launch, u64 begin, u64 end) {
 }
 void bounded(u64 **out, const void *launch, u64 begin, u64 end) { **out = 1; }
 void staged(u64 **out, const void *launch, u64 begin, u64 end) {}
+void full(u64 **out, const void *launch, u64 begin, u64 end) {}
 ";
 
 fn image() -> &'static [u8] {
@@ -82,8 +88,13 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub fn new(launch_records: LaunchRecords) -> Self {
+        Self::numbered(0, launch_records)
+    }
+
+    /// With a place in the list of devices that no other test's has.
+    pub fn numbered(index: u16, launch_records: LaunchRecords) -> Self {
         let device = registry::open_device("cpu:0").unwrap();
-        let device = OpenDevice::alone(device, 0, AllocatorOptions::default()).unwrap();
+        let device = OpenDevice::alone(device, index, AllocatorOptions::default()).unwrap();
         Self::of(device, launch_records)
     }
 

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::scene::{SOURCE, Scene, blocks};
+use super::{occupy, told_behind};
 use crate::cache::CacheAnswer;
 use crate::shared::LaunchRecords;
 use crate::watch::{all_kernels, one_kernel};
 
+use amdgpu_abi::MetricId;
 use amdgpu_telemetry::attach::Question;
 use serde_json::{Value, json};
 
@@ -122,4 +124,27 @@ fn kernels_are_found_by_their_handle_until_their_opening_is_closed() {
     assert!(scene.context.kernel(&name).is_none() && scene.context.kernel(&handle).is_none());
     assert!(one_kernel(&question(&name)).is_err());
     assert_eq!(Arc::strong_count(&kernel), 1);
+}
+
+/// Told of when somebody looks, from the first time that something was seen waiting until the stream is gone.
+#[test]
+fn the_depth_of_a_stream_is_that_of_the_moment() {
+    let scene = Scene::new(LaunchRecords::None);
+    let stream = scene.context.create_stream().unwrap();
+    let labels = ["cpu:0".to_owned(), stream.id().to_string()];
+    let depth = || {
+        let labels = [labels[0].as_str(), labels[1].as_str()];
+        amdgpu_telemetry::snapshot().value(MetricId::QueueDepth, &labels)
+    };
+    assert_eq!(depth(), None);
+    let release = occupy(stream.as_ref());
+    let behind = [(); 2].map(|()| told_behind(stream.as_ref()));
+    assert_eq!(depth(), Some(3.0));
+    assert_eq!(depth(), Some(3.0));
+    drop(release);
+    stream.synchronize().unwrap();
+    assert!(behind.iter().all(|told| told.try_recv().is_ok()));
+    assert_eq!(depth(), Some(0.0));
+    drop(stream);
+    assert_eq!(depth(), None);
 }

@@ -1,5 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
+use std::time::Duration;
 
 use super::*;
 
@@ -157,4 +158,94 @@ fn dropping_the_pool_ends_its_threads() {
     let shared = Arc::downgrade(&pool.shared);
     drop(pool);
     assert!(shared.upgrade().is_none());
+}
+
+#[test]
+fn a_pool_has_a_thread_at_least_and_as_many_as_are_allowed_at_most() {
+    for (asked, given) in [
+        (0, 1),
+        (1, 1),
+        (7, 7),
+        (MAX_THREADS, MAX_THREADS),
+        (u32::MAX, MAX_THREADS),
+    ] {
+        assert_eq!(Pool::new(asked).thread_count(), given);
+    }
+}
+
+#[test]
+fn a_call_that_finds_no_slot_runs_alone_and_is_counted() {
+    let pool = Pool::new(2);
+    let (callers_inside, is_open) = (AtomicU64::new(0), AtomicBool::new(false));
+    let alone = Mutex::new(Vec::new());
+    let before = std::thread::scope(|scope| {
+        for _ in 0..SLOT_COUNT {
+            scope.spawn(|| {
+                let caller = std::thread::current().id();
+                pool.parallel_for(2, 1, &|_| {
+                    if std::thread::current().id() == caller {
+                        callers_inside.fetch_add(1, Ordering::Relaxed);
+                    }
+                    while !is_open.load(Ordering::Relaxed) {
+                        std::thread::yield_now();
+                    }
+                })
+                .unwrap();
+            });
+        }
+        while callers_inside.load(Ordering::Relaxed) < SLOT_COUNT as u64 {
+            std::thread::yield_now();
+        }
+        let before = pool.slot_exhaustions();
+        let outcome = pool.parallel_for(10, 1, &|range| alone.lock().unwrap().push(range));
+        is_open.store(true, Ordering::Relaxed);
+        outcome.unwrap();
+        before
+    });
+    assert_eq!((before, pool.slot_exhaustions()), (0, 1));
+    let alone = alone.into_inner().unwrap();
+    assert_eq!((alone.len(), &alone[0]), (1, &(0..10)));
+    // The slots are free again.
+    assert!(covered(&pool, 100, 1).iter().all(|&hits| hits == 1));
+    assert_eq!(pool.slot_exhaustions(), 1);
+}
+
+/// Cores that the calling thread may run on.
+fn allowed_cores() -> usize {
+    // SAFETY: all-zero is the empty set, which the call fills.
+    unsafe {
+        let mut cores: libc::cpu_set_t = std::mem::zeroed();
+        let status = libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut cores);
+        assert_eq!(status, 0);
+        libc::CPU_COUNT(&cores) as usize
+    }
+}
+
+#[test]
+fn a_woken_worker_may_not_run_on_the_core_of_its_waker() {
+    const MAX_ROUNDS: u32 = 1000;
+    let allowed = allowed_cores();
+    if allowed < 2 {
+        println!("skipped: there is one core");
+        return;
+    }
+    let pool = Pool::new(2);
+    let caller = std::thread::current().id();
+    let cores_of_worker = AtomicU64::new(0);
+    // Only workers that sleep are placed; when one falls asleep is the scheduler's affair.
+    for _ in 0..MAX_ROUNDS {
+        let barrier = Barrier::new(2);
+        pool.parallel_for(2, 1, &|_| {
+            barrier.wait();
+            if std::thread::current().id() != caller {
+                cores_of_worker.store(allowed_cores() as u64, Ordering::Relaxed);
+            }
+        })
+        .unwrap();
+        if cores_of_worker.load(Ordering::Relaxed) as usize == allowed - 1 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("it may run on {cores_of_worker:?} of {allowed} cores");
 }

@@ -227,7 +227,7 @@ pub(super) fn the_driver_is_asked_for_what_it_may_have(device: &GpuDevice) {
             assert_eq!(error.code(), ErrorCode::OutOfMemory);
         });
         assert_eq!(
-            calls.contains(&"allocate"),
+            calls.iter().any(|call| call.contains("Alloc")),
             is_asked,
             "{bytes} {}",
             kind.name()
@@ -319,6 +319,26 @@ pub(super) fn errors_of_another_opening_stay_there(device: &GpuDevice, api: &'st
     assert!(stream.is_idle().unwrap(), "it was waited for all the same");
     assert_eq!(other.synchronize(), Err(failure()));
     other.synchronize().unwrap();
+}
+
+/// Each stream once, those of other openings too.
+pub(super) fn a_wait_for_the_device_waits_for_every_stream(api: &'static Api) {
+    let (one, other) = (
+        GpuDevice::open(api, 6).unwrap(),
+        GpuDevice::open(api, 6).unwrap(),
+    );
+    let streams = [&one, &one, &other].map(|device| device.create_stream().unwrap());
+    let waits = |wait: &dyn Fn()| {
+        let calls = calls_of(wait);
+        let waits = calls.iter().filter(|call| **call == "cuStreamSynchronize");
+        waits.count()
+    };
+    // The default streams of both, too.
+    assert_eq!(waits(&|| one.synchronize().unwrap()), 5);
+    assert_eq!(waits(&|| one.wait_idle().unwrap()), 3);
+    assert_eq!(waits(&|| other.wait_idle().unwrap()), 2);
+    drop(streams);
+    assert_eq!(waits(&|| other.synchronize().unwrap()), 2);
 }
 
 /// In a child after `fork()` nothing reaches the driver, and everything says why.
