@@ -25,7 +25,12 @@ def cases(device: str) -> Iterator[tuple[str, int, Callable[[], Any], Callable[[
     rng = amdgpu.random.default_rng(1, device=device)
     for dtype, theirs in (("float32", torch.float32), ("float64", torch.float64), ("float16", torch.float16)):
         out, tensor = amdgpu.empty(COUNT, dtype, device=device), torch.empty(COUNT, dtype=theirs, device="cuda")
-        yield f"uniform {dtype}", COUNT, lambda o=out, d=dtype: rng.random(out=o, dtype=d), lambda t=tensor: t.uniform_()
+        yield (
+            f"uniform {dtype}",
+            COUNT,
+            lambda o=out, d=dtype: rng.random(out=o, dtype=d),
+            lambda t=tensor: t.uniform_(),
+        )
         yield (
             f"normal {dtype}",
             COUNT,

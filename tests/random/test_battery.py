@@ -79,8 +79,8 @@ def test_ranks_of_binary_matrices_are_those_of_random_ones(seed: int) -> None:
     # Diehard: 32 x 32 matrices of bits have full rank with the chance 0.2888, one less with 0.5776, two less with 0.1284.
     count = 2000
     ranks = np.zeros(33, int)
-    for rows in words(seed, 32 * count).reshape(count, 32).tolist():
-        rank = 0
+    for matrix in words(seed, 32 * count).reshape(count, 32).tolist():
+        rank, rows = 0, matrix
         while rows:
             pivot = rows.pop()
             if pivot:

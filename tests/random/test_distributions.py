@@ -28,8 +28,12 @@ CONTINUOUS: tuple[tuple[str, tuple[float, ...], Callable[[np.ndarray], np.ndarra
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize(("name", "parameters", "cdf"), CONTINUOUS, ids=lambda one: str(one) if not callable(one) else "")
-def test_continuous_distributions(name: str, parameters: Any, cdf: Callable[[np.ndarray], np.ndarray], dtype: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "parameters", "cdf"), CONTINUOUS, ids=lambda one: str(one) if not callable(one) else ""
+)
+def test_continuous_distributions(
+    name: str, parameters: Any, cdf: Callable[[np.ndarray], np.ndarray], dtype: str
+) -> None:
     sample = getattr(default_rng(20), name)(*parameters, size=COUNT, dtype=dtype).numpy().astype(np.float64)
     inside = np.clip(sample, 1e-300, 1 - 2.0**-53) if name == "beta" else sample
     assert oracle.kolmogorov_distance(inside, cdf) < oracle.KOLMOGOROV
@@ -52,7 +56,8 @@ def test_binomial(n: int, p: float) -> None:
 )
 def test_integers_are_equally_likely(low: int, high: int, dtype: str) -> None:
     sample = default_rng(23).integers(low, high, COUNT, dtype=dtype).numpy().astype(np.int64)
-    assert sample.min() >= low and sample.max() < high
+    assert sample.min() >= low
+    assert sample.max() < high
     oracle.check_counts(sample - low, lambda _: 1 / (high - low))
 
 
@@ -76,9 +81,11 @@ def test_extremes_of_parameters() -> None:
     rng = default_rng(26)
     assert (rng.gamma(0.0, size=100).numpy() == 0).all()
     tiny = rng.gamma(1e-3, size=1000).numpy()
-    assert (tiny >= 0).all() and (tiny == 0).any()
+    assert (tiny >= 0).all()
+    assert (tiny == 0).any()
     edges = rng.beta(1e-3, 1e-3, 1000).numpy()
-    assert ((edges >= 0) & (edges <= 1)).all() and 400 < (edges > 0.5).sum() < 600
+    assert ((edges >= 0) & (edges <= 1)).all()
+    assert 400 < (edges > 0.5).sum() < 600
     assert (rng.poisson(0.0, 100).numpy() == 0).all()
     assert (rng.binomial(0, 0.5, 100).numpy() == 0).all()
     assert (rng.binomial(100, [0.0, 1.0], (50, 2)).numpy() == [0, 100]).all()
@@ -92,13 +99,16 @@ def test_extremes_of_parameters() -> None:
 def test_narrow_uniform_numbers_stay_below_one() -> None:
     for dtype, steps in (("float16", 2048), ("bfloat16", 256)):
         sample = default_rng(27).random(COUNT, dtype=dtype).numpy().astype(np.float64)
-        assert sample.max() == (steps - 1) / steps and sample.min() == 0
+        assert sample.max() == (steps - 1) / steps
+        assert sample.min() == 0
         oracle.check_counts((sample * steps).astype(np.int64), lambda _, steps=steps: 1 / steps)
 
 
 def test_permutations_are_equally_likely() -> None:
     rng = default_rng(28)
-    rank = {order: place for place, order in enumerate([(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])}
+    rank = {
+        order: place for place, order in enumerate([(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+    }
     seen = np.array([rank[tuple(rng.permutation(3).tolist())] for _ in range(3000)])
     oracle.check_counts(seen, lambda _: 1 / 6)
 
@@ -106,7 +116,8 @@ def test_permutations_are_equally_likely() -> None:
 def test_permutation_and_shuffle_move_parts_along_an_axis() -> None:
     x = np.arange(24).reshape(2, 12)
     moved = default_rng(1).permutation(x, axis=1)
-    assert (np.sort(moved, axis=1) == x).all() and (moved != x).any()
+    assert (np.sort(moved, axis=1) == x).all()
+    assert (moved != x).any()
     assert (moved[1] - moved[0] == 12).all()
     held = amdgpu.array(x, device="cpu:0")
     assert default_rng(1).permutation(held, axis=1).tolist() == moved.tolist()
@@ -128,7 +139,8 @@ def test_choices_have_their_probabilities() -> None:
     picked = default_rng(29).choice(np.array(["a", "b"]).astype("S1").view(np.uint8), (3, 2))
     assert picked.shape == (3, 2)
     rows = default_rng(29).choice(np.arange(12).reshape(3, 4), 2, replace=False)
-    assert rows.shape == (2, 4) and len(set(rows[:, 0])) == 2
+    assert rows.shape == (2, 4)
+    assert len(set(rows[:, 0])) == 2
     assert default_rng(29).choice([7.5]) == 7.5
 
 

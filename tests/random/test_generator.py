@@ -152,7 +152,8 @@ def test_numbers_go_where_the_caller_wants() -> None:
     assert (own.numpy() == wanted).all()
     wide = np.zeros((3, 8))
     default_rng(6).standard_normal(out=wide[:, ::2])
-    assert (wide[:, ::2] == wanted).all() and (wide[:, 1::2] == 0).all()
+    assert (wide[:, ::2] == wanted).all()
+    assert (wide[:, 1::2] == 0).all()
     assert isinstance(default_rng(6).random(), float)
     assert isinstance(default_rng(6).integers(5), int)
     assert default_rng(6).random(()).shape == ()
@@ -167,7 +168,9 @@ def test_parameters_may_be_arrays() -> None:
     assert default_rng(2).uniform([0, 10], [1, 11]).numpy().astype(int).tolist() == [0, 10]
     assert (default_rng(2).exponential([1.0, 0.0], (5, 2)).numpy()[:, 1] == 0).all()
     means = default_rng(2).poisson(np.array([0.0, 5.0, 5000.0]), (1000, 3)).numpy().mean(0)
-    assert means[0] == 0 and abs(means[1] - 5) < 0.4 and abs(means[2] - 5000) < 12
+    assert means[0] == 0
+    assert abs(means[1] - 5) < 0.4
+    assert abs(means[2] - 5000) < 12
     counts = default_rng(2).binomial(np.array([10, 1000]), np.array([[0.5], [1.0]]), (2, 2)).numpy()
     assert counts[1].tolist() == [10, 1000]
     singles = [default_rng(2).gamma(shape, size=4).numpy()[place] for place, shape in enumerate((0.1, 1.0, 5.0, 50.0))]

@@ -20,7 +20,11 @@ DRAWS: tuple[tuple[str, tuple[Any, ...], str], ...] = (
     *(("uniform", (-1.0, 2.0), dtype) for dtype in ("float64", "float32", "float16", "bfloat16")),
     *(("normal", (1.0, 3.0), dtype) for dtype in ("float64", "float32", "float16", "bfloat16")),
     *(("exponential", (0.7,), dtype) for dtype in ("float64", "float32", "float16", "bfloat16")),
-    *(("gamma", (shape, 1.5), dtype) for shape in (0.05, 0.9, 4.0, 900.0) for dtype in ("float64", "float32", "float16")),
+    *(
+        ("gamma", (shape, 1.5), dtype)
+        for shape in (0.05, 0.9, 4.0, 900.0)
+        for dtype in ("float64", "float32", "float16")
+    ),
     *(("beta", parameters, "float64") for parameters in ((0.02, 0.01), (0.8, 3.0), (50.0, 20.0))),
     *(("poisson", (mean,), "int64") for mean in (0.3, 9.0, 10.0, 77.0, 1e7)),
     *(("binomial", parameters, "int64") for parameters in ((20, 0.2), (20, 0.8), (100, 0.5), (10**9, 1e-3), (3, 1.0))),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-# Kolmogorov's distribution: sqrt(n) * distance is above this once in 10,000 samples. Seeds are fixed, so a test that passes goes on passing.
+# Kolmogorov's distribution: sqrt(n) * distance is above this once in 10,000 samples. Seeds are fixed: tests that pass go on passing.
 KOLMOGOROV = 2.2252
 # Standard normal quantile of the same chance, one-sided.
 NORMAL_QUANTILE = 3.719
@@ -44,7 +44,9 @@ def normal_cdf(x: np.ndarray) -> np.ndarray:
     return np.array([0.5 * math.erfc(-one / math.sqrt(2)) for one in x])
 
 
-def integrated(density: Callable[[np.ndarray], np.ndarray], low: float, high: float) -> Callable[[np.ndarray], np.ndarray]:
+def integrated(
+    density: Callable[[np.ndarray], np.ndarray], low: float, high: float
+) -> Callable[[np.ndarray], np.ndarray]:
     """The distribution function of a density, by the trapezoidal rule in the logarithm of its argument."""
     grid = np.exp(np.linspace(math.log(low), math.log(high), 400_001))
     values = density(grid) * grid

@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from frame import Report, in_turns
@@ -86,7 +87,13 @@ def run(report: Report, arguments: list[str]) -> None:
         measure(options)
         return
     for threads in [options.threads] if options.threads else sorted({1, os.cpu_count() or 1}):
-        command = [sys.executable, os.path.dirname(os.path.abspath(__file__)), "random_numbers", "--measure", *arguments]
+        command = [
+            sys.executable,
+            str(Path(__file__).resolve().parent),
+            "random_numbers",
+            "--measure",
+            *arguments,
+        ]
         environment = {**os.environ, "AMDGPU_CPU_THREADS": str(threads)}
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
         for line in done.stdout.splitlines():

@@ -12,9 +12,7 @@ from amdgpu.ops import placement
 __all__ = ["dropout"]
 
 
-def dropout(
-    x: Any, p: float = 0.5, *, seed: Any = None, mask: Any = None, out: Any = None, device: Any = None
-) -> Any:
+def dropout(x: Any, p: float = 0.5, *, seed: Any = None, mask: Any = None, out: Any = None, device: Any = None) -> Any:
     """Sets elements to zero that a chance of `p` hits, and divides the others by `1 - p`.
 
     The elements follow from the seed alone: the gradient of x is `dropout(gradient, p, seed=seed)`, without a mask that is kept.

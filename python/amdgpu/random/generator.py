@@ -83,15 +83,19 @@ class Generator:
 
     def __repr__(self) -> str:
         state = self.state
-        return f"Generator(Philox4x32-10, key={state['key']:#018x}, position={state['position']}, jumps={state['jumps']})"
+        return (
+            f"Generator(Philox4x32-10, key={state['key']:#018x}, position={state['position']}, jumps={state['jumps']})"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _of_state, (self.state, getattr(self._device, "name", self._device))
 
     @property
     def state(self) -> dict[str, Any]:
-        """Everything that decides about the next numbers: `key`, `position` in words of 32 bits, `jumps`; `entropy`, `spawn_key` and
-        `children` decide about what `spawn` gives. It may be set.
+        """Everything that decides about the next numbers; it may be set.
+
+        `key`, `position` in words of 32 bits, and `jumps` say where the generator stands; `entropy`, `spawn_key` and `children` decide
+        about what `spawn` gives.
 
         Example:
             >>> import amdgpu
@@ -167,7 +171,7 @@ class Generator:
             >>> bool((x.numpy() >= 0).all() and (x.numpy() < 1).all())
             True
         """
-        return self._draw("uniform", {"low": 0.0, "high": 1.0}, size, dtype, out, device)
+        return self._draw("uniform", {"low": 0.0, "high": 1.0}, size, dtype, out=out, device=device)
 
     def uniform(
         self,
@@ -183,7 +187,7 @@ class Generator:
 
         The bounds are numbers, or arrays that broadcast to the size; other arguments and errors as for `random`.
         """
-        return self._draw("uniform", {"low": low, "high": high}, size, dtype, out, device)
+        return self._draw("uniform", {"low": low, "high": high}, size, dtype, out=out, device=device)
 
     def standard_normal(
         self, size: Size = None, dtype: npt.DTypeLike = "float64", out: Any = None, *, device: Device = None
@@ -192,7 +196,7 @@ class Generator:
 
         Source: Box and Muller, "A note on the generation of random normal deviates", 1958.
         """
-        return self._draw("normal", {"loc": 0.0, "scale": 1.0}, size, dtype, out, device)
+        return self._draw("normal", {"loc": 0.0, "scale": 1.0}, size, dtype, out=out, device=device)
 
     def normal(
         self,
@@ -209,13 +213,13 @@ class Generator:
         Raises:
             InvalidArgumentError: A negative `scale`; parameters that are arrays are looked at, which waits for them.
         """
-        return self._draw("normal", {"loc": loc, "scale": scale}, size, dtype, out, device)
+        return self._draw("normal", {"loc": loc, "scale": scale}, size, dtype, out=out, device=device)
 
     def standard_exponential(
         self, size: Size = None, dtype: npt.DTypeLike = "float64", out: Any = None, *, device: Device = None
     ) -> Any:
         """Exponential numbers with mean 1, by inversion; arguments and errors as for `random`."""
-        return self._draw("exponential", {"scale": 1.0}, size, dtype, out, device)
+        return self._draw("exponential", {"scale": 1.0}, size, dtype, out=out, device=device)
 
     def exponential(
         self,
@@ -227,7 +231,7 @@ class Generator:
         device: Device = None,
     ) -> Any:
         """Exponential numbers with mean `scale`, a number or an array; other arguments and errors as for `normal`."""
-        return self._draw("exponential", {"scale": scale}, size, dtype, out, device)
+        return self._draw("exponential", {"scale": scale}, size, dtype, out=out, device=device)
 
     def standard_gamma(
         self,
@@ -239,7 +243,7 @@ class Generator:
         device: Device = None,
     ) -> Any:
         """Gamma numbers with scale 1; arguments and errors as for `gamma`."""
-        return self._draw("gamma", {"shape": shape, "scale": 1.0}, size, dtype, out, device)
+        return self._draw("gamma", {"shape": shape, "scale": 1.0}, size, dtype, out=out, device=device)
 
     def gamma(
         self,
@@ -258,7 +262,7 @@ class Generator:
         Raises:
             InvalidArgumentError: A negative `shape` or `scale`.
         """
-        return self._draw("gamma", {"shape": shape, "scale": scale}, size, dtype, out, device)
+        return self._draw("gamma", {"shape": shape, "scale": scale}, size, dtype, out=out, device=device)
 
     def beta(
         self,
@@ -271,7 +275,7 @@ class Generator:
         device: Device = None,
     ) -> Any:
         """Beta numbers in [0, 1], from two gamma numbers; a and b are above 0, numbers or arrays that broadcast to the size."""
-        return self._draw("beta", {"a": a, "b": b}, size, dtype, out, device)
+        return self._draw("beta", {"a": a, "b": b}, size, dtype, out=out, device=device)
 
     def poisson(self, lam: Any = 1.0, size: Size = None, *, out: Any = None, device: Device = None) -> Any:
         """Poisson numbers as int64; `lam` is the mean, a number or an array that broadcasts to the size.
@@ -281,7 +285,7 @@ class Generator:
         Raises:
             InvalidArgumentError: A negative mean, or one beyond what int64 holds.
         """
-        return self._draw("poisson", {"lam": lam}, size, "int64", out, device)
+        return self._draw("poisson", {"lam": lam}, size, "int64", out=out, device=device)
 
     def binomial(self, n: Any, p: Any, size: Size = None, *, out: Any = None, device: Device = None) -> Any:
         """How many of `n` trials succeed that each have the chance `p`, as int64; numbers or arrays that broadcast to the size.
@@ -296,11 +300,11 @@ class Generator:
             >>> amdgpu.random.default_rng(0).binomial(10, [0.0, 1.0]).tolist()
             [0, 10]
         """
-        return self._draw("binomial", {"n": n, "p": p}, size, "int64", out, device)
+        return self._draw("binomial", {"n": n, "p": p}, size, "int64", out=out, device=device)
 
     def bernoulli(self, p: Any = 0.5, size: Size = None, *, out: Any = None, device: Device = None) -> Any:
         """True with the chance `p`, a number or an array that broadcasts to the size, in steps of 2**-32: masks for `ops.dropout`."""
-        return self._draw("bernoulli", {"p": p}, size, "bool", out, device)
+        return self._draw("bernoulli", {"p": p}, size, "bool", out=out, device=device)
 
     def integers(
         self,
@@ -355,9 +359,7 @@ class Generator:
             [0, 1, 2, 3, 4]
         """
         if hasattr(x, "__index__") and not getattr(x, "ndim", 0):
-            return self._native.permutation(
-                arguments.count("permutation", "x", x), self._place(device, None)
-            )
+            return self._native.permutation(arguments.count("permutation", "x", x), self._place(device, None))
         held = placement.held("permutation", "x", x)
         place = _axis("permutation", axis, held.ndim)
         return take(held, self._order(held, place, device), axis=place)
@@ -373,7 +375,9 @@ class Generator:
         import numpy as np
 
         if not isinstance(x, (np.ndarray, _native.Array)):
-            raise InvalidTypeError(f"shuffle: x is {shortened(x)}; only arrays are shuffled in place, permutation gives a copy")
+            raise InvalidTypeError(
+                f"shuffle: x is {shortened(x)}; only arrays are shuffled in place, permutation gives a copy"
+            )
         x[...] = self.permutation(x, _axis("shuffle", axis, x.ndim))
 
     def choice(
@@ -416,8 +420,8 @@ class Generator:
         return chosen if size is not None or chosen.ndim else chosen.item()
 
     def _with(self, native: _native.RandomGenerator) -> Generator:
-        made = Generator.__new__(Generator)
-        made._native, made._device = native, self._device
+        made = Generator(0, device=self._device)
+        made.state = dict(zip(_STATE, native.state(), strict=True))
         return made
 
     def _place(self, device: Device, *arrays: Any) -> AMDGPUDevice:
@@ -432,7 +436,14 @@ class Generator:
         return order if is_own else order.numpy()
 
     def _draw(
-        self, name: str, parameters: Mapping[str, Any], size: Size, dtype: npt.DTypeLike, out: Any, device: Device
+        self,
+        name: str,
+        parameters: Mapping[str, Any],
+        size: Size,
+        dtype: npt.DTypeLike,
+        *,
+        out: Any,
+        device: Device,
     ) -> Any:
         shape = _shape(name, size)
         given = [(key, _parameter(name, key, value)) for key, value in parameters.items()]
@@ -472,7 +483,9 @@ def _shape(operation: str, size: Size) -> tuple[int, ...] | None:
         return None
     shape = arguments.integers(operation, "size", size)
     if any(extent < 0 for extent in shape):
-        raise InvalidArgumentError(f"{operation}: the size {shortened(size)} has a negative extent; extents are not negative")
+        raise InvalidArgumentError(
+            f"{operation}: the size {shortened(size)} has a negative extent; extents are not negative"
+        )
     return shape
 
 

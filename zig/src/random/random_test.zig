@@ -83,7 +83,7 @@ test "any split of a draw gives the same bits" {
     const len = 20011;
     for (&cases) |*case| {
         if (case.words == 0) continue;
-        const size = case.dtype.bits / 8;
+        const size: usize = case.dtype.bits / 8;
         var whole: [8 * len]u8 align(64) = undefined;
         var parts: [8 * len]u8 align(64) = undefined;
         try draw(table, case, 0, len, whole[0 .. len * size], null);
@@ -102,7 +102,7 @@ test "every instruction set gives the same bits" {
     const sets = [_]cpu.InstructionSet{ .generic, .avx2, .avx512 };
     const len = 3001;
     for (&cases) |*case| {
-        const size = case.dtype.bits / 8;
+        const size: usize = case.dtype.bits / 8;
         var wanted: [8 * len]u8 align(64) = undefined;
         try draw(best, case, 3, len, wanted[0 .. len * size], null);
         for (sets) |set| {

@@ -51,6 +51,7 @@ impl RandomGenerator {
         Self(Generator::new(&entropy))
     }
 
+    /// Everything that decides about the next numbers: key, position, jumps, entropy, path of children, number of children.
     fn state(&self) -> StateTuple {
         let State { stream, seeds } = self.0.state();
         (
@@ -63,18 +64,22 @@ impl RandomGenerator {
         )
     }
 
+    /// Puts the generator where another one stood.
     fn set_state(&self, state: StateTuple) {
         self.0.set_state(state_of(state));
     }
 
+    /// Leaves out so many words of 32 bits.
     fn advance(&self, words: i64) {
         self.0.advance(words);
     }
 
+    /// A generator 2^96 blocks further on for each jump.
     fn jumped(&self, py: Python<'_>, jumps: u32) -> PyResult<Self> {
         Ok(Self(self.0.jumped(jumps).into_py_result(py)?))
     }
 
+    /// Generators with keys of their own.
     fn spawn(&self, count: u32) -> Vec<Self> {
         self.0.spawn(count).into_iter().map(Self).collect()
     }
