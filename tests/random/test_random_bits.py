@@ -11,6 +11,7 @@ import pytest
 import random_oracle as oracle
 from amdgpu import _native
 from amdgpu.random import default_rng
+from device_ops_cases import fallbacks
 
 COUNT = 3001
 KEY = 0x0123_4567_89AB_CDEF
@@ -47,6 +48,14 @@ INTEGERS = (
 def cpu() -> Any:
     with amdgpu.initialize_device("cpu:0") as opened:
         yield opened
+
+
+@pytest.fixture(autouse=True)
+def kernels_do_the_work() -> Any:
+    """What no kernel computes the CPU would, with the bits that are wanted."""
+    before = fallbacks()
+    yield
+    assert fallbacks() == before
 
 
 def at(position: int) -> _native.RandomGenerator:
