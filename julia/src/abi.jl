@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0x341b2b61560129c6
+const ABI_HASH = 0xab3b7855bf7fa504
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -182,6 +182,17 @@ const POOL_MAXIMUM = UInt32(0)
 const POOL_AVERAGE = UInt32(1)
 const POOL_MAXIMUM_GRADIENT = UInt32(2)
 const POOL_AVERAGE_GRADIENT = UInt32(3)
+const RANDOM_UNIFORM = UInt32(0)
+const RANDOM_NORMAL = UInt32(1)
+const RANDOM_EXPONENTIAL = UInt32(2)
+const RANDOM_INTEGERS = UInt32(3)
+const RANDOM_BERNOULLI = UInt32(4)
+const RANDOM_DROPOUT = UInt32(5)
+const RANDOM_GAMMA = UInt32(6)
+const RANDOM_BETA = UInt32(7)
+const RANDOM_POISSON = UInt32(8)
+const RANDOM_BINOMIAL = UInt32(9)
+const RANDOM_INTERLEAVED_BITS = UInt32(10)
 
 "`agpu_str`."
 struct Str
@@ -405,6 +416,21 @@ struct PoolOptions
     executor::Ptr{Executor}
 end
 
+"`agpu_random_options`. Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and * standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), * 0 for 2^64; for interleaved bits `span` is the number of threads."
+struct RandomOptions
+    size_bytes::UInt64
+    distribution::UInt32
+    skip::UInt32
+    key::UInt64
+    block::UInt64
+    high::UInt64
+    a::Float64
+    b::Float64
+    low::UInt64
+    span::UInt64
+    executor::Ptr{Executor}
+end
+
 "`agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's."
 struct AllocatorOptions
     size_bytes::UInt64
@@ -486,6 +512,7 @@ const MANIFEST_ROWS = (
     ("agpu_top_k_options", TopKOptions),
     ("agpu_convolve_options", ConvolveOptions),
     ("agpu_pool_options", PoolOptions),
+    ("agpu_random_options", RandomOptions),
     ("agpu_allocator_options", AllocatorOptions),
     ("agpu_allocator_stats", AllocatorStats),
     ("agpu_host_memory", HostMemory),

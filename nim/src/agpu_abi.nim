@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0x341b2b61560129c6'u64
+  abiHash* = 0xab3b7855bf7fa504'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -184,6 +184,17 @@ const
   poolAverage* = 1'u32
   poolMaximumGradient* = 2'u32
   poolAverageGradient* = 3'u32
+  randomUniform* = 0'u32
+  randomNormal* = 1'u32
+  randomExponential* = 2'u32
+  randomIntegers* = 3'u32
+  randomBernoulli* = 4'u32
+  randomDropout* = 5'u32
+  randomGamma* = 6'u32
+  randomBeta* = 7'u32
+  randomPoisson* = 8'u32
+  randomBinomial* = 9'u32
+  randomInterleavedBits* = 10'u32
 
 type
   Status* = int32
@@ -347,6 +358,18 @@ type
     countsPadding*: uint32
     reserved*: uint32
     executor*: ptr Executor
+  RandomOptions* {.bycopy.} = object ## `agpu_random_options` Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and * standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), * 0 for 2^64; for interleaved bits `span` is the number of threads.
+    sizeBytes*: uint64
+    distribution*: uint32
+    skip*: uint32
+    key*: uint64
+    `block`*: uint64
+    high*: uint64
+    a*: float64
+    b*: float64
+    low*: uint64
+    span*: uint64
+    executor*: ptr Executor
   AllocatorOptions* {.bycopy.} = object ## `agpu_allocator_options` A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
     sizeBytes*: uint64
     kind*: uint32
@@ -415,6 +438,7 @@ proc layoutManifest*(): string =
   result.add ["agpu_top_k_options size=", $sizeof(TopKOptions), " size_bytes@", $offsetOf(TopKOptions, sizeBytes), " is_largest@", $offsetOf(TopKOptions, isLargest), " compute@", $offsetOf(TopKOptions, compute), " executor@", $offsetOf(TopKOptions, executor)].join & "\n"
   result.add ["agpu_convolve_options size=", $sizeof(ConvolveOptions), " size_bytes@", $offsetOf(ConvolveOptions, sizeBytes), " pass@", $offsetOf(ConvolveOptions, pass), " compute@", $offsetOf(ConvolveOptions, compute), " groups@", $offsetOf(ConvolveOptions, groups), " row_stride@", $offsetOf(ConvolveOptions, rowStride), " column_stride@", $offsetOf(ConvolveOptions, columnStride), " row_padding@", $offsetOf(ConvolveOptions, rowPadding), " column_padding@", $offsetOf(ConvolveOptions, columnPadding), " row_dilation@", $offsetOf(ConvolveOptions, rowDilation), " column_dilation@", $offsetOf(ConvolveOptions, columnDilation), " executor@", $offsetOf(ConvolveOptions, executor)].join & "\n"
   result.add ["agpu_pool_options size=", $sizeof(PoolOptions), " size_bytes@", $offsetOf(PoolOptions, sizeBytes), " operation@", $offsetOf(PoolOptions, operation), " compute@", $offsetOf(PoolOptions, compute), " row_window@", $offsetOf(PoolOptions, rowWindow), " column_window@", $offsetOf(PoolOptions, columnWindow), " row_stride@", $offsetOf(PoolOptions, rowStride), " column_stride@", $offsetOf(PoolOptions, columnStride), " row_padding@", $offsetOf(PoolOptions, rowPadding), " column_padding@", $offsetOf(PoolOptions, columnPadding), " row_dilation@", $offsetOf(PoolOptions, rowDilation), " column_dilation@", $offsetOf(PoolOptions, columnDilation), " counts_padding@", $offsetOf(PoolOptions, countsPadding), " reserved@", $offsetOf(PoolOptions, reserved), " executor@", $offsetOf(PoolOptions, executor)].join & "\n"
+  result.add ["agpu_random_options size=", $sizeof(RandomOptions), " size_bytes@", $offsetOf(RandomOptions, sizeBytes), " distribution@", $offsetOf(RandomOptions, distribution), " skip@", $offsetOf(RandomOptions, skip), " key@", $offsetOf(RandomOptions, key), " block@", $offsetOf(RandomOptions, `block`), " high@", $offsetOf(RandomOptions, high), " a@", $offsetOf(RandomOptions, a), " b@", $offsetOf(RandomOptions, b), " low@", $offsetOf(RandomOptions, low), " span@", $offsetOf(RandomOptions, span), " executor@", $offsetOf(RandomOptions, executor)].join & "\n"
   result.add ["agpu_allocator_options size=", $sizeof(AllocatorOptions), " size_bytes@", $offsetOf(AllocatorOptions, sizeBytes), " kind@", $offsetOf(AllocatorOptions, kind), " reserved@", $offsetOf(AllocatorOptions, reserved), " capacity_bytes@", $offsetOf(AllocatorOptions, capacityBytes), " min_block_bytes@", $offsetOf(AllocatorOptions, minBlockBytes)].join & "\n"
   result.add ["agpu_allocator_stats size=", $sizeof(AllocatorStats), " size_bytes@", $offsetOf(AllocatorStats, sizeBytes), " capacity_bytes@", $offsetOf(AllocatorStats, capacityBytes), " used_bytes@", $offsetOf(AllocatorStats, usedBytes), " peak_used_bytes@", $offsetOf(AllocatorStats, peakUsedBytes), " largest_free_bytes@", $offsetOf(AllocatorStats, largestFreeBytes), " live_blocks@", $offsetOf(AllocatorStats, liveBlocks), " allocations_total@", $offsetOf(AllocatorStats, allocationsTotal), " frees_total@", $offsetOf(AllocatorStats, freesTotal), " failures_total@", $offsetOf(AllocatorStats, failuresTotal)].join & "\n"
   result.add ["agpu_host_memory size=", $sizeof(HostMemory), " size_bytes@", $offsetOf(HostMemory, sizeBytes), " data@", $offsetOf(HostMemory, data), " bytes@", $offsetOf(HostMemory, bytes), " kind@", $offsetOf(HostMemory, kind), " reserved@", $offsetOf(HostMemory, reserved)].join & "\n"

@@ -31,7 +31,7 @@ from amdgpu.telemetry import report as _report
 from amdgpu.types import DeviceInfo, KernelResult
 
 if TYPE_CHECKING:
-    from amdgpu import anneal, fft, interchange, linalg, search
+    from amdgpu import anneal, fft, interchange, linalg, random, search
     from amdgpu.layered_network import LayeredNetwork
     from amdgpu.network import Network, neural_network_forward
     from amdgpu.spiking_network import SpikingNetwork
@@ -74,6 +74,7 @@ __all__ = [
     "namespace",
     "neural_network_forward",
     "ops",
+    "random",
     "search",
     "set_device",
     "synchronize",
@@ -92,6 +93,7 @@ _LATE = {
     "interchange": "",
     "linalg": "",
     "neural_network_forward": "network",
+    "random": "",
     "search": "",
 }
 

@@ -49,7 +49,7 @@ def empty(
         >>> amdgpu.empty((2, 3)).shape
         (2, 3)
     """
-    return default_device(device).native.empty(_as_shape(shape), _dtype_name(DEFAULT_FLOAT if dtype is None else dtype))
+    return default_device(device).native.empty(_as_shape(shape), dtype_name(DEFAULT_FLOAT if dtype is None else dtype))
 
 
 def zeros(
@@ -153,7 +153,7 @@ def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     return arguments.integers("empty", "shape", shape)
 
 
-def _dtype_name(dtype: npt.DTypeLike) -> str:
+def dtype_name(dtype: npt.DTypeLike) -> str:
     """The name of a dtype, in whichever of NumPy's spellings it is given."""
     if isinstance(dtype, str) and dtype in _NAMES:
         return dtype

@@ -24,6 +24,7 @@ C_PROGRAMS = (
     "ops_movement.c",
     "ops_bad_input.c",
     "ops_threads.c",
+    "random.c",
     "network.c",
     "bad_input.c",
 )
@@ -34,6 +35,7 @@ CPP_PROGRAMS = (
     "ops_images.cpp",
     "ops_lines.cpp",
     "ops_movement.cpp",
+    "random.cpp",
 )
 PROGRAMS = C_PROGRAMS + CPP_PROGRAMS
 EXAMPLES = harness.ROOT / "examples" / "c_api"

@@ -27,7 +27,6 @@ PATTERNS = {
     "device_info": r"\bdef device_info\b",
     "gather": r"\bdef gather\b",
     "scatter": r"\bdef scatter\b",
-    "dropout": r"\bdef dropout\b",
     "lerp": r"\bdef lerp\b",
     "warm_up": r"\b(?:def|fn) warm_up\b",
     "learning_rates": r"\blearning_rates\b\s*[:=(]",

@@ -11,7 +11,7 @@ SCALARS = {
     "int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16", "int32_t": "int32", "uint32_t": "uint32",
     "int64_t": "int64", "uint64_t": "uint64", "float": "float32", "double": "float64", "char": "char", "agpu_status": "Status",
 }  # fmt: skip
-KEYWORDS = {"ptr", "end", "out", "type", "kind_", "addr", "ref", "method", "object", "from"}
+KEYWORDS = {"block", "ptr", "end", "out", "type", "kind_", "addr", "ref", "method", "object", "from"}
 
 
 def type_name(name: str) -> str:

@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0x341b2b61560129c6;
+pub const abi_hash: u64 = 0xab3b7855bf7fa504;
 
 pub const Status = i32;
 
@@ -238,6 +238,17 @@ pub const pool_maximum: u32 = 0;
 pub const pool_average: u32 = 1;
 pub const pool_maximum_gradient: u32 = 2;
 pub const pool_average_gradient: u32 = 3;
+pub const random_uniform: u32 = 0;
+pub const random_normal: u32 = 1;
+pub const random_exponential: u32 = 2;
+pub const random_integers: u32 = 3;
+pub const random_bernoulli: u32 = 4;
+pub const random_dropout: u32 = 5;
+pub const random_gamma: u32 = 6;
+pub const random_beta: u32 = 7;
+pub const random_poisson: u32 = 8;
+pub const random_binomial: u32 = 9;
+pub const random_interleaved_bits: u32 = 10;
 
 pub const Allocator = ?*anyopaque;
 
@@ -492,6 +503,21 @@ pub const PoolOptions = extern struct {
     executor: ?*const Executor,
 };
 
+/// `agpu_random_options`. Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and * standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), * 0 for 2^64; for interleaved bits `span` is the number of threads.
+pub const RandomOptions = extern struct {
+    size_bytes: u64,
+    distribution: u32,
+    skip: u32,
+    key: u64,
+    block: u64,
+    high: u64,
+    a: f64,
+    b: f64,
+    low: u64,
+    span: u64,
+    executor: ?*const Executor,
+};
+
 /// `agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
 pub const AllocatorOptions = extern struct {
     size_bytes: u64,
@@ -573,6 +599,7 @@ const manifest_rows = .{
     .{ "agpu_top_k_options", TopKOptions },
     .{ "agpu_convolve_options", ConvolveOptions },
     .{ "agpu_pool_options", PoolOptions },
+    .{ "agpu_random_options", RandomOptions },
     .{ "agpu_allocator_options", AllocatorOptions },
     .{ "agpu_allocator_stats", AllocatorStats },
     .{ "agpu_host_memory", HostMemory },

@@ -33,6 +33,7 @@ const sorted_search = @import("reduce/search_sorted.zig");
 const selection = @import("reduce/top_k.zig");
 const convolutions = @import("conv/convolve.zig");
 const pooling = @import("pool/pool.zig");
+const random_numbers = @import("random/random.zig");
 
 fn describe(out: ?*abi.LibraryInfo) callconv(.c) abi.Status {
     const info = out orelse return status.fail(abi.errors.invalid_argument, "out is null", .{});
@@ -233,6 +234,15 @@ fn pool(
     return pooling.pool(@ptrCast(inputs), input_count, out, options);
 }
 
+fn random(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.RandomOptions,
+) callconv(.c) abi.Status {
+    return random_numbers.random(@ptrCast(inputs), input_count, out, options);
+}
+
 fn allocatorCreate(options: ?*const abi.AllocatorOptions, out: ?*abi.Allocator) callconv(.c) abi.Status {
     return allocator.create(options, out);
 }
@@ -297,6 +307,7 @@ comptime {
     @export(&topK, .{ .name = "agpu_matrix_top_k" });
     @export(&convolve, .{ .name = "agpu_matrix_convolve" });
     @export(&pool, .{ .name = "agpu_matrix_pool" });
+    @export(&random, .{ .name = "agpu_matrix_random" });
     @export(&allocatorCreate, .{ .name = "agpu_matrix_allocator_create" });
     @export(&allocatorAllocate, .{ .name = "agpu_matrix_allocator_allocate" });
     @export(&allocatorFree, .{ .name = "agpu_matrix_allocator_free" });
@@ -339,4 +350,5 @@ test {
     _ = @import("reduce/scan_test.zig");
     _ = @import("norm/normalize_gradient_test.zig");
     _ = @import("conv/windows.zig");
+    _ = @import("random/random_test.zig");
 }

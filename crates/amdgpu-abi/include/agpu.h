@@ -309,6 +309,36 @@ typedef struct {
     const agpu_executor *executor;
 } agpu_pool_options;
 
+/* Distributions of agpu_matrix_random. */
+#define AGPU_RANDOM_UNIFORM 0
+#define AGPU_RANDOM_NORMAL 1
+#define AGPU_RANDOM_EXPONENTIAL 2
+#define AGPU_RANDOM_INTEGERS 3
+#define AGPU_RANDOM_BERNOULLI 4
+#define AGPU_RANDOM_DROPOUT 5
+#define AGPU_RANDOM_GAMMA 6
+#define AGPU_RANDOM_BETA 7
+#define AGPU_RANDOM_POISSON 8
+#define AGPU_RANDOM_BINOMIAL 9
+#define AGPU_RANDOM_INTERLEAVED_BITS 10
+
+/* Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and
+ * standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`),
+ * 0 for 2^64; for interleaved bits `span` is the number of threads. */
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t distribution;
+    uint32_t skip;
+    uint64_t key;
+    uint64_t block;
+    uint64_t high;
+    double a;
+    double b;
+    uint64_t low;
+    uint64_t span;
+    const agpu_executor *executor;
+} agpu_random_options;
+
 /* A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's. */
 typedef struct {
     uint64_t size_bytes;
@@ -429,6 +459,10 @@ AGPU_MATRIX agpu_status agpu_matrix_convolve(const agpu_tensor *inputs, uint64_t
 /* Inputs: image, and for gradients the gradient of the result. */
 AGPU_MATRIX agpu_status agpu_matrix_pool(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
                                          const agpu_pool_options *options);
+/* Random numbers in `out`. Inputs, row-major: parameters as float64 without axes or of the shape of `out` (gamma: shape, scale; beta: a, b; poisson:
+ * mean; binomial: trials, chance; bernoulli: the chance, where it is not `a`), or what dropout keeps. */
+AGPU_MATRIX agpu_status agpu_matrix_random(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                           const agpu_random_options *options);
 AGPU_MATRIX agpu_status agpu_matrix_allocator_create(const agpu_allocator_options *options, agpu_allocator *out);
 /* `align_bytes` is a power of two. AGPU_ERROR_OUT_OF_MEMORY when no block fits; the allocator stays usable. */
 AGPU_MATRIX agpu_status agpu_matrix_allocator_allocate(agpu_allocator allocator, uint64_t bytes, uint64_t align_bytes,

@@ -105,6 +105,7 @@ pub trait Number: Copy {}
 
 impl Number for u8 {}
 impl Number for u32 {}
+impl Number for u64 {}
 impl Number for f32 {}
 impl Number for f64 {}
 

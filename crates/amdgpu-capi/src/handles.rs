@@ -39,7 +39,7 @@ pub const KIND_NAMES: [&str; 16] = [
     "the result of a run",
     "a text",
     "an array",
-    "",
+    "a random generator",
     "",
     "",
 ];
@@ -56,6 +56,11 @@ impl Handle {
     /// A handle that came as a number, inside of a struct.
     pub fn from_bits(bits: u64) -> Self {
         Self(bits)
+    }
+
+    /// The handle as a number.
+    pub fn bits(self) -> u64 {
+        self.0
     }
 
     pub fn is_null(self) -> bool {

@@ -8,6 +8,7 @@ mod embedding;
 mod matmul;
 mod normalize;
 mod pool;
+mod random;
 mod reduce;
 mod scan;
 mod top_k;

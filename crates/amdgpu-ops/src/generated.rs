@@ -16,6 +16,7 @@ pub mod nonzero;
 pub mod normalize;
 pub mod offsets;
 pub mod pool;
+pub mod random;
 pub mod reduce;
 pub mod scan;
 pub mod sort;

@@ -37,6 +37,7 @@ pub mod normalize;
 pub mod offsets;
 mod operand;
 pub mod pool;
+pub mod random;
 pub mod reduce;
 pub mod scan;
 pub mod sort;

@@ -13,6 +13,7 @@ mod number;
 pub mod offsets;
 pub mod on_device;
 pub mod pool;
+pub mod random;
 pub mod reduce;
 pub mod scan;
 pub mod sort;

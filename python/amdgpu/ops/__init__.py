@@ -25,6 +25,7 @@ from amdgpu.ops.arithmetic import (
 from amdgpu.ops.batch_norm import batch_norm, batch_norm_training
 from amdgpu.ops.convolve import conv2d, conv2d_input_gradient, conv2d_weight_gradient
 from amdgpu.ops.data_types import astype
+from amdgpu.ops.dropout import dropout
 from amdgpu.ops.elementwise import (
     absolute,
     add,
@@ -121,6 +122,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "divide",
+    "dropout",
     "elu",
     "elu_gradient",
     "embedding",

@@ -6,9 +6,9 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0x341b_2b61_5601_29c6;
+pub const ABI_HASH: u64 = 0xab3b_7855_bf7f_a504;
 /// What every library must report of the structs it was built with.
-pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_cast_options size=16 size_bytes@0 executor@8\nagpu_offsets_options size=40 size_bytes@0 axes@8 extents@16 strides@24 executor@32\nagpu_blocks_options size=64 size_bytes@0 block_rank@8 block_shape@16 block_strides@24 lowest@32 highest@40 mode@48 reserved@52 executor@56\nagpu_nonzero_options size=32 size_bytes@0 piece_count@8 counts@16 executor@24\nagpu_sort_options size=24 size_bytes@0 is_descending@8 gives_places@12 executor@16\nagpu_search_sorted_options size=24 size_bytes@0 is_right@8 reserved@12 executor@16\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\nagpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_host_memory size=32 size_bytes@0 data@8 bytes@16 kind@24 reserved@28\nagpu_host_memory_stats size=56 size_bytes@0 plain_bytes@8 advised_bytes@16 pool_bytes@24 allocations_total@32 frees_total@40 failures_total@48\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
+pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_cast_options size=16 size_bytes@0 executor@8\nagpu_offsets_options size=40 size_bytes@0 axes@8 extents@16 strides@24 executor@32\nagpu_blocks_options size=64 size_bytes@0 block_rank@8 block_shape@16 block_strides@24 lowest@32 highest@40 mode@48 reserved@52 executor@56\nagpu_nonzero_options size=32 size_bytes@0 piece_count@8 counts@16 executor@24\nagpu_sort_options size=24 size_bytes@0 is_descending@8 gives_places@12 executor@16\nagpu_search_sorted_options size=24 size_bytes@0 is_right@8 reserved@12 executor@16\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\nagpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\nagpu_random_options size=80 size_bytes@0 distribution@8 skip@12 key@16 block@24 high@32 a@40 b@48 low@56 span@64 executor@72\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_host_memory size=32 size_bytes@0 data@8 bytes@16 kind@24 reserved@28\nagpu_host_memory_stats size=56 size_bytes@0 plain_bytes@8 advised_bytes@16 pool_bytes@24 allocations_total@32 frees_total@40 failures_total@48\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
 pub const DTYPE_INT: u8 = 0;
 pub const DTYPE_UINT: u8 = 1;
@@ -139,6 +139,17 @@ pub const POOL_MAXIMUM: u32 = 0;
 pub const POOL_AVERAGE: u32 = 1;
 pub const POOL_MAXIMUM_GRADIENT: u32 = 2;
 pub const POOL_AVERAGE_GRADIENT: u32 = 3;
+pub const RANDOM_UNIFORM: u32 = 0;
+pub const RANDOM_NORMAL: u32 = 1;
+pub const RANDOM_EXPONENTIAL: u32 = 2;
+pub const RANDOM_INTEGERS: u32 = 3;
+pub const RANDOM_BERNOULLI: u32 = 4;
+pub const RANDOM_DROPOUT: u32 = 5;
+pub const RANDOM_GAMMA: u32 = 6;
+pub const RANDOM_BETA: u32 = 7;
+pub const RANDOM_POISSON: u32 = 8;
+pub const RANDOM_BINOMIAL: u32 = 9;
+pub const RANDOM_INTERLEAVED_BITS: u32 = 10;
 
 /// Opaque handle `agpu_allocator`.
 pub type Allocator = *mut c_void;
@@ -484,6 +495,23 @@ pub struct PoolOptions {
     pub executor: *const Executor,
 }
 
+/// `agpu_random_options`. Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and * standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), * 0 for 2^64; for interleaved bits `span` is the number of threads.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RandomOptions {
+    pub size_bytes: u64,
+    pub distribution: u32,
+    pub skip: u32,
+    pub key: u64,
+    pub block: u64,
+    pub high: u64,
+    pub a: f64,
+    pub b: f64,
+    pub low: u64,
+    pub span: u64,
+    pub executor: *const Executor,
+}
+
 /// `agpu_allocator_options`. A range of `capacity_bytes` is managed as offsets; the memory itself is never touched, so it may be a device's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -579,6 +607,7 @@ pub fn compiled_manifest() -> String {
         format!("agpu_top_k_options size={} size_bytes@{} is_largest@{} compute@{} executor@{}\n", size_of::<TopKOptions>(), offset_of!(TopKOptions, size_bytes), offset_of!(TopKOptions, is_largest), offset_of!(TopKOptions, compute), offset_of!(TopKOptions, executor)),
         format!("agpu_convolve_options size={} size_bytes@{} pass@{} compute@{} groups@{} row_stride@{} column_stride@{} row_padding@{} column_padding@{} row_dilation@{} column_dilation@{} executor@{}\n", size_of::<ConvolveOptions>(), offset_of!(ConvolveOptions, size_bytes), offset_of!(ConvolveOptions, pass), offset_of!(ConvolveOptions, compute), offset_of!(ConvolveOptions, groups), offset_of!(ConvolveOptions, row_stride), offset_of!(ConvolveOptions, column_stride), offset_of!(ConvolveOptions, row_padding), offset_of!(ConvolveOptions, column_padding), offset_of!(ConvolveOptions, row_dilation), offset_of!(ConvolveOptions, column_dilation), offset_of!(ConvolveOptions, executor)),
         format!("agpu_pool_options size={} size_bytes@{} operation@{} compute@{} row_window@{} column_window@{} row_stride@{} column_stride@{} row_padding@{} column_padding@{} row_dilation@{} column_dilation@{} counts_padding@{} reserved@{} executor@{}\n", size_of::<PoolOptions>(), offset_of!(PoolOptions, size_bytes), offset_of!(PoolOptions, operation), offset_of!(PoolOptions, compute), offset_of!(PoolOptions, row_window), offset_of!(PoolOptions, column_window), offset_of!(PoolOptions, row_stride), offset_of!(PoolOptions, column_stride), offset_of!(PoolOptions, row_padding), offset_of!(PoolOptions, column_padding), offset_of!(PoolOptions, row_dilation), offset_of!(PoolOptions, column_dilation), offset_of!(PoolOptions, counts_padding), offset_of!(PoolOptions, reserved), offset_of!(PoolOptions, executor)),
+        format!("agpu_random_options size={} size_bytes@{} distribution@{} skip@{} key@{} block@{} high@{} a@{} b@{} low@{} span@{} executor@{}\n", size_of::<RandomOptions>(), offset_of!(RandomOptions, size_bytes), offset_of!(RandomOptions, distribution), offset_of!(RandomOptions, skip), offset_of!(RandomOptions, key), offset_of!(RandomOptions, block), offset_of!(RandomOptions, high), offset_of!(RandomOptions, a), offset_of!(RandomOptions, b), offset_of!(RandomOptions, low), offset_of!(RandomOptions, span), offset_of!(RandomOptions, executor)),
         format!("agpu_allocator_options size={} size_bytes@{} kind@{} reserved@{} capacity_bytes@{} min_block_bytes@{}\n", size_of::<AllocatorOptions>(), offset_of!(AllocatorOptions, size_bytes), offset_of!(AllocatorOptions, kind), offset_of!(AllocatorOptions, reserved), offset_of!(AllocatorOptions, capacity_bytes), offset_of!(AllocatorOptions, min_block_bytes)),
         format!("agpu_allocator_stats size={} size_bytes@{} capacity_bytes@{} used_bytes@{} peak_used_bytes@{} largest_free_bytes@{} live_blocks@{} allocations_total@{} frees_total@{} failures_total@{}\n", size_of::<AllocatorStats>(), offset_of!(AllocatorStats, size_bytes), offset_of!(AllocatorStats, capacity_bytes), offset_of!(AllocatorStats, used_bytes), offset_of!(AllocatorStats, peak_used_bytes), offset_of!(AllocatorStats, largest_free_bytes), offset_of!(AllocatorStats, live_blocks), offset_of!(AllocatorStats, allocations_total), offset_of!(AllocatorStats, frees_total), offset_of!(AllocatorStats, failures_total)),
         format!("agpu_host_memory size={} size_bytes@{} data@{} bytes@{} kind@{} reserved@{}\n", size_of::<HostMemory>(), offset_of!(HostMemory, size_bytes), offset_of!(HostMemory, data), offset_of!(HostMemory, bytes), offset_of!(HostMemory, kind), offset_of!(HostMemory, reserved)),
@@ -730,6 +759,13 @@ pub struct MatrixSymbols {
         input_count: u64,
         out: *const Tensor,
         options: *const PoolOptions,
+    ) -> Status,
+    /// Random numbers in `out`. Inputs, row-major: parameters as float64 without axes or of the shape of `out` (gamma: shape, scale; beta: a, b; poisson: * mean; binomial: trials, chance; bernoulli: the chance, where it is not `a`), or what dropout keeps.
+    pub random: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const RandomOptions,
     ) -> Status,
     /// See `agpu.h`.
     pub allocator_create:
@@ -989,6 +1025,17 @@ impl MatrixSymbols {
                         options: *const PoolOptions,
                     ) -> Status,
                 >(resolve("agpu_matrix_pool").ok_or("agpu_matrix_pool")?),
+                random: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const RandomOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_random").ok_or("agpu_matrix_random")?
+                ),
                 allocator_create: std::mem::transmute::<
                     *const c_void,
                     unsafe extern "C" fn(

@@ -22,6 +22,7 @@
 #include "kernel.h"
 #include "network.h"
 #include "ops.h"
+#include "random.h"
 #include "runtime.h"
 #include "telemetry.h"
 
@@ -598,5 +599,6 @@ inline void set_enabled(bool is_enabled) { check(agpu_telemetry_set_enabled(is_e
 }  // namespace amdgpu
 
 #include "ops.hpp"
+#include "random.hpp"
 
 #endif

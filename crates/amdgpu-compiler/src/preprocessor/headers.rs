@@ -10,7 +10,11 @@ const BUILT_IN_FOLDERS: &[&str] = &[
     "cooperative_groups/",
 ];
 
+/// Random numbers of `amdgpu.random` in kernels.
+const PHILOX: &str = "amdgpu_philox.h";
+
 const BUILT_IN: &[&str] = &[
+    PHILOX,
     "cuda.h",
     "cuda_runtime.h",
     "cuda_runtime_api.h",
@@ -85,6 +89,12 @@ pub fn is_built_in(name: &str) -> bool {
 
 /// File and text of a header whose declarations are not always there.
 pub fn text_of(name: &str) -> Option<(&'static str, &'static str)> {
+    if name == PHILOX {
+        return Some((
+            "device_lib/philox.hip",
+            include_str!("../../device_lib/philox.hip"),
+        ));
+    }
     let is_groups = name == "cooperative_groups.h"
         || name == "hip/hip_cooperative_groups.h"
         || name == "hip/amd_detail/amd_hip_cooperative_groups.h"

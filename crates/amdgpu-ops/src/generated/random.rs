@@ -1,0 +1,276 @@
+//! The text of draws: the functions of `amdgpu_philox.h` with the element types at hand.
+
+use std::fmt::Write as _;
+
+use amdgpu_abi::Dtype;
+use amdgpu_matrix::Distribution;
+
+use super::source;
+
+/// What the text of a kernel depends on.
+pub struct Kind {
+    pub distribution: Distribution,
+    pub dtype: Dtype,
+    /// Integers take two words.
+    pub is_wide: bool,
+    /// Which inputs are arrays.
+    pub are_arrays: Vec<bool>,
+}
+
+impl Kind {
+    /// Whether each element has blocks of its own.
+    const fn has_own_blocks(&self) -> bool {
+        matches!(
+            self.distribution,
+            Distribution::Gamma
+                | Distribution::Beta
+                | Distribution::Poisson
+                | Distribution::Binomial
+                | Distribution::InterleavedBits
+        )
+    }
+
+    /// Elements that a block of words makes.
+    fn elements_each(&self) -> i64 {
+        let takes_pairs = match self.distribution {
+            Distribution::Uniform | Distribution::Normal | Distribution::Exponential => {
+                self.dtype == Dtype::F64
+            }
+            Distribution::Integers => self.is_wide,
+            _ => false,
+        };
+        if takes_pairs { 2 } else { 4 }
+    }
+
+    /// Work-items for so many elements behind so many words that are left out.
+    #[must_use]
+    pub fn work_items(&self, count: i64, skip: i64) -> i64 {
+        if self.has_own_blocks() {
+            return count;
+        }
+        let each = self.elements_each();
+        (skip * each / 4 + count + each - 1) / each
+    }
+
+    /// The type that is computed in.
+    fn computed(&self) -> &'static str {
+        if self.dtype == Dtype::F64 {
+            "double"
+        } else {
+            "float"
+        }
+    }
+}
+
+const TAIL: &str = "unsigned long long key, unsigned long long block, unsigned long long high, unsigned int skip,
+                                  unsigned long long count, unsigned long long low, unsigned long long span, double a, double b";
+
+/// The kernel `random` of a kind.
+#[must_use]
+pub fn random_source(kind: &Kind) -> String {
+    let mut text = String::from("#include \"amdgpu_philox.h\"\n");
+    text += &source::types(&[("T", kind.dtype)]);
+    let _ = writeln!(text, "typedef {} C;", kind.computed());
+    text += "extern \"C\" __global__ void random(T* out, ";
+    let input = if kind.distribution == Distribution::Dropout {
+        "T"
+    } else {
+        "double"
+    };
+    let names = ["first", "second"];
+    for (is_array, name) in kind.are_arrays.iter().zip(names) {
+        if *is_array {
+            let _ = write!(text, "const {input}* {name}_values, ");
+        } else {
+            let _ = write!(text, "double {name}_value, ");
+        }
+    }
+    text += TAIL;
+    text += ") {\n    const unsigned long long t = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;\n    const agpu_stream stream = {key, 0ull, high};\n";
+    if kind.has_own_blocks() {
+        text += "    const unsigned long long i = t;\n    if (i >= count) return;\n";
+        inputs(&mut text, kind, "    ");
+        text += own(kind.distribution);
+    } else {
+        shared(&mut text, kind);
+    }
+    text += "}\n";
+    text
+}
+
+/// Names for the inputs of element i.
+fn inputs(text: &mut String, kind: &Kind, indent: &str) {
+    for (is_array, name) in kind.are_arrays.iter().zip(["first", "second"]) {
+        let value = if *is_array {
+            format!("{name}_values[i]")
+        } else {
+            format!("{name}_value")
+        };
+        let _ = writeln!(text, "{indent}const double {name} = (double){value};");
+    }
+}
+
+fn own(distribution: Distribution) -> &'static str {
+    match distribution {
+        Distribution::Gamma => {
+            "    const double value = agpu_gamma_of(stream, block + i, first);\n    out[i] = (T)(value * second);\n"
+        }
+        Distribution::Beta => {
+            "    out[i] = (T)agpu_beta_of(stream, block + 2ull * i, first, second);\n"
+        }
+        Distribution::Poisson => "    out[i] = (T)agpu_poisson_of(stream, block + i, first);\n",
+        Distribution::Binomial => {
+            "    out[i] = (T)agpu_binomial_of(stream, block + i, first, second);\n"
+        }
+        _ => {
+            "    const unsigned long long round = i / span;\n    const agpu_stream own = {key, 0ull, high + i % span};\n    out[i] = agpu_word_of(agpu_block(own, block + (round >> 2), 0u), (unsigned int)round & 3u);\n"
+        }
+    }
+}
+
+/// Elements of a work-item: those of its block that are wanted, in one store where all of them are and the memory is aligned for it.
+fn shared(text: &mut String, kind: &Kind) {
+    let each = kind.elements_each();
+    let item_bytes = kind.dtype.size_bytes() as i64;
+    let _ = write!(
+        text,
+        "    const uint4 words = agpu_block(stream, block + t, 0u);
+    const unsigned long long at = t * {each}ull - skip * {each}u / 4u;
+    if (t * {each}ull >= skip * {each}u / 4u + count) return;
+    struct __align__({align}) Pack {{ T values[{each}]; }};
+    Pack pack;
+",
+        align = (each * item_bytes).min(16),
+    );
+    values(text, kind);
+    let _ = write!(
+        text,
+        "    if (skip == 0u && at + {each}ull <= count && ((unsigned long long)out & {mask}ull) == 0ull) {{
+        *(Pack*)(out + at) = pack;
+        return;
+    }}
+    for (unsigned int j = 0u; j < {each}u; ++j)
+        if (at + j < count) out[at + j] = pack.values[j];
+",
+        mask = (each * item_bytes).min(16) - 1,
+    );
+}
+
+fn values(text: &mut String, kind: &Kind) {
+    let is_double = kind.dtype == Dtype::F64;
+    let word = ["words.x", "words.y", "words.z", "words.w"];
+    let pairs = [
+        "agpu_pair_of(words.x, words.y)",
+        "agpu_pair_of(words.z, words.w)",
+    ];
+    let fma = if is_double { "fma" } else { "fmaf" };
+    let mut set = |place: usize, value: &str| {
+        let _ = writeln!(text, "    pack.values[{place}] = {value};");
+    };
+    match kind.distribution {
+        Distribution::Uniform if is_double => {
+            for (place, pair) in pairs.iter().enumerate() {
+                set(place, &format!("fma(agpu_unit64({pair}), b, a)"));
+            }
+        }
+        Distribution::Uniform => {
+            // Of float16 and bfloat16 the bits that they hold, so that none is rounded up to 1.
+            let bits = if kind.dtype == Dtype::F16 {
+                11
+            } else if kind.dtype == Dtype::BF16 {
+                8
+            } else {
+                24
+            };
+            let unit = (-f64::from(bits)).exp2();
+            for (place, word) in word.iter().enumerate() {
+                let value = format!(
+                    "(T)fmaf((float)(int)({word} >> {}) * {unit:e}f, (float)b, (float)a)",
+                    32 - bits
+                );
+                set(place, &value);
+            }
+        }
+        Distribution::Normal if is_double => {
+            let _ = writeln!(
+                text,
+                "    const double2 normal = agpu_normals64({}, {});",
+                pairs[0], pairs[1]
+            );
+            text.push_str("    pack.values[0] = fma(normal.x, b, a);\n    pack.values[1] = fma(normal.y, b, a);\n");
+        }
+        Distribution::Normal => {
+            text.push_str(
+                "    const float2 early = agpu_normals32(words.x, words.y), late = agpu_normals32(words.z, words.w);\n",
+            );
+            for (place, normal) in ["early.x", "early.y", "late.x", "late.y"]
+                .iter()
+                .enumerate()
+            {
+                let _ = writeln!(
+                    text,
+                    "    pack.values[{place}] = (T){fma}({normal}, (float)b, (float)a);"
+                );
+            }
+        }
+        Distribution::Exponential if is_double => {
+            for (place, pair) in pairs.iter().enumerate() {
+                set(place, &format!("b * agpu_exponential64({pair})"));
+            }
+        }
+        Distribution::Exponential => {
+            for (place, word) in word.iter().enumerate() {
+                set(
+                    place,
+                    &format!("(T)((float)b * agpu_exponential32({word}))"),
+                );
+            }
+        }
+        Distribution::Integers if kind.is_wide => {
+            for (place, pair) in pairs.iter().enumerate() {
+                let below = format!(
+                    "agpu_below64(stream, block + t, {}u, {pair}, span)",
+                    2 * place
+                );
+                set(place, &format!("(T)(low + {below})"));
+            }
+        }
+        Distribution::Integers => {
+            for (place, word) in word.iter().enumerate() {
+                let below = format!("agpu_below32(stream, block + t, {place}u, {word}, span)");
+                set(place, &format!("(T)(low + {below})"));
+            }
+        }
+        Distribution::Bernoulli if kind.are_arrays.is_empty() => {
+            text.push_str("    const unsigned long long threshold = agpu_threshold(a);\n");
+            for (place, word) in word.iter().enumerate() {
+                let _ = writeln!(text, "    pack.values[{place}] = {word} < threshold;");
+            }
+        }
+        _ => for_each_input(text, kind),
+    }
+}
+
+/// Draws that read something for each element.
+fn for_each_input(text: &mut String, kind: &Kind) {
+    let is_dropout = kind.distribution == Distribution::Dropout;
+    if is_dropout {
+        text.push_str("    const unsigned long long threshold = agpu_threshold(a);\n");
+    }
+    text.push_str("    for (unsigned int j = 0u; j < 4u; ++j) {\n        const unsigned long long i = at + j;\n        if (i >= count) continue;\n        const unsigned int word = agpu_word_of(words, j);\n");
+    if is_dropout {
+        let value = if kind.are_arrays[0] {
+            "first_values[i]"
+        } else {
+            "first_value"
+        };
+        let _ = writeln!(
+            text,
+            "        const C scaled = (C){value} * (C)b;\n        pack.values[j] = word < threshold ? (T)scaled : (T)0.0f;"
+        );
+    } else {
+        inputs(text, kind, "        ");
+        text.push_str("        pack.values[j] = word < agpu_threshold(first);\n");
+    }
+    text.push_str("    }\n");
+}
