@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native, ops
-from amdgpu.errors import InvalidArgumentError, InvalidTypeError
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError, NoImplementationError
 
 __all__ = ["install"]
 
@@ -239,8 +239,8 @@ class _Methods:
         if name in namespace.NAMES and function.__module__ == "numpy" and name not in ("permute_dims", "where"):
             try:
                 return namespace.find(name)(*args, **keywords)
-            except TypeError:
-                # An argument that NumPy alone has.
+            except (TypeError, NoImplementationError):
+                # An argument, or a value of one, that NumPy alone has.
                 pass
         return _on_host(f"numpy.{function.__name__}", function, args, keywords, None)
 

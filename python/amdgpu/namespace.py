@@ -47,6 +47,9 @@ _OWN = {
     "data_types": "astype can_cast finfo iinfo isdtype result_type",
     "statistics": "count_nonzero cumulative_prod cumulative_sum diff",
     "linear_algebra": "matmul tensordot vecdot",
+    "contraction": "einsum",
+    "counting": "bincount histogram",
+    "padding": "pad",
     "indexing": "argwhere nonzero put_along_axis take take_along_axis",
     "sets": "isin unique_all unique_counts unique_inverse unique_values",
     "sorting": "argsort searchsorted sort",
@@ -61,6 +64,22 @@ _OTHER = {
     "pow": "power",
     "topk": "top_k",
 }
+# NumPy's name -> ours, where the standard has another one or none.
+_NUMPY = {
+    "absolute": "absolute",
+    "amax": "max",
+    "amin": "min",
+    "around": "round",
+    "bitwise_not": "invert",
+    "exp2": "exp2",
+    "fabs": "absolute",
+    "fmod": "fmod",
+    "invert": "invert",
+    "mod": "remainder",
+    "power": "power",
+    "rint": "rint",
+    "true_divide": "divide",
+}
 _CONSTANTS = {
     "e": 2.718281828459045,
     "inf": float("inf"),
@@ -69,9 +88,11 @@ _CONSTANTS = {
     "pi": 3.141592653589793,
 }
 _PLACES = {name: (module, name) for module, names in _OWN.items() for name in names.split()}
-_PLACES |= {name: ("", own) for name, own in _OTHER.items()}
+_PLACES |= {name: ("", own) for name, own in (*_OTHER.items(), *_NUMPY.items())}
+_PLACES |= {"concatenate": ("manipulation", "concat"), "conjugate": ("complex_parts", "conj")}
 
-NAMES = frozenset({*_PLACES, *_CONSTANTS, *DTYPES, *_HELD})
+FUNCTIONS = frozenset(_PLACES)
+NAMES = frozenset({*FUNCTIONS, *_CONSTANTS, *DTYPES, *_HELD})
 
 
 def find(name: str) -> Any:

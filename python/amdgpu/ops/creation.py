@@ -90,6 +90,14 @@ def asarray(
     return array(source, dtype, device=device)
 
 
+def as_arrays(operation: str, values: Sequence[Any]) -> list[Array]:
+    """Arrays of ours with these values: those without a device go where the others are."""
+    from amdgpu.ops import placement
+
+    device = placement.device_of(operation, values)
+    return [one if isinstance(one, _native.Array) else asarray(one, device=device) for one in values]
+
+
 def full(
     shape: int | Sequence[int],
     fill_value: complex | bool | Array,
