@@ -17,6 +17,7 @@ from amdgpu.device import (
     device_info,
     get_device,
     initialize_device,
+    is_available,
     list_devices,
     set_device,
     synchronize,
@@ -32,6 +33,7 @@ from amdgpu.types import DeviceInfo, KernelResult
 
 if TYPE_CHECKING:
     from amdgpu import anneal, fft, interchange, linalg, search
+    from amdgpu.files import load, save, savez, savez_compressed
     from amdgpu.layered_network import LayeredNetwork
     from amdgpu.network import Network, neural_network_forward
     from amdgpu.spiking_network import SpikingNetwork
@@ -67,13 +69,18 @@ __all__ = [
     "get_telemetry",
     "initialize_device",
     "interchange",
+    "is_available",
     "linalg",
     "list_devices",
+    "load",
     "math",
     "matrix_multiply",
     "namespace",
     "neural_network_forward",
     "ops",
+    "save",
+    "savez",
+    "savez_compressed",
     "search",
     "set_device",
     "synchronize",
@@ -91,14 +98,22 @@ _LATE = {
     "fft": "",
     "interchange": "",
     "linalg": "",
+    "load": "files",
     "neural_network_forward": "network",
+    "save": "files",
+    "savez": "files",
+    "savez_compressed": "files",
     "search": "",
 }
 
 
 def __getattr__(name: str) -> object:
     if name in namespace.NAMES:
-        found = namespace.find(name)
+        try:
+            found = namespace.find(name)
+        except errors.UnsupportedDtypeError as error:
+            # So that `hasattr` tells whether bfloat16 is there.
+            raise AttributeError(f"amdgpu.{name}: {error}") from None
         globals()[name] = found
         return found
     if name not in _LATE:

@@ -6,6 +6,7 @@ Each name is loaded when it is first used. Source: data-apis.org/array-api/2025.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
@@ -49,6 +50,8 @@ _OWN = {
     "linear_algebra": "matmul tensordot vecdot",
     "contraction": "einsum",
     "counting": "bincount histogram",
+    "numpy_names": "allclose array_equal atleast_1d atleast_2d average column_stack copy diagonal dot dstack flatnonzero fliplr flipud"
+    " hstack identity inner isclose nan_to_num outer ptp trace transpose unique vstack",
     "padding": "pad",
     "indexing": "argwhere nonzero put_along_axis take take_along_axis",
     "sets": "isin unique_all unique_counts unique_inverse unique_values",
@@ -109,6 +112,11 @@ def find(name: str) -> Any:
     return getattr(importlib.import_module(f"amdgpu.ops.{module}" if module else "amdgpu.ops"), own)
 
 
+def _is_known(dtype_name: str) -> bool:
+    """Whether NumPy has the dtype here: bfloat16 comes with the package ml_dtypes."""
+    return dtype_name != "bfloat16" or importlib.util.find_spec("ml_dtypes") is not None
+
+
 class NamespaceInfo:
     """What the namespace can do, as the standard asks for it (`__array_namespace_info__`)."""
 
@@ -120,11 +128,11 @@ class NamespaceInfo:
         """The current device of the thread."""
         return _native.device_name(_native.current_device())
 
-    def devices(self) -> list[str]:
+    def devices(self) -> tuple[str, ...]:
         """Every device of this machine."""
         from amdgpu.device import list_devices
 
-        return [info.device for info in list_devices()]
+        return tuple(info.device for info in list_devices())
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """What numbers become where no dtype is named."""
@@ -140,7 +148,7 @@ class NamespaceInfo:
         from amdgpu.ops.data_types import isdtype
 
         self._check(device)
-        known: Mapping[str, Any] = {name: _native.numpy_dtype(name) for name in DTYPES}
+        known: Mapping[str, Any] = {name: _native.numpy_dtype(name) for name in DTYPES if _is_known(name)}
         return {name: dtype for name, dtype in known.items() if kind is None or isdtype(dtype, kind)}
 
     def _check(self, device: Any) -> None:

@@ -140,7 +140,7 @@ def _edges(x: Array, bins: Any, bounds: Any) -> Array:
 
     if isinstance(bins, str):
         raise NoImplementationError(
-            f"histogram: bins is {bins!r}; rules that choose bins are not there: pass their number or edges; numpy.histogram takes x.numpy()"
+            f"histogram: bins is {bins!r}; rules that choose them are not there; pass edges, or numpy.histogram takes x.numpy()"
         )
     if isinstance(bins, list | tuple) or getattr(bins, "ndim", 0):
         edges = asarray(bins, device=x.device)

@@ -83,7 +83,7 @@ def vecdot(a: Array, b: Array, /, *, axis: int = -1) -> Array:
     return result
 
 
-def tensordot(a: Array, b: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
+def tensordot(a: Array, b: Array, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
     """Sums of products over axes of both: the last of a and the first of b, or two lists of as many axes.
 
     Raises:
