@@ -76,7 +76,15 @@ def parser() -> argparse.ArgumentParser:
     benchmark = add("bench", "run benchmarks: ours beside a peer")
     benchmark.add_argument("names", nargs="*", metavar="NAME", help="which ones; without a name the list is printed")
     benchmark.add_argument("--all", action="store_true", help="run every benchmark")
-    add("validate", "networks beside Brian2 and NEST, in environments of their own; ten minutes and more")
+    validate = add(
+        "validate", "networks beside Brian2 and NEST, or the array API standard's suite, in environments of their own"
+    )
+    validate.add_argument(
+        "what",
+        nargs="*",
+        metavar="WHAT",
+        help="networks (the default), or array-api FOLDER (of data-apis/array-api-tests)",
+    )
     mutate = add(
         "mutate", "put faults into the sources, one at a time, and count how many the tests notice; minutes to hours"
     )
@@ -259,8 +267,9 @@ def _bench(console: Console, options: argparse.Namespace, passed_on: list[str]) 
 
 
 def _validate(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    command = validation.command(options.what, passed_on)
     set_up(console, build=True)
-    return _hand_over(validation.command(passed_on))
+    return _hand_over(command)
 
 
 def _mutate(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:

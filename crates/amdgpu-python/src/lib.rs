@@ -18,6 +18,7 @@ mod arguments;
 mod array;
 mod codegen;
 mod compile;
+mod current_stream;
 mod device;
 mod dlpack;
 mod errors;
@@ -64,6 +65,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::compile::{check_target, compile_job, compile_source, link_code_object};
+    #[pymodule_export]
+    use super::current_stream::current_stream;
     #[pymodule_export]
     use super::device::{
         Device, current_device, device_name, dtype_names, list_devices, set_current_device,

@@ -8,6 +8,7 @@ use amdgpu_hal::LaunchConfig;
 use pyo3::prelude::*;
 
 use crate::arguments::{convert, finish, note};
+use crate::current_stream;
 use crate::errors::IntoPyResult;
 use crate::graph;
 use crate::stream::{Stream, check_device};
@@ -54,7 +55,9 @@ impl PreparedLaunch {
 impl PreparedLaunch {
     fn __call__(slf: &Bound<'_, Self>) -> PyResult<()> {
         let (py, this) = (slf.py(), slf.get());
-        let stream = this.stream.as_ref().map(Py::get);
+        let named = this.stream.as_ref().map(|stream| stream.bind(py).clone());
+        let stream = current_stream::chosen(py, named, &this.kernel.device_info().name);
+        let stream = stream.as_ref().map(Bound::get);
         if recording::is_recording() {
             let owners = vec![slf.clone().unbind().into_any()];
             recording::record_uses(&this.memory);

@@ -9,6 +9,7 @@ use amdgpu_aura::Kernel;
 use amdgpu_hal as hal;
 use pyo3::prelude::*;
 
+use crate::current_stream;
 use crate::errors::{IntoPyResult, raise};
 use crate::event::Event;
 use crate::given;
@@ -225,6 +226,23 @@ impl Stream {
     /// Stop what the stream still runs, where the device can; tells whether it is idle afterwards.
     fn stop(&self, py: Python<'_>) -> bool {
         py.detach(|| Kernel::stop(self.queue.as_ref()))
+    }
+
+    /// In the block of `with stream:` this thread's launches on the device that name no stream go into this one, and return at once.
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        current_stream::enter(&slf);
+        slf
+    }
+
+    #[pyo3(signature = (kind, value, trace))]
+    fn __exit__(
+        slf: &Bound<'_, Self>,
+        kind: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        trace: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let _ = (kind, value, trace);
+        current_stream::leave(slf)
     }
 
     fn __repr__(&self) -> String {
