@@ -6,7 +6,6 @@ Each name is loaded when it is first used. Source: data-apis.org/array-api/2025.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native
@@ -32,6 +31,9 @@ DTYPES = (
     "float32",
     "float64",
 )
+
+# Dtypes that the standard does not have.
+_BESIDES = ("float16", "bfloat16")
 
 # Arrays hold complex numbers and lend them; operations do not compute with them yet.
 _HELD = ("complex64", "complex128")
@@ -112,11 +114,6 @@ def find(name: str) -> Any:
     return getattr(importlib.import_module(f"amdgpu.ops.{module}" if module else "amdgpu.ops"), own)
 
 
-def _is_known(dtype_name: str) -> bool:
-    """Whether NumPy has the dtype here: bfloat16 comes with the package ml_dtypes."""
-    return dtype_name != "bfloat16" or importlib.util.find_spec("ml_dtypes") is not None
-
-
 class NamespaceInfo:
     """What the namespace can do, as the standard asks for it (`__array_namespace_info__`)."""
 
@@ -144,11 +141,12 @@ class NamespaceInfo:
         }
 
     def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, Any]:
-        """The dtypes of a kind, by name; of all kinds without one."""
+        """The standard's dtypes of a kind, by name; of all kinds without one. There are float16 and bfloat16 besides."""
         from amdgpu.ops.data_types import isdtype
 
         self._check(device)
-        known: Mapping[str, Any] = {name: _native.numpy_dtype(name) for name in DTYPES if _is_known(name)}
+        standards = [name for name in DTYPES if name not in _BESIDES]
+        known: Mapping[str, Any] = {name: _native.numpy_dtype(name) for name in standards}
         return {name: dtype for name, dtype in known.items() if kind is None or isdtype(dtype, kind)}
 
     def _check(self, device: Any) -> None:
