@@ -14,6 +14,7 @@ from amdgpu.array import array, empty, from_dlpack, zeros
 from amdgpu.benchmark import benchmark_operation
 from amdgpu.device import (
     AMDGPUDevice,
+    current_stream,
     device_info,
     get_device,
     initialize_device,
@@ -58,6 +59,7 @@ __all__ = [
     "anneal",
     "array",
     "benchmark_operation",
+    "current_stream",
     "device_info",
     "dispatch",
     "doctor",

@@ -673,6 +673,24 @@ def synchronize(device: AMDGPUDevice | int | str | None = None) -> None:
     default_device(device).synchronize()
 
 
+def current_stream(device: AMDGPUDevice | int | str | None = None) -> _native.Stream | None:
+    """The stream that launches of the calling thread go into where they name none: that of the innermost `with stream:` block.
+
+    Args:
+        device: An open device, an index in `list_devices()`, or a name; None means the current device.
+
+    Returns:
+        The stream; None outside of such blocks, where launches wait until they have run.
+
+    Example:
+        >>> import amdgpu
+        >>> with amdgpu.get_device().create_stream() as stream:
+        ...     amdgpu.current_stream() is stream
+        True
+    """
+    return _native.current_stream(default_device(device).name)
+
+
 def _device_index(device_id: Any) -> int:
     try:
         return operator.index(device_id)

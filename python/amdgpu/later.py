@@ -10,7 +10,7 @@ from amdgpu.errors import NoImplementationError
 __all__ = ["ComesLaterError", "answer"]
 
 
-class ComesLaterError(NoImplementationError, AttributeError):
+class ComesLaterError(NoImplementationError, AttributeError):  # type: ignore[misc]  # `name` is that of AmdgpuError
     """A function that is not there yet. It is an AttributeError too, so that `hasattr` says that the name is missing."""
 
 

@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from operator import methodcaller
 
 import amdgpu as xp
 import numpy as np
@@ -131,7 +132,7 @@ def test_pickles_hold_values_dtype_and_device(protocol):
 
 
 def test_notebooks_show_values_shape_and_device():
-    html = xp.asarray([["<b>"] == [], True])._repr_html_()
+    html = methodcaller("_repr_html_")(xp.asarray([False, True]))
     assert "[False,  True]" in html
     assert "dtype=bool" in html
     assert "cpu:0" in html

@@ -5,7 +5,7 @@ import threading
 import amdgpu
 import numpy as np
 import pytest
-from amdgpu import _native, errors
+from amdgpu import errors
 
 HOLD = """
 __global__ void hold(int* gate, int* passed) {
@@ -63,25 +63,25 @@ def test_a_named_stream_goes_before_that_of_the_block(device):
 def test_blocks_nest_and_end_with_exceptions(device):
     outer, inner = device.create_stream(), device.create_stream()
     name = device.name
-    assert _native.current_stream(name) is None
+    assert amdgpu.current_stream(name) is None
     with outer as entered:
         assert entered is outer
         with inner:
-            assert _native.current_stream(name) is inner
+            assert amdgpu.current_stream(name) is inner
             with pytest.raises(ZeroDivisionError), outer:
                 1 / 0  # noqa: B018
-            assert _native.current_stream(name) is inner
-        assert _native.current_stream(name) is outer
-    assert _native.current_stream(name) is None
+            assert amdgpu.current_stream(name) is inner
+        assert amdgpu.current_stream(name) is outer
+    assert amdgpu.current_stream(name) is None
 
 
 def test_a_stream_counts_for_its_own_device_and_thread(device):
     other = amdgpu.initialize_device("null:gfx1100")
     theirs, ours = other.create_stream(), device.create_stream()
     with ours, theirs:
-        assert _native.current_stream(device.name) is ours
-        assert _native.current_stream(other.name) is theirs
-        assert in_a_thread(lambda: _native.current_stream(device.name)) is None
+        assert amdgpu.current_stream(device.name) is ours
+        assert amdgpu.current_stream(other.name) is theirs
+        assert in_a_thread(lambda: amdgpu.current_stream(device.name)) is None
 
 
 def test_a_block_that_ends_out_of_turn_is_refused(device):

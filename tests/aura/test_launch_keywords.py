@@ -169,7 +169,7 @@ def test_a_pickled_kernel_is_compiled_again_with_its_options(device):
         defines={"VALUE": "2.5"},
         optimization_level="low",
         file_name="own.hip",
-        disabled_passes=["unroll"],
+        disabled_passes=["unrolling"],
         checked=True,
     )
     again = pickle.loads(pickle.dumps(kernel))

@@ -5,6 +5,7 @@ Ours and NumPy's are looked up in the installed packages; those of CuPy and PyTo
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -13,10 +14,7 @@ from typing import Any
 from x.paths import ROOT, VENV_PYTHON
 from x.process import capture
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+TOML = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 PAGE = ROOT / "docs" / "array_functions.md"
 FACTS = Path(__file__).with_suffix(".toml")
@@ -40,7 +38,8 @@ print(json.dumps({module.__name__: [name for name in names if hasattr(module, na
 
 def read() -> dict[str, Any]:
     """The table of facts."""
-    return tomllib.loads(FACTS.read_text())
+    facts: dict[str, Any] = TOML.loads(FACTS.read_text())
+    return facts
 
 
 def groups(facts: dict[str, Any]) -> dict[str, list[str]]:

@@ -258,27 +258,49 @@ fn address(
         return Ok(memory(address as u64, dtype, !is_writable));
     }
     if let Ok(array) = arg.cast::<Array>() {
-        let inner = array.get();
-        if inner.is_freed() {
-            let reason = "the array was freed";
-            return Err(misfit(kernel, index, py, ErrorCode::UseAfterFree, reason));
-        }
-        if !inner.is_contiguous() {
-            return Err(not_contiguous(kernel, index, py));
-        }
-        // The fast way for arrays of the kernel's own device; the names are compared for all others.
-        if inner.device_name() != kernel.device_info().name {
-            check_place(kernel, index, py, &inner.location())?;
-        }
-        settle(array, kernel)?;
-        converted.bytes += inner.bytes() as u64;
-        converted.keep.push(Arc::clone(inner.storage()));
-        return Ok(memory(
-            inner.data() as u64,
-            Some(inner.dtype),
-            inner.is_read_only,
-        ));
+        return own_address(kernel, index, array, converted);
     }
+    borrowed_address(kernel, index, arg, stream, converted)
+}
+
+/// The address of one of our own arrays.
+fn own_address(
+    kernel: &aura::Kernel,
+    index: usize,
+    array: &Bound<'_, Array>,
+    converted: &mut Converted,
+) -> PyResult<Argument> {
+    let (py, inner) = (array.py(), array.get());
+    if inner.is_freed() {
+        let reason = "the array was freed";
+        return Err(misfit(kernel, index, py, ErrorCode::UseAfterFree, reason));
+    }
+    if !inner.is_contiguous() {
+        return Err(not_contiguous(kernel, index, py));
+    }
+    // The fast way for arrays of the kernel's own device; the names are compared for all others.
+    if inner.device_name() != kernel.device_info().name {
+        check_place(kernel, index, py, &inner.location())?;
+    }
+    settle(array, kernel)?;
+    converted.bytes += inner.bytes() as u64;
+    converted.keep.push(Arc::clone(inner.storage()));
+    Ok(memory(
+        inner.data() as u64,
+        Some(inner.dtype),
+        inner.is_read_only,
+    ))
+}
+
+/// The address of memory that another library lends.
+fn borrowed_address(
+    kernel: &aura::Kernel,
+    index: usize,
+    arg: &Bound<'_, PyAny>,
+    stream: Option<&Stream>,
+    converted: &mut Converted,
+) -> PyResult<Argument> {
+    let py = arg.py();
     let handle = match stream {
         Some(stream) => stream.inner().native_handle(),
         None => kernel.hal_device().default_stream().native_handle(),

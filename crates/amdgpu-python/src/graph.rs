@@ -11,11 +11,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::arguments::{NamedOwners, convert, replace};
-use crate::current_stream;
 use crate::errors::{IntoPyResult, raise};
 use crate::given;
 use crate::numbers;
-use crate::stream::{Stream, check_device};
+use crate::stream::{Stream, check_device, chosen_stream};
 
 /// Whether this thread is inside `with amdgpu.Graph():`.
 #[pyfunction]
@@ -169,7 +168,7 @@ impl Graph {
         check_not_recording(py, "replaying a graph")?;
         let (graph, updates) = slf.get().ready_with_updates(py)?;
         let device = graph.device_name().unwrap_or_default();
-        let stream = current_stream::chosen(py, stream, device);
+        let stream = chosen_stream(py, stream, device);
         let Some(stream) = stream.as_ref().map(Bound::get) else {
             // SAFETY: the graph holds the owners of all memory it uses, and the replay waits.
             return py

@@ -14,13 +14,12 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use crate::arguments::{convert, finish, settle};
 use crate::array::Array;
 use crate::compile::to_python;
-use crate::current_stream;
 use crate::errors::{IntoPyResult, from_coded, raise};
 use crate::given;
 use crate::graph;
 use crate::numbers;
 use crate::prepared::PreparedLaunch;
-use crate::stream::{Stream, check_device};
+use crate::stream::{Stream, check_device, chosen_stream};
 
 /// Threads of a block that `resources` tells the occupancy for: the size that most kernels are launched with.
 const USUAL_BLOCK_THREADS: u32 = 256;
@@ -345,7 +344,7 @@ impl Kernel {
         };
         let config = config_of(&self.kernel, &grid, &block, shared_mem)?;
         let args: Vec<Bound<'_, PyAny>> = args.iter().collect();
-        let stream = current_stream::chosen(py, stream, kernel_device(&self.kernel));
+        let stream = chosen_stream(py, stream, kernel_device(&self.kernel));
         let stream = stream.as_ref().map(Bound::get);
         launch(py, &self.kernel, &config, &args, stream, false)?;
         Ok(())
@@ -398,7 +397,7 @@ impl Kernel {
         #[pyo3(from_py_with = numbers::timeout_ms)] timeout_ms: Option<u64>,
     ) -> PyResult<(u64, u64)> {
         let config = config_of(&self.kernel, grid, block, shared_bytes)?;
-        let stream = current_stream::chosen(py, stream, kernel_device(&self.kernel));
+        let stream = chosen_stream(py, stream, kernel_device(&self.kernel));
         let stream = stream.as_ref();
         let times = match (timeout_ms, stream) {
             (Some(limit_ms), _) => self.launch_with_limit(py, &config, &args, stream, limit_ms)?,
@@ -591,7 +590,7 @@ impl Launcher {
     fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>) -> PyResult<()> {
         let args: Vec<Bound<'_, PyAny>> = args.iter().collect();
         let named = self.stream.as_ref().map(|stream| stream.bind(py).clone());
-        let stream = current_stream::chosen(py, named, kernel_device(&self.kernel));
+        let stream = chosen_stream(py, named, kernel_device(&self.kernel));
         let stream = stream.as_ref().map(Bound::get);
         launch(py, &self.kernel, &self.config, &args, stream, false)?;
         Ok(())

@@ -18,7 +18,6 @@ mod arguments;
 mod array;
 mod codegen;
 mod compile;
-mod current_stream;
 mod device;
 mod dlpack;
 mod errors;
@@ -65,8 +64,6 @@ mod _native {
     };
     #[pymodule_export]
     use super::compile::{check_target, compile_job, compile_source, link_code_object};
-    #[pymodule_export]
-    use super::current_stream::current_stream;
     #[pymodule_export]
     use super::device::{
         Device, current_device, device_name, dtype_names, list_devices, set_current_device,
@@ -131,7 +128,7 @@ mod _native {
     #[pymodule_export]
     use super::spiking_network::{SpikingBatch, SpikingNetwork, network_memory};
     #[pymodule_export]
-    use super::stream::Stream;
+    use super::stream::{Stream, current_stream};
     #[pymodule_export]
     use super::telemetry::attach::{
         AttachClient, RecordStream, Watcher, attach_answer, attach_folder, attach_is_listening,

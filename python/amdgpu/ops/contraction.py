@@ -32,7 +32,12 @@ class _Term(NamedTuple):
 
 
 def einsum(
-    subscripts: Any, /, *operands: Any, out: Array | None = None, dtype: npt.DTypeLike = None, optimize: Any = "greedy"
+    subscripts: Any,
+    /,
+    *operands: Any,
+    out: Array | None = None,
+    dtype: npt.DTypeLike | None = None,
+    optimize: Any = "greedy",
 ) -> Array:
     """The sum of products of elements that stand under the same labels.
 
@@ -193,7 +198,7 @@ def _path(terms: Sequence[_Term], output: str, optimize: Any) -> list[tuple[int,
     if len(terms) == 1:
         return []
     if optimize is False or len(terms) == 2:
-        return [(0, 1)] + [(0, rest) for rest in range(len(terms) - 2, 0, -1)]
+        return [(0, 1), *((0, rest) for rest in range(len(terms) - 2, 0, -1))]
     text = ",".join(term.labels for term in terms) + "->" + output
     # The planner looks at shapes alone, which arrays of one number have without memory.
     shapes = [np.broadcast_to(np.float32(0), term.array.shape) for term in terms]

@@ -142,7 +142,7 @@ def _edges(x: Array, bins: Any, bounds: Any) -> Array:
         raise NoImplementationError(
             f"histogram: bins is {bins!r}; rules that choose them are not there; pass edges, or numpy.histogram takes x.numpy()"
         )
-    if isinstance(bins, list | tuple) or getattr(bins, "ndim", 0):
+    if isinstance(bins, list | tuple) or getattr(bins, "ndim", 0) > 0:
         edges = asarray(bins, device=x.device)
         if edges.ndim != 1 or edges.size < 2:
             raise ShapeMismatchError(f"histogram: edges have shape {edges.shape}; two of one axis are the least")
@@ -155,8 +155,8 @@ def _edges(x: Array, bins: Any, bounds: Any) -> Array:
     if is_real and bounds is None:
         # Rounded as NumPy does, whose smallest and largest values have the dtype of x.
         first, last = x.dtype.type(first), x.dtype.type(last)
-    edges = np.linspace(first, last, count + 1, dtype=x.dtype if is_real else "float64")
-    return asarray(edges, device=x.device)
+    places = np.linspace(first, last, count + 1, dtype=x.dtype if is_real else "float64")
+    return asarray(places, device=x.device)
 
 
 def _bounds(x: Array, bounds: Any) -> tuple[float, float]:

@@ -61,7 +61,7 @@ def copy(x: Any, /) -> Array:
     return _arrays("copy", x)[0].copy()
 
 
-def identity(n: int, dtype: npt.DTypeLike = None, *, device: Any = None) -> Array:
+def identity(n: int, dtype: npt.DTypeLike | None = None, *, device: Any = None) -> Array:
     """A square matrix with ones on its diagonal."""
     from amdgpu.ops.creation import eye
 
@@ -126,7 +126,7 @@ def diagonal(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Arra
     return _arrays("diagonal", x)[0].diagonal(offset, axis1, axis2)
 
 
-def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: npt.DTypeLike = None) -> Array:
+def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: npt.DTypeLike | None = None) -> Array:
     """The sum of a diagonal."""
     from amdgpu import ops
 
