@@ -14,9 +14,11 @@ from amdgpu.array import array, empty, from_dlpack, zeros
 from amdgpu.benchmark import benchmark_operation
 from amdgpu.device import (
     AMDGPUDevice,
+    current_stream,
     device_info,
     get_device,
     initialize_device,
+    is_available,
     list_devices,
     set_device,
     synchronize,
@@ -32,6 +34,7 @@ from amdgpu.types import DeviceInfo, KernelResult
 
 if TYPE_CHECKING:
     from amdgpu import anneal, fft, interchange, linalg, random, search
+    from amdgpu.files import load, save, savez, savez_compressed
     from amdgpu.layered_network import LayeredNetwork
     from amdgpu.network import Network, neural_network_forward
     from amdgpu.spiking_network import SpikingNetwork
@@ -56,6 +59,7 @@ __all__ = [
     "anneal",
     "array",
     "benchmark_operation",
+    "current_stream",
     "device_info",
     "dispatch",
     "doctor",
@@ -67,14 +71,19 @@ __all__ = [
     "get_telemetry",
     "initialize_device",
     "interchange",
+    "is_available",
     "linalg",
     "list_devices",
+    "load",
     "math",
     "matrix_multiply",
     "namespace",
     "neural_network_forward",
     "ops",
     "random",
+    "save",
+    "savez",
+    "savez_compressed",
     "search",
     "set_device",
     "synchronize",
@@ -92,15 +101,23 @@ _LATE = {
     "fft": "",
     "interchange": "",
     "linalg": "",
+    "load": "files",
     "neural_network_forward": "network",
     "random": "",
+    "save": "files",
+    "savez": "files",
+    "savez_compressed": "files",
     "search": "",
 }
 
 
 def __getattr__(name: str) -> object:
     if name in namespace.NAMES:
-        found = namespace.find(name)
+        try:
+            found = namespace.find(name)
+        except errors.UnsupportedDtypeError as error:
+            # So that `hasattr` tells whether bfloat16 is there.
+            raise AttributeError(f"amdgpu.{name}: {error}") from None
         globals()[name] = found
         return found
     if name not in _LATE:

@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native, ops
-from amdgpu.errors import InvalidArgumentError, InvalidTypeError
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError, NoImplementationError
 
 __all__ = ["install"]
 
@@ -51,15 +51,19 @@ def _restored(values: Any, device: str) -> Any:
         return array(values)
 
 
-def _named(name: str, alias: str | None = None) -> Callable[..., Any]:
-    """A method that is a function of `amdgpu.ops`, or another name of the namespace, with the array first."""
+def _named(name: str) -> Callable[..., Any]:
+    """A method that is a function of the namespace with the array first; it is looked up once, when it is first called."""
+    function: Callable[..., Any] | None = None
 
     def method(self: Any, *args: Any, **keywords: Any) -> Any:
-        from amdgpu import namespace
+        nonlocal function
+        if function is None:
+            from amdgpu import namespace
 
-        return namespace.find(name)(self, *args, **keywords)
+            function = namespace.find(name)
+        return function(self, *args, **keywords)
 
-    method.__name__ = alias or name
+    method.__name__ = name
     method.__doc__ = f"`amdgpu.{name}` of this array."
     return method
 
@@ -141,8 +145,8 @@ def _brought_back(value: Any, device: str) -> Any:
 
 
 _METHODS = (
-    "all any argmax argmin argsort clip cumprod cumsum cumulative_prod cumulative_sum diff max mean min nonzero prod repeat round std sum"
-    " swapaxes take topk var"
+    "all any argmax argmin argsort clip conj conjugate cumprod cumsum cumulative_prod cumulative_sum diff dot max mean min nonzero prod"
+    " repeat round searchsorted std sum swapaxes take topk trace var"
 )
 
 
@@ -233,16 +237,37 @@ class _Methods:
 
         if function.__name__ in ("ndim", "shape", "size") and len(args) == 1 and isinstance(args[0], _native.Array):
             return getattr(args[0], function.__name__)
-        name = {"concatenate": "concat", "transpose": "permute_dims", "amax": "max", "amin": "min"}.get(
-            function.__name__, function.__name__
-        )
-        if name in namespace.NAMES and function.__module__ == "numpy" and name not in ("permute_dims", "where"):
+        name = function.__name__
+        if name in namespace.FUNCTIONS and function.__module__ == "numpy":
             try:
                 return namespace.find(name)(*args, **keywords)
-            except TypeError:
-                # An argument that NumPy alone has.
+            except (TypeError, NoImplementationError):
+                # An argument, or a value of one, that NumPy alone has.
                 pass
         return _on_host(f"numpy.{function.__name__}", function, args, keywords, None)
+
+    @property
+    def real(self) -> Any:
+        """The real part, as `amdgpu.real`."""
+        from amdgpu import namespace
+
+        return namespace.find("real")(self)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part, as `amdgpu.imag`."""
+        from amdgpu import namespace
+
+        return namespace.find("imag")(self)
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """The bytes of the elements in row-major order, or column by column with order="F"."""
+        found: bytes = self.numpy().tobytes(order)
+        return found
+
+    def tofile(self, file: Any) -> None:
+        """Write the bytes of the elements to a file, without shape or dtype; `amdgpu.save` keeps those."""
+        self.numpy().tofile(file)
 
     def tolist(self) -> Any:
         """The values as nested lists of Python's numbers; a number where there are no axes."""
@@ -285,7 +310,7 @@ class _Methods:
 def install() -> None:
     """Gives the class its methods; called once, when the package is imported."""
     for name, method in vars(_Methods).items():
-        if isinstance(method, FunctionType) and name != "__getattr__":
+        if isinstance(method, FunctionType | property) and name != "__getattr__":
             setattr(_native.Array, name, method)
     _native.Array.to = _Methods.to_device  # type: ignore[assignment,method-assign]
     for name in _METHODS.split():

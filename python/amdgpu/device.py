@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 import os
+import threading
 import warnings
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native, arguments, codegen
+from amdgpu import _native, arguments, codegen, compile_options
 from amdgpu.errors import (
     ClosedError,
     CoreNotEnabledError,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 # for ever, so it is imported here, without LLVM.
 _CODEGEN = codegen
 
+GPU_KINDS = ("hip", "cuda")
+KINDS = (*GPU_KINDS, "cpu")
 OPTIMIZATION_LEVELS = ("none", "low", "high", "max")
 
 
@@ -43,7 +46,7 @@ def list_devices() -> list[DeviceInfo]:
         'cpu'
     """
     natives = _native.list_devices()
-    free = _free_bytes_of_gpus() if any(native["kind"] in ("hip", "cuda") for native in natives) else {}
+    free = _free_bytes_of_gpus() if any(native["kind"] in GPU_KINDS for native in natives) else {}
     return [
         DeviceInfo.from_native(index, {"free_memory_bytes": free.get(native["name"]), **native})
         for index, native in enumerate(natives)
@@ -68,6 +71,9 @@ def _free_bytes_of_gpus() -> dict[str, int]:
 
 class AMDGPUDevice:
     """An open device: compiles and runs kernels, holds memory, reports what it does.
+
+    In the block of `with device:` it is the current device of the thread, which is afterwards what it was before. A device that the block
+    itself opened, because nothing had used it, is closed at its end.
 
     Args:
         device_id: Index in `list_devices()`, or a name such as `cpu:0` or `null:gfx1100`.
@@ -118,6 +124,8 @@ class AMDGPUDevice:
         self.optimization_level = optimization_level
         self.telemetry: TelemetryLevel = telemetry if isinstance(telemetry, str) else "standard" if telemetry else "off"
         self._memory = _allocator_options(memory)
+        # Of the `with` blocks around: what was the current device, and whether the block opened this one. Each thread has its own.
+        self._blocks = threading.local()
         self._native: _native.Device | None = None
 
     def initialize(self) -> DeviceInfo:
@@ -154,6 +162,11 @@ class AMDGPUDevice:
     def is_open(self) -> bool:
         """Whether the device was initialised, not closed, and not lost by a fault."""
         return self._native is not None and not self._native.is_closed and not self._native.is_lost
+
+    @property
+    def _entered(self) -> list[tuple[int | str, bool]]:
+        blocks: list[tuple[int | str, bool]] = self._blocks.__dict__.setdefault("entered", [])
+        return blocks
 
     @property
     def name(self) -> str:
@@ -211,6 +224,7 @@ class AMDGPUDevice:
         name: str | None = None,
         fast_math: bool = False,
         defines: dict[str, str] | None = None,
+        options: Sequence[str] = (),
         file_name: str = "kernel.hip",
         disabled_passes: Sequence[str] = (),
         dump_ir: str | os.PathLike[str] | None = None,
@@ -226,6 +240,8 @@ class AMDGPUDevice:
             name: Which kernel, when the source has several; of a template with its arguments, `name="scale<float, 4>"`.
             fast_math: Lets the compiler reorder floating-point operations; results are then no longer the same on every device.
             defines: Preprocessor macros.
+            options: Options as other compilers have them: `-DNAME=VALUE`, `--use_fast_math`, and `-std=c++14`, which changes nothing: the
+                language is the same for c++11 to c++20.
             file_name: Name that error messages show.
             disabled_passes: Passes of the compiler that do not run; `kernel.passes` lists those that did, with what each gained.
             dump_ir: Folder for the compiler's IR before its passes and after each of them, one file each.
@@ -262,7 +278,9 @@ class AMDGPUDevice:
         fast_math = arguments.truth("compile_kernel", "fast_math", fast_math)
         checked = arguments.truth("compile_kernel", "checked", checked)
         disabled_passes = arguments.names("compile_kernel", "disabled_passes", disabled_passes)
-        macros = _macros_of(defines)
+        parsed = compile_options.parse("compile_kernel", options)
+        fast_math = fast_math or parsed.fast_math
+        macros = parsed.defines | _macros_of(defines)
         if compiler is not None:
             return self._compile_with_vendor(
                 compiler,
@@ -362,11 +380,12 @@ class AMDGPUDevice:
 
         Args:
             kernel_handle: What `compile_kernel` returned, or its handle as text.
-            args: One per parameter: NumPy arrays, `amdgpu.Array`, anything with DLPack, or numbers.
+            args: One per parameter: NumPy arrays (of structs too), `amdgpu.Array`, anything with DLPack, numbers, or None for a null
+                pointer.
             grid: Blocks in x, y, z. None covers the largest array with one thread per element.
             block: Threads of a block in x, y, z. None means 256 in x.
             shared_bytes: Dynamic shared memory of each block.
-            stream: Stream to run in; None uses one that belongs to this call.
+            stream: Stream to run in; None uses that of a `with stream:` block around the call, else one that belongs to this call.
             async_execution: Return at once with a `PendingKernel`.
             timeout_ms: Give up waiting after this many milliseconds; None waits for ever.
             telemetry_level: off, standard or detailed: how much `performance_metrics` holds.
@@ -476,12 +495,21 @@ class AMDGPUDevice:
             self._native.close()
 
     def __enter__(self) -> Self:
+        self._entered.append((_native.current_device(), self._native is None))
+        try:
+            set_device(self)
+        except BaseException:
+            self._entered.pop()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        before, is_opened_here = self._entered.pop()
+        _native.set_current_device(before)
+        if is_opened_here:
+            self.close()
 
     def __repr__(self) -> str:
         state = "not initialised" if self._native is None else "closed" if self._native.is_closed else self._native.name
@@ -594,6 +622,26 @@ def set_device(device: AMDGPUDevice | int | str) -> None:
     _native.set_current_device(device.name if isinstance(device, AMDGPUDevice) else device)
 
 
+def is_available(kind: str | None = None) -> bool:
+    """Whether this machine has a GPU that the package can use.
+
+    Args:
+        kind: A kind of device to ask for: hip, cuda or cpu; None asks for any GPU.
+
+    Raises:
+        InvalidArgumentError: Another kind.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.is_available("cpu")
+        True
+    """
+    if kind is not None:
+        arguments.choice("is_available", "kind", kind, KINDS)
+    wanted = GPU_KINDS if kind is None else (kind,)
+    return any(native["kind"] in wanted for native in _native.list_devices())
+
+
 def get_device() -> AMDGPUDevice:
     """The current device of the calling thread, opened with all core types.
 
@@ -623,6 +671,24 @@ def synchronize(device: AMDGPUDevice | int | str | None = None) -> None:
         device: An open device, an index in `list_devices()`, or a name; None means the current device.
     """
     default_device(device).synchronize()
+
+
+def current_stream(device: AMDGPUDevice | int | str | None = None) -> _native.Stream | None:
+    """The stream that launches of the calling thread go into where they name none: that of the innermost `with stream:` block.
+
+    Args:
+        device: An open device, an index in `list_devices()`, or a name; None means the current device.
+
+    Returns:
+        The stream; None outside of such blocks, where launches wait until they have run.
+
+    Example:
+        >>> import amdgpu
+        >>> with amdgpu.get_device().create_stream() as stream:
+        ...     amdgpu.current_stream() is stream
+        True
+    """
+    return _native.current_stream(default_device(device).name)
 
 
 def _device_index(device_id: Any) -> int:

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from amdgpu import later
 
-from amdgpu.errors import NoImplementationError
-
-_LATER = frozenset(
-    "fft fftfreq fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn rfft rfftfreq rfftn".split()  # noqa: SIM905
+__getattr__ = later.answer(
+    __name__,
+    "fft fftfreq fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn rfft rfftfreq rfftn".split(),  # noqa: SIM905
 )
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        raise NoImplementationError(f"amdgpu.fft.{name} is not there yet; numpy.fft.{name} takes x.numpy()")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
-from amdgpu import _native, arguments, dispatch
+from amdgpu import _native, arguments, compile_options, dispatch
 from amdgpu.errors import (
+    DeviceNotFoundError,
     InvalidArgumentError,
     InvalidHandleError,
     InvalidTypeError,
@@ -68,7 +69,7 @@ def execute(
     describe = _Measurement(kernel, args, grid_shape, block_shape, telemetry_level)
     run, _ = dispatch.resolve(OPERATION, CORE, device.native.kind)
     if async_execution:
-        queue = stream or device.create_stream()
+        queue = stream or _native.current_stream(device.name) or device.create_stream()
         run(kernel, grid_shape, block_shape, args, shared_bytes=shared_bytes, stream=queue)
         return PendingKernel(queue, describe, timeout_ms)
     start_ns, duration_ns = run(
@@ -164,7 +165,7 @@ class RawKernel:
     Args:
         code: HIP-C (or CUDA C) source.
         name: Name of the kernel in it.
-        options: Compiler options; `-DNAME=VALUE` and `-DNAME` are understood, others are refused.
+        options: Options of the compiler, as of `compile_kernel`.
         device: Device to run on; None means that of the arrays it is launched with, and device 0 where they have none.
 
     Raises:
@@ -188,7 +189,7 @@ class RawKernel:
         self.name = name
         self.options = tuple(arguments.names("RawKernel", "options", options))
         self._device = device
-        self._defines = dict(_parse_define(option) for option in self.options)
+        compile_options.parse("RawKernel", self.options)
         self._kernels: dict[AMDGPUDevice | int | str, _native.Kernel] = {}
 
     def compile(self) -> _native.Kernel:
@@ -205,8 +206,15 @@ class RawKernel:
             from amdgpu.device import default_device
 
             device = default_device(place)
-            kernel = self._kernels[place] = device.compile_kernel(self.code, name=self.name, defines=self._defines)
+            kernel = self._kernels[place] = device.compile_kernel(self.code, name=self.name, options=self.options)
         return kernel
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle holds: the source and how it is compiled, which is done again where it is needed."""
+        from amdgpu.device import AMDGPUDevice
+
+        device = self._device.name if isinstance(self._device, AMDGPUDevice) else self._device
+        return {**vars(self), "_device": device, "_kernels": {}}
 
     def __call__(
         self,
@@ -217,7 +225,11 @@ class RawKernel:
         shared_mem: int = 0,
         stream: _native.Stream | None = None,
     ) -> None:
-        """Launch with `grid` blocks of `block` threads; returns when the kernel has run, or at once when a stream is given."""
+        """Launch with `grid` blocks of `block` threads.
+
+        Returns when the kernel has run, or at once where a stream is given or the call stands in a `with stream:` block. `None` among
+        `args` is a null pointer.
+        """
         from amdgpu.ops.placement import device_of
 
         if not isinstance(args, (tuple, list)):
@@ -230,11 +242,17 @@ class RawKernel:
         )
 
 
-def _parse_define(option: str) -> tuple[str, str]:
-    if not option.startswith("-D") or len(option) == 2:
-        raise InvalidTypeError(f"compiler option {option!r} is not understood; known are -DNAME and -DNAME=VALUE")
-    name, _, value = option[2:].partition("=")
-    return name, value or "1"
+def restored(facts: dict[str, Any]) -> _native.Kernel:
+    """The kernel that a pickle describes, compiled for its device; where that is not there, for the current one."""
+    from amdgpu.device import default_device
+
+    options = dict(facts)
+    source, name = options.pop("source"), options.pop("device")
+    try:
+        device = default_device(name)
+    except DeviceNotFoundError:
+        device = default_device(None)
+    return device.compile_kernel(source, **{**options, "defines": dict(options["defines"])})
 
 
 def _kernel_of(device: AMDGPUDevice, handle: _native.Kernel | str) -> _native.Kernel:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any
 
+from amdgpu import later
 from amdgpu.errors import InvalidArgumentError, NoImplementationError
 from amdgpu.ops.linear_algebra import matmul, tensordot, vecdot
 from amdgpu.ops.manipulation import matrix_transpose
@@ -29,15 +30,10 @@ __all__ = [
     "vector_norm",
 ]
 
-_LATER = frozenset(
-    "cholesky cross det eig eigh eigvals eigvalsh inv matrix_power matrix_rank pinv qr slogdet solve svd svdvals".split()  # noqa: SIM905
+__getattr__ = later.answer(
+    __name__,
+    "cholesky cross det eig eigh eigvals eigvalsh inv matrix_power matrix_rank pinv qr slogdet solve svd svdvals".split(),  # noqa: SIM905
 )
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        raise NoImplementationError(f"amdgpu.linalg.{name} is not there yet; numpy.linalg.{name} takes x.numpy()")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:

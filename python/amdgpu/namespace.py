@@ -32,6 +32,9 @@ DTYPES = (
     "float64",
 )
 
+# Dtypes that the standard does not have.
+_BESIDES = ("float16", "bfloat16")
+
 # Arrays hold complex numbers and lend them; operations do not compute with them yet.
 _HELD = ("complex64", "complex128")
 
@@ -47,6 +50,11 @@ _OWN = {
     "data_types": "astype can_cast finfo iinfo isdtype result_type",
     "statistics": "count_nonzero cumulative_prod cumulative_sum diff",
     "linear_algebra": "matmul tensordot vecdot",
+    "contraction": "einsum",
+    "counting": "bincount histogram",
+    "numpy_names": "allclose array_equal atleast_1d atleast_2d average column_stack copy diagonal dot dstack flatnonzero fliplr flipud"
+    " hstack identity inner isclose nan_to_num outer ptp trace transpose unique vstack",
+    "padding": "pad",
     "indexing": "argwhere nonzero put_along_axis take take_along_axis",
     "sets": "isin unique_all unique_counts unique_inverse unique_values",
     "sorting": "argsort searchsorted sort",
@@ -61,6 +69,22 @@ _OTHER = {
     "pow": "power",
     "topk": "top_k",
 }
+# NumPy's name -> ours, where the standard has another one or none.
+_NUMPY = {
+    "absolute": "absolute",
+    "amax": "max",
+    "amin": "min",
+    "around": "round",
+    "bitwise_not": "invert",
+    "exp2": "exp2",
+    "fabs": "absolute",
+    "fmod": "fmod",
+    "invert": "invert",
+    "mod": "remainder",
+    "power": "power",
+    "rint": "rint",
+    "true_divide": "divide",
+}
 _CONSTANTS = {
     "e": 2.718281828459045,
     "inf": float("inf"),
@@ -69,9 +93,11 @@ _CONSTANTS = {
     "pi": 3.141592653589793,
 }
 _PLACES = {name: (module, name) for module, names in _OWN.items() for name in names.split()}
-_PLACES |= {name: ("", own) for name, own in _OTHER.items()}
+_PLACES |= {name: ("", own) for name, own in (*_OTHER.items(), *_NUMPY.items())}
+_PLACES |= {"concatenate": ("manipulation", "concat"), "conjugate": ("complex_parts", "conj")}
 
-NAMES = frozenset({*_PLACES, *_CONSTANTS, *DTYPES, *_HELD})
+FUNCTIONS = frozenset(_PLACES)
+NAMES = frozenset({*FUNCTIONS, *_CONSTANTS, *DTYPES, *_HELD})
 
 
 def find(name: str) -> Any:
@@ -99,11 +125,11 @@ class NamespaceInfo:
         """The current device of the thread."""
         return _native.device_name(_native.current_device())
 
-    def devices(self) -> list[str]:
+    def devices(self) -> tuple[str, ...]:
         """Every device of this machine."""
         from amdgpu.device import list_devices
 
-        return [info.device for info in list_devices()]
+        return tuple(info.device for info in list_devices())
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """What numbers become where no dtype is named."""
@@ -115,11 +141,12 @@ class NamespaceInfo:
         }
 
     def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, Any]:
-        """The dtypes of a kind, by name; of all kinds without one."""
+        """The standard's dtypes of a kind, by name; of all kinds without one. There are float16 and bfloat16 besides."""
         from amdgpu.ops.data_types import isdtype
 
         self._check(device)
-        known: Mapping[str, Any] = {name: _native.numpy_dtype(name) for name in DTYPES}
+        standards = [name for name in DTYPES if name not in _BESIDES]
+        known: Mapping[str, Any] = {name: _native.numpy_dtype(name) for name in standards}
         return {name: dtype for name, dtype in known.items() if kind is None or isdtype(dtype, kind)}
 
     def _check(self, device: Any) -> None:

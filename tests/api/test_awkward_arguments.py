@@ -15,9 +15,10 @@ from amdgpu import errors, ops
 from awkward import Call, named, strays
 from fake_tensor import CPU, FakeTensor
 
-SOURCE = (
-    "__global__ void scale(float* x, float factor, int count) { if (threadIdx.x < count) x[threadIdx.x] *= factor; }"
-)
+# None is a null pointer, which the kernel leaves alone.
+SOURCE = """
+__global__ void scale(float* x, float factor, int count) { if (x && threadIdx.x < count) x[threadIdx.x] *= factor; }
+"""
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
 

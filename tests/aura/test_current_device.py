@@ -28,8 +28,7 @@ def test_each_thread_chooses_for_itself() -> None:
         amdgpu.set_device("null:gfx1100")
         own = amdgpu.get_device().name
         other = in_a_thread(lambda: amdgpu.get_device().name)
-        with amdgpu.initialize_device("cpu:0", ["aura"]) as device:
-            amdgpu.set_device(device)
+        amdgpu.set_device(amdgpu.initialize_device("cpu:0", ["aura"]))
         return own, str(other), amdgpu.get_device().name
 
     assert in_a_thread(choose) == ("null:gfx1100", amdgpu.list_devices()[0].device, "cpu:0")

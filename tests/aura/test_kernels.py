@@ -290,7 +290,6 @@ class TestBadLaunches:
         ("position", "value", "kind"),
         [
             (0, 1.0, errors.InvalidTypeError),
-            (0, None, errors.InvalidTypeError),
             (0, [1.0, 2.0], errors.InvalidTypeError),
             (0, np.ones(4), errors.InvalidTypeError),
             (0, np.ones(4, "int32"), errors.InvalidTypeError),

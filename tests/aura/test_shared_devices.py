@@ -1,5 +1,7 @@
 """A device is open once in a process: all who open it share memory, default stream and order of work."""
 
+from contextlib import closing
+
 import amdgpu
 import numpy as np
 import pytest
@@ -59,7 +61,7 @@ def test_operations_survive_that_their_device_is_closed():
 
 def test_closing_one_opening_leaves_the_others_at_work(device):
     source = "__global__ void twice(float* x) { x[threadIdx.x] *= 2; }"
-    with amdgpu.initialize_device("cpu:0") as other:
+    with closing(amdgpu.initialize_device("cpu:0")) as other:
         closed = other.compile_kernel(source)
         array = amdgpu.array(np.ones(32, "float32"), device=other)
         stream = other.create_stream()
@@ -78,7 +80,7 @@ def test_closing_one_opening_leaves_the_others_at_work(device):
 def test_one_graph_takes_kernels_of_several_openings_and_ends_with_any_of_them(device):
     source = "__global__ void more(float* x) { x[threadIdx.x] += 1; }"
     array = amdgpu.zeros(8, "float32", device="cpu:0")
-    with amdgpu.initialize_device("cpu:0") as other:
+    with closing(amdgpu.initialize_device("cpu:0")) as other:
         kernels = device.compile_kernel(source), other.compile_kernel(source)
         with amdgpu.Graph() as graph:
             for kernel in kernels:

@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 from x import (
     api_reference,
+    array_functions,
     bench,
     docs,
     test_counts,
@@ -181,3 +182,27 @@ def test_old_and_stray_counts_fail_the_check(tmp_path: Path, monkeypatch: pytest
 
 def test_every_count_of_the_status_page_stands_behind_its_files() -> None:
     assert test_counts.uncounted(test_counts.PAGE.read_text()) == []
+
+
+def test_the_table_of_functions_tells_who_has_which() -> None:
+    facts = {
+        "standard": {"Statistics": "sum mean"},
+        "numpy": {"names": "vstack ptp"},
+        "cupy": {"names": "sum vstack"},
+        "torch": {"same": "sum", "other": {"vstack": "cat"}},
+    }
+    page = array_functions.render(facts, {"amdgpu": ["sum", "ptp"], "numpy": ["sum", "mean", "vstack"]})
+    assert "## The standard: statistics\n\n1 of 2 are here." in page
+    assert "| `sum` | yes | yes | yes | yes |" in page
+    assert "| `mean` |  | yes |  |  |" in page
+    assert "| `vstack` |  | yes | yes | `cat` |" in page
+    assert "| `ptp` | yes |  |  |  |" in page
+
+
+def test_facts_about_other_libraries_are_about_functions_of_the_table() -> None:
+    facts = array_functions.read()
+    names = [name for part in array_functions.groups(facts).values() for name in part]
+    assert len(set(names)) == len(names)
+    torchs = [*facts["torch"]["same"].split(), *facts["torch"]["other"]]
+    assert len(set(torchs)) == len(torchs)
+    assert {*torchs, *facts["cupy"]["names"].split()} <= set(names)

@@ -76,7 +76,31 @@ def parser() -> argparse.ArgumentParser:
     benchmark = add("bench", "run benchmarks: ours beside a peer")
     benchmark.add_argument("names", nargs="*", metavar="NAME", help="which ones; without a name the list is printed")
     benchmark.add_argument("--all", action="store_true", help="run every benchmark")
-    add("validate", "networks beside Brian2 and NEST, in environments of their own; ten minutes and more")
+    validate = add(
+        "validate", "networks beside Brian2 and NEST, or the array API standard's suite, in environments of their own"
+    )
+    validate.add_argument(
+        "what",
+        nargs="*",
+        metavar="WHAT",
+        help="networks (the default), or array-api FOLDER (of data-apis/array-api-tests)",
+    )
+    _add_mutate(add)
+    add("docs", "regenerate the generated documentation and run its examples")
+    report = add("doctor", "wanted versus found for every toolchain and library, and the fix for each gap")
+    report.add_argument("--json", action="store_true", help="print JSON")
+    add("generate", "regenerate the mirrors of agpu.h and of the fact tables")
+    clean = add(
+        "clean",
+        "remove build products; the virtual environment and caches too with `all`, only the stamps with `stamps`",
+    )
+    clean.add_argument("what", nargs="?", choices=("build", "stamps", "all"), default="build")
+    add("shell", "a shell in which python and amdgpu are those of .venv")
+    add("help", "print this help")
+    return top
+
+
+def _add_mutate(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     mutate = add(
         "mutate", "put faults into the sources, one at a time, and count how many the tests notice; minutes to hours"
     )
@@ -92,18 +116,6 @@ def parser() -> argparse.ArgumentParser:
         "--only", nargs="+", default=[], metavar="NAME", help="the faults with these names, in [] in the output"
     )
     mutate.add_argument("--near", action="store_true", help="leave out the tests in Python behind those in Rust")
-    add("docs", "regenerate the generated documentation and run its examples")
-    report = add("doctor", "wanted versus found for every toolchain and library, and the fix for each gap")
-    report.add_argument("--json", action="store_true", help="print JSON")
-    add("generate", "regenerate the mirrors of agpu.h and of the fact tables")
-    clean = add(
-        "clean",
-        "remove build products; the virtual environment and caches too with `all`, only the stamps with `stamps`",
-    )
-    clean.add_argument("what", nargs="?", choices=("build", "stamps", "all"), default="build")
-    add("shell", "a shell in which python and amdgpu are those of .venv")
-    add("help", "print this help")
-    return top
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -259,8 +271,9 @@ def _bench(console: Console, options: argparse.Namespace, passed_on: list[str]) 
 
 
 def _validate(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    command = validation.command(options.what, passed_on)
     set_up(console, build=True)
-    return _hand_over(validation.command(passed_on))
+    return _hand_over(command)
 
 
 def _mutate(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from x import api_reference, process, test_counts
+from x import api_reference, array_functions, process, test_counts
 from x.console import Console
 from x.failure import Failure
 from x.paths import PACKAGE, ROOT, STATE, VENV_PYTHON, shown
@@ -104,10 +104,10 @@ def run(console: Console) -> int:
             "the pages of commands failed"
         )
     modules = api_modules()
-    text = api_page(modules)
-    if not API_PAGE.exists() or API_PAGE.read_text() != text:
-        API_PAGE.write_text(text)
-        console.line(f"wrote {shown(API_PAGE)}")
+    for path, text in {API_PAGE: api_page(modules), array_functions.PAGE: array_functions.page()}.items():
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+            console.line(f"wrote {shown(path)}")
     status = test_counts.PAGE.read_text()
     if (counted := test_counts.updated(status)) != status:
         test_counts.PAGE.write_text(counted)
@@ -145,10 +145,11 @@ def verify(console: Console, modules: list[api_reference.Entry]) -> bool:
 def check(console: Console) -> bool:
     """Like `run`, but changes nothing: a stale page is an error."""
     modules = api_modules()
-    fresh = API_PAGE.exists() and API_PAGE.read_text() == api_page(modules)
-    if not fresh:
-        console.line(f"{shown(API_PAGE)} is stale: run ./x docs")
-    return verify(console, modules) and fresh
+    pages_made = {API_PAGE: api_page(modules), array_functions.PAGE: array_functions.page()}
+    stale = [path for path, text in pages_made.items() if not path.exists() or path.read_text() != text]
+    for path in stale:
+        console.line(f"{shown(path)} is stale: run ./x docs")
+    return verify(console, modules) and not stale
 
 
 if __name__ == "__main__":

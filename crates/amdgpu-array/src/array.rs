@@ -102,6 +102,15 @@ impl Array {
         }
     }
 
+    /// The same memory as elements of another dtype; it stays within the memory.
+    #[must_use]
+    pub(crate) fn view_in(&self, dtype: Dtype, shape: Dims, strides: Dims) -> Self {
+        Self {
+            dtype,
+            ..self.view(shape, strides)
+        }
+    }
+
     /// A view whose index 0 is the element `offset` away; it stays within the memory.
     #[must_use]
     pub fn view_at(&self, offset: i64, shape: Dims, strides: Dims) -> Self {

@@ -1,6 +1,6 @@
 //! Views with other axes: the same memory, no element moved.
 
-use amdgpu_abi::ErrorCode;
+use amdgpu_abi::{Dtype, ErrorCode};
 
 use crate::{Array, Dims, Error, Result};
 
@@ -91,6 +91,49 @@ impl Array {
         }
         let strides = restride(&self.shape, &self.strides, &shape);
         Ok(strides.map(|strides| self.view(shape, strides)))
+    }
+
+    /// The same memory as elements of another dtype. Where those have another size, the last axis is cut or joined, which has no gaps then.
+    ///
+    /// # Errors
+    ///
+    /// `invalid-argument` where the elements of the last axis do not make whole ones of the dtype, `not-contiguous` where it has gaps, or
+    /// where elements of the dtype would not begin at multiples of their size.
+    pub fn viewed_as(&self, dtype: Dtype) -> Result<Self> {
+        let (own, wanted) = (self.dtype.size_bytes() as i64, dtype.size_bytes() as i64);
+        if own == wanted {
+            return Ok(self.view_in(dtype, self.shape.clone(), self.strides.clone()));
+        }
+        let Some((&extent, outer)) = self.shape.split_last() else {
+            return Err(Error::refused(
+                ErrorCode::InvalidArgument,
+                "an array without axes has no view in a dtype of another size",
+            ));
+        };
+        if extent * own % wanted != 0 {
+            return Err(Error::refused(
+                ErrorCode::InvalidArgument,
+                format!(
+                    "the last axis has {extent} elements of {own} bytes, which are no whole number of {wanted} bytes"
+                ),
+            ));
+        }
+        let is_whole = |stride: &i64| stride * own % wanted == 0;
+        let strides = &self.strides[..outer.len()];
+        let begins_well = self.address().address() % wanted as u64 == 0;
+        let has_gaps = extent > 1 && self.strides[outer.len()] != 1;
+        if has_gaps || !strides.iter().all(is_whole) || !begins_well {
+            return Err(Error::refused(
+                ErrorCode::NotContiguous,
+                "a view in a dtype of another size needs elements without gaps along the last axis, which begin at a multiple of that size; view a copy",
+            ));
+        }
+        let shape = outer.iter().copied().chain([extent * own / wanted]);
+        let strides = strides
+            .iter()
+            .map(|stride| stride * own / wanted)
+            .chain([1]);
+        Ok(self.view_in(dtype, shape.collect(), strides.collect()))
     }
 
     /// Axes in another order: axis k of the view is `axes[k]` of this array.

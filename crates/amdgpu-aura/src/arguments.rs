@@ -58,6 +58,8 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// What addresses must be multiples of; 1 where the parameter is no pointer or says nothing.
     pub align_bytes: u64,
+    /// Size of what a pointer points to; 0 where the parameter is no pointer.
+    pub element_bytes: u64,
     pub offset_bytes: usize,
     pub size_bytes: usize,
 }
@@ -238,6 +240,7 @@ mod tests {
             type_name: "T".into(),
             kind,
             align_bytes: 1,
+            element_bytes: 0,
             offset_bytes: 8,
             size_bytes,
         }

@@ -26,6 +26,14 @@ pub struct KernelFacts {
 /// A signature of the compiler, with what launches need at hand.
 pub(crate) fn facts_of(signature: &KernelSignature) -> KernelFacts {
     let dtype = amdgpu_compiler::Dtype::abi;
+    let element = |kind: &amdgpu_compiler::ParameterKind| match kind {
+        amdgpu_compiler::ParameterKind::Pointer {
+            element_bytes,
+            element_align_bytes,
+            ..
+        } => (*element_bytes, *element_align_bytes),
+        _ => (0, 1),
+    };
     let parameters: Vec<Parameter> = signature
         .parameters
         .iter()
@@ -44,13 +52,8 @@ pub(crate) fn facts_of(signature: &KernelSignature) -> KernelFacts {
                     dtype: dtype(scalar),
                 },
             },
-            align_bytes: match parameter.kind {
-                amdgpu_compiler::ParameterKind::Pointer {
-                    element_align_bytes,
-                    ..
-                } => element_align_bytes,
-                _ => 1,
-            },
+            element_bytes: element(&parameter.kind).0,
+            align_bytes: element(&parameter.kind).1,
             offset_bytes: parameter.offset_bytes as usize,
             size_bytes: parameter.size_bytes as usize,
         })

@@ -6,7 +6,7 @@ use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array::{MemoryLocation, Storage, Uses};
 use amdgpu_aura as aura;
 use amdgpu_aura::{Argument, PackedArguments, ParameterKind};
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMemoryView};
 
@@ -199,6 +199,40 @@ fn pointer(
     Ok(argument)
 }
 
+/// The dtype of a NumPy array for a pointer; none for an array of structs, which has to have the size of what the pointer points to.
+fn element_type(
+    kernel: &aura::Kernel,
+    index: usize,
+    descr: &Bound<'_, PyArrayDescr>,
+) -> PyResult<Option<Dtype>> {
+    let py = descr.py();
+    let parameter = &kernel.facts().parameters[index];
+    let ParameterKind::Pointer { pointee, .. } = parameter.kind else {
+        unreachable!("addresses are asked for pointers alone");
+    };
+    if !descr.has_fields() {
+        let dtype = numpy_dtype(descr)
+            .map_err(|error| refused_as(kernel, index, ErrorCode::UnsupportedDtype, error, py))?;
+        return Ok(Some(dtype));
+    }
+    let (wanted, given) = (parameter.element_bytes, descr.itemsize() as u64);
+    let is_struct = pointee.is_none() && wanted > 1;
+    if pointee.is_none() && (wanted == given || !is_struct) {
+        return Ok(None);
+    }
+    let type_name = &parameter.type_name;
+    let reason = if is_struct {
+        format!(
+            "`{type_name}` points to structs of {wanted} bytes, and the elements of the array have {given}; fields lie as in C, with its padding (numpy.dtype(..., align=True))"
+        )
+    } else {
+        format!(
+            "`{type_name}` needs an array of numbers, and this one is of structs ({descr}); pass one of its fields as a copy"
+        )
+    };
+    Err(misfit(kernel, index, py, ErrorCode::InvalidType, &reason))
+}
+
 fn address(
     kernel: &aura::Kernel,
     index: usize,
@@ -207,42 +241,66 @@ fn address(
     converted: &mut Converted,
 ) -> PyResult<Argument> {
     let py = arg.py();
+    if arg.is_none() {
+        return Ok(memory(0, None, false));
+    }
     if let Ok(array) = arg.cast::<PyUntypedArray>() {
         let descr = array.dtype();
-        let dtype = numpy_dtype(&descr)
-            .map_err(|error| refused_as(kernel, index, ErrorCode::UnsupportedDtype, error, py))?;
+        let dtype = element_type(kernel, index, &descr)?;
         check_mask(array)
             .map_err(|error| refused_as(kernel, index, ErrorCode::InvalidArgument, error, py))?;
         if !array.is_c_contiguous() {
             return Err(not_contiguous(kernel, index, py));
         }
         check_place(kernel, index, py, &MemoryLocation::Host)?;
-        converted.bytes += (array.len() * dtype.size_bytes()) as u64;
+        converted.bytes += (array.len() * descr.itemsize()) as u64;
         let (address, is_writable) = numpy_memory(array);
-        return Ok(memory(address as u64, Some(dtype), !is_writable));
+        return Ok(memory(address as u64, dtype, !is_writable));
     }
     if let Ok(array) = arg.cast::<Array>() {
-        let inner = array.get();
-        if inner.is_freed() {
-            let reason = "the array was freed";
-            return Err(misfit(kernel, index, py, ErrorCode::UseAfterFree, reason));
-        }
-        if !inner.is_contiguous() {
-            return Err(not_contiguous(kernel, index, py));
-        }
-        // The fast way for arrays of the kernel's own device; the names are compared for all others.
-        if inner.device_name() != kernel.device_info().name {
-            check_place(kernel, index, py, &inner.location())?;
-        }
-        settle(array, kernel)?;
-        converted.bytes += inner.bytes() as u64;
-        converted.keep.push(Arc::clone(inner.storage()));
-        return Ok(memory(
-            inner.data() as u64,
-            Some(inner.dtype),
-            inner.is_read_only,
-        ));
+        return own_address(kernel, index, array, converted);
     }
+    borrowed_address(kernel, index, arg, stream, converted)
+}
+
+/// The address of one of our own arrays.
+fn own_address(
+    kernel: &aura::Kernel,
+    index: usize,
+    array: &Bound<'_, Array>,
+    converted: &mut Converted,
+) -> PyResult<Argument> {
+    let (py, inner) = (array.py(), array.get());
+    if inner.is_freed() {
+        let reason = "the array was freed";
+        return Err(misfit(kernel, index, py, ErrorCode::UseAfterFree, reason));
+    }
+    if !inner.is_contiguous() {
+        return Err(not_contiguous(kernel, index, py));
+    }
+    // The fast way for arrays of the kernel's own device; the names are compared for all others.
+    if inner.device_name() != kernel.device_info().name {
+        check_place(kernel, index, py, &inner.location())?;
+    }
+    settle(array, kernel)?;
+    converted.bytes += inner.bytes() as u64;
+    converted.keep.push(Arc::clone(inner.storage()));
+    Ok(memory(
+        inner.data() as u64,
+        Some(inner.dtype),
+        inner.is_read_only,
+    ))
+}
+
+/// The address of memory that another library lends.
+fn borrowed_address(
+    kernel: &aura::Kernel,
+    index: usize,
+    arg: &Bound<'_, PyAny>,
+    stream: Option<&Stream>,
+    converted: &mut Converted,
+) -> PyResult<Argument> {
+    let py = arg.py();
     let handle = match stream {
         Some(stream) => stream.inner().native_handle(),
         None => kernel.hal_device().default_stream().native_handle(),
@@ -250,7 +308,7 @@ fn address(
     let Some(operand) = Operand::borrow(arg, handle)? else {
         let type_name = kernel.facts().parameters[index].type_name.as_str();
         let reason = format!(
-            "`{type_name}` needs an array, not {}",
+            "`{type_name}` needs an array, or None for a null pointer, not {}",
             arg.get_type().name()?
         );
         return Err(misfit(kernel, index, py, ErrorCode::InvalidType, &reason));

@@ -606,6 +606,14 @@ impl Array {
         views::reshape(slf, &numbers::extents(shape)?, copy)
     }
 
+    /// The same memory as elements of another dtype; where those have another size, the last axis is cut or joined.
+    fn view(&self, dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = dtype.py();
+        self.check_alive().into_py_result(py)?;
+        let view = self.inner.viewed_as(dtype_of(dtype)?).into_py_result(py)?;
+        Ok(Self::from(view))
+    }
+
     /// The view with axes in another order; without arguments they are reversed.
     #[pyo3(signature = (*axes))]
     fn transpose(&self, py: Python<'_>, axes: &Bound<'_, PyTuple>) -> PyResult<Self> {

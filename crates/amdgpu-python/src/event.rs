@@ -8,8 +8,11 @@ use amdgpu_hal as hal;
 use pyo3::prelude::*;
 
 use crate::errors::{IntoPyResult, raise};
+use crate::given;
 use crate::graph;
 use crate::stream::{Stream, check_device};
+
+const NS_PER_MS: f64 = 1e6;
 
 /// A point of a stream, made by `stream.record()`: it can be asked about, waited for and dated.
 #[pyclass(frozen, module = "amdgpu")]
@@ -76,6 +79,17 @@ impl Event {
         }
     }
 
+    /// When the point was reached.
+    fn reached(&self, py: Python<'_>, which: &str) -> PyResult<u64> {
+        let event = self.outside(py, "elapsed_time")?;
+        event.and_then(|event| event.timestamp_ns()).ok_or_else(|| {
+            let message = format!(
+                "elapsed_time: {which} was not reached yet; record it in a stream and call its synchronize() first"
+            );
+            raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+        })
+    }
+
     fn outside(&self, py: Python<'_>, what: &str) -> PyResult<Option<Arc<dyn hal::Event>>> {
         match self.state() {
             State::Fresh => Ok(None),
@@ -115,6 +129,18 @@ impl Event {
     fn timestamp_ns(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         let event = self.outside(py, "timestamp_ns")?;
         Ok(event.and_then(|event| event.timestamp_ns()))
+    }
+
+    /// Milliseconds from this point to that of `end`, both of which were reached.
+    fn elapsed_time(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given::event)] end: Bound<'_, Event>,
+    ) -> PyResult<f64> {
+        let end = end.get();
+        check_device(py, "event", &end.device, &self.device)?;
+        let (from_ns, to_ns) = (self.reached(py, "this event")?, end.reached(py, "`end`")?);
+        Ok((to_ns as f64 - from_ns as f64) / NS_PER_MS)
     }
 
     /// Wait until the point is reached; raises the error that the stream had there.

@@ -14,7 +14,7 @@ use crate::arguments::{NamedOwners, convert, replace};
 use crate::errors::{IntoPyResult, raise};
 use crate::given;
 use crate::numbers;
-use crate::stream::{Stream, check_device};
+use crate::stream::{Stream, check_device, chosen_stream};
 
 /// Whether this thread is inside `with amdgpu.Graph():`.
 #[pyfunction]
@@ -167,6 +167,8 @@ impl Graph {
         let py = slf.py();
         check_not_recording(py, "replaying a graph")?;
         let (graph, updates) = slf.get().ready_with_updates(py)?;
+        let device = graph.device_name().unwrap_or_default();
+        let stream = chosen_stream(py, stream, device);
         let Some(stream) = stream.as_ref().map(Bound::get) else {
             // SAFETY: the graph holds the owners of all memory it uses, and the replay waits.
             return py

@@ -19,7 +19,7 @@ use crate::given;
 use crate::graph;
 use crate::numbers;
 use crate::prepared::PreparedLaunch;
-use crate::stream::{Stream, check_device};
+use crate::stream::{Stream, check_device, chosen_stream};
 
 /// Threads of a block that `resources` tells the occupancy for: the size that most kernels are launched with.
 const USUAL_BLOCK_THREADS: u32 = 256;
@@ -327,6 +327,59 @@ impl Kernel {
         })
     }
 
+    /// `kernel(*args, grid=..., block=...)`: as `kernel[grid, block, shared_mem, stream](*args)`.
+    #[pyo3(signature = (*args, grid=None, block=None, shared_mem=0, stream=None))]
+    fn __call__(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        grid: Option<Bound<'_, PyAny>>,
+        block: Option<Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = numbers::shared_bytes)] shared_mem: i64,
+        #[pyo3(from_py_with = given::stream)] stream: Option<Bound<'_, Stream>>,
+    ) -> PyResult<()> {
+        let (Some(grid), Some(block)) = (grid, block) else {
+            let message = "a launch needs grid and block: write kernel[grid, block](...) or kernel(..., grid=..., block=...)";
+            return Err(raise(py, ErrorCode::InvalidLaunch, Language::Rust, message));
+        };
+        let config = config_of(&self.kernel, &grid, &block, shared_mem)?;
+        let args: Vec<Bound<'_, PyAny>> = args.iter().collect();
+        let stream = chosen_stream(py, stream, kernel_device(&self.kernel));
+        let stream = stream.as_ref().map(Bound::get);
+        launch(py, &self.kernel, &config, &args, stream, false)?;
+        Ok(())
+    }
+
+    /// What `amdgpu.kernel.restored` makes the kernel of again: its source, its options and the name of its device.
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
+        if self.kernel.is_foreign() {
+            let message = "a kernel that the vendor's compiler made cannot be pickled: pickle its source and compile it again";
+            return Err(raise(
+                py,
+                ErrorCode::InvalidArgument,
+                Language::Rust,
+                message,
+            ));
+        }
+        let options = self.kernel.options();
+        let known = PyDict::new(py);
+        known.set_item("source", self.source())?;
+        known.set_item("device", self.device())?;
+        known.set_item("name", self.name())?;
+        known.set_item("core_type", self.core_type())?;
+        known.set_item("optimization_level", options.optimization_level.name())?;
+        known.set_item("fast_math", options.fast_math)?;
+        known.set_item("defines", options.defines.clone())?;
+        known.set_item("file_name", &options.name)?;
+        known.set_item("disabled_passes", options.disabled_passes.clone())?;
+        known.set_item("checked", options.checked)?;
+        let restore = py.import("amdgpu.kernel")?.getattr("restored")?;
+        Ok((restore, (known,)))
+    }
+
     /// Launch; returns start and duration in nanoseconds (the duration is 0 while a launch in a stream still runs).
     #[pyo3(signature = (grid, block, args, *, shared_bytes=0, stream=None, timeout_ms=None))]
     #[allow(
@@ -344,6 +397,7 @@ impl Kernel {
         #[pyo3(from_py_with = numbers::timeout_ms)] timeout_ms: Option<u64>,
     ) -> PyResult<(u64, u64)> {
         let config = config_of(&self.kernel, grid, block, shared_bytes)?;
+        let stream = chosen_stream(py, stream, kernel_device(&self.kernel));
         let stream = stream.as_ref();
         let times = match (timeout_ms, stream) {
             (Some(limit_ms), _) => self.launch_with_limit(py, &config, &args, stream, limit_ms)?,
@@ -457,6 +511,7 @@ impl Kernel {
         !self.kernel.device_info().capabilities.host_visible
             && args.iter().zip(parameters).all(|(arg, parameter)| {
                 !matches!(parameter.kind, ParameterKind::Pointer { .. })
+                    || arg.is_none()
                     || arg.cast::<Array>().is_ok_and(is_known)
             })
             && memory.iter().all(is_known)
@@ -534,7 +589,9 @@ impl Launcher {
     #[pyo3(signature = (*args))]
     fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>) -> PyResult<()> {
         let args: Vec<Bound<'_, PyAny>> = args.iter().collect();
-        let stream = self.stream.as_ref().map(Py::get);
+        let named = self.stream.as_ref().map(|stream| stream.bind(py).clone());
+        let stream = chosen_stream(py, named, kernel_device(&self.kernel));
+        let stream = stream.as_ref().map(Bound::get);
         launch(py, &self.kernel, &self.config, &args, stream, false)?;
         Ok(())
     }

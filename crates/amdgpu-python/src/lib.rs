@@ -135,7 +135,7 @@ mod _native {
     #[pymodule_export]
     use super::spiking_network::{SpikingBatch, SpikingNetwork, network_memory};
     #[pymodule_export]
-    use super::stream::Stream;
+    use super::stream::{Stream, current_stream};
     #[pymodule_export]
     use super::telemetry::attach::{
         AttachClient, RecordStream, Watcher, attach_answer, attach_folder, attach_is_listening,

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::arguments::{convert, finish, note};
 use crate::errors::IntoPyResult;
 use crate::graph;
-use crate::stream::{Stream, check_device};
+use crate::stream::{Stream, check_device, chosen_stream};
 
 /// A kernel with grid, block and arguments fixed; calling it launches. It keeps its arrays alive.
 #[pyclass(frozen, module = "amdgpu")]
@@ -54,7 +54,9 @@ impl PreparedLaunch {
 impl PreparedLaunch {
     fn __call__(slf: &Bound<'_, Self>) -> PyResult<()> {
         let (py, this) = (slf.py(), slf.get());
-        let stream = this.stream.as_ref().map(Py::get);
+        let named = this.stream.as_ref().map(|stream| stream.bind(py).clone());
+        let stream = chosen_stream(py, named, &this.kernel.device_info().name);
+        let stream = stream.as_ref().map(Bound::get);
         if recording::is_recording() {
             let owners = vec![slf.clone().unbind().into_any()];
             recording::record_uses(&this.memory);

@@ -1,5 +1,6 @@
 //! `_native.Stream`: an ordered queue of work, and what its launches keep alive.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -227,6 +228,23 @@ impl Stream {
         py.detach(|| Kernel::stop(self.queue.as_ref()))
     }
 
+    /// In the block of `with stream:` this thread's launches on the device that name no stream go into this one, and return at once.
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        enter(&slf);
+        slf
+    }
+
+    #[pyo3(signature = (kind, value, trace))]
+    fn __exit__(
+        slf: &Bound<'_, Self>,
+        kind: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        trace: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let _ = (kind, value, trace);
+        leave(slf)
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<amdgpu.Stream {} of {}>",
@@ -249,6 +267,53 @@ impl Drop for Stream {
             interrupt::tell(py);
         });
     }
+}
+
+thread_local! {
+    /// Streams whose `with` blocks the thread is in; the innermost is the last.
+    static ENTERED: RefCell<Vec<Py<Stream>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The block of `with stream:` begins.
+fn enter(stream: &Bound<'_, Stream>) {
+    ENTERED.with_borrow_mut(|entered| entered.push(stream.clone().unbind()));
+}
+
+/// The block of `with stream:` ends.
+///
+/// # Errors
+///
+/// `invalid-argument` where another block was entered later, or another thread entered this one.
+fn leave(stream: &Bound<'_, Stream>) -> PyResult<()> {
+    let last = ENTERED.with_borrow_mut(|entered| entered.pop_if(|last| last.is(stream)));
+    if last.is_some() {
+        return Ok(());
+    }
+    let message =
+        "a `with stream:` block ends in the thread that began it, behind the blocks inside it";
+    let code = ErrorCode::InvalidArgument;
+    Err(raise(stream.py(), code, Language::Rust, message))
+}
+
+/// The stream of a launch: the one it names, else the innermost one of the device that the thread entered.
+pub fn chosen_stream<'py>(
+    py: Python<'py>,
+    named: Option<Bound<'py, Stream>>,
+    device: &str,
+) -> Option<Bound<'py, Stream>> {
+    named.or_else(|| {
+        ENTERED.with_borrow(|entered| {
+            let of_device = |stream: &&Py<Stream>| stream.get().device_name() == device;
+            let found = entered.iter().rev().find(of_device);
+            found.map(|stream| stream.bind(py).clone())
+        })
+    })
+}
+
+/// The stream of a device in which the calling thread launches: that of the innermost `with stream:`; None outside of such blocks.
+#[pyfunction]
+pub fn current_stream<'py>(py: Python<'py>, device: &str) -> Option<Bound<'py, Stream>> {
+    chosen_stream(py, None, device)
 }
 
 /// Refuses an object of another device than the one it is used with.

@@ -1,4 +1,10 @@
-"""Operations on arrays."""
+"""Operations on arrays.
+
+Beside the names that are listed, every function of the array API standard that `amdgpu` has is here under its name: `ops.permute_dims` is
+`amdgpu.permute_dims`.
+"""
+
+from typing import Any
 
 from amdgpu.ops.activation_gradient import (
     elu_gradient,
@@ -95,6 +101,9 @@ from amdgpu.ops.sorting import argsort, searchsorted, sort
 from amdgpu.ops.top_k import top_k
 from amdgpu.ops.transpose import transpose
 
+# Behind the import of the module `matmul`, whose place in this package the function takes.
+from amdgpu.ops.linear_algebra import matmul  # isort: skip
+
 __all__ = [
     "absolute",
     "add",
@@ -158,6 +167,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "matmul",
     "matrix_multiply",
     "max",
     "max_pool2d",
@@ -209,3 +219,18 @@ __all__ = [
     "var",
     "where",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    from amdgpu import namespace
+
+    if name not in namespace.FUNCTIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = namespace.find(name)
+    return found
+
+
+def __dir__() -> list[str]:
+    from amdgpu import namespace
+
+    return sorted({*__all__, *namespace.FUNCTIONS})

@@ -47,8 +47,8 @@ __all__ = [
 def asarray(
     source: Any,
     /,
-    *,
     dtype: npt.DTypeLike | None = None,
+    *,
     device: Device = None,
     copy: bool | None = None,
 ) -> Array:
@@ -90,11 +90,19 @@ def asarray(
     return array(source, dtype, device=device)
 
 
+def as_arrays(operation: str, values: Sequence[Any]) -> list[Array]:
+    """Arrays of ours with these values: those without a device go where the others are."""
+    from amdgpu.ops import placement
+
+    device = placement.device_of(operation, values)
+    return [one if isinstance(one, _native.Array) else asarray(one, device=device) for one in values]
+
+
 def full(
     shape: int | Sequence[int],
     fill_value: complex | bool | Array,
-    *,
     dtype: npt.DTypeLike | None = None,
+    *,
     device: Device = None,
 ) -> Array:
     """An array with one value everywhere.
@@ -121,7 +129,7 @@ def full(
     return made
 
 
-def ones(shape: int | Sequence[int], *, dtype: npt.DTypeLike = DEFAULT_FLOAT, device: Device = None) -> Array:
+def ones(shape: int | Sequence[int], dtype: npt.DTypeLike = DEFAULT_FLOAT, *, device: Device = None) -> Array:
     """An array of ones.
 
     Example:
@@ -136,25 +144,25 @@ def _like(x: Array, dtype: npt.DTypeLike | None, device: Device) -> tuple[tuple[
     return x.shape, x.dtype if dtype is None else dtype, x.device if device is None else device
 
 
-def empty_like(x: Array, /, *, dtype: npt.DTypeLike | None = None, device: Device = None) -> Array:
+def empty_like(x: Array, /, dtype: npt.DTypeLike | None = None, *, device: Device = None) -> Array:
     """An array of the shape, dtype and device of x whose contents are undefined."""
     shape, dtype, device = _like(x, dtype, device)
     return empty(shape, dtype, device=device)
 
 
-def zeros_like(x: Array, /, *, dtype: npt.DTypeLike | None = None, device: Device = None) -> Array:
+def zeros_like(x: Array, /, dtype: npt.DTypeLike | None = None, *, device: Device = None) -> Array:
     """An array of zeros of the shape, dtype and device of x."""
     shape, dtype, device = _like(x, dtype, device)
     return zeros(shape, dtype, device=device)
 
 
-def ones_like(x: Array, /, *, dtype: npt.DTypeLike | None = None, device: Device = None) -> Array:
+def ones_like(x: Array, /, dtype: npt.DTypeLike | None = None, *, device: Device = None) -> Array:
     """An array of ones of the shape, dtype and device of x."""
     return full_like(x, 1, dtype=dtype, device=device)
 
 
 def full_like(
-    x: Array, /, fill_value: complex | bool, *, dtype: npt.DTypeLike | None = None, device: Device = None
+    x: Array, /, fill_value: complex | bool, dtype: npt.DTypeLike | None = None, *, device: Device = None
 ) -> Array:
     """An array with one value everywhere, of the shape, dtype and device of x."""
     shape, dtype, device = _like(x, dtype, device)
@@ -166,8 +174,8 @@ def arange(
     /,
     stop: float | None = None,
     step: float = 1,
-    *,
     dtype: npt.DTypeLike | None = None,
+    *,
     device: Device = None,
 ) -> Array:
     """Evenly spaced values in [start, stop), or in [0, start) where no stop is given. The values are computed on the host.
@@ -199,7 +207,7 @@ def linspace(
     start: complex,
     stop: complex,
     /,
-    num: int,
+    num: int = 50,
     *,
     dtype: npt.DTypeLike | None = None,
     device: Device = None,
@@ -223,9 +231,9 @@ def eye(
     n_rows: int,
     n_cols: int | None = None,
     /,
-    *,
     k: int = 0,
     dtype: npt.DTypeLike = DEFAULT_FLOAT,
+    *,
     device: Device = None,
 ) -> Array:
     """Ones on the k-th diagonal of a matrix and zeros elsewhere.
@@ -272,12 +280,12 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
     return tuple(grid.copy() for grid in grids)
 
 
-def tril(x: Array, /, *, k: int = 0) -> Array:
+def tril(x: Array, /, k: int = 0) -> Array:
     """The lower triangle of matrices, with zeros above the k-th diagonal."""
     return _triangle(x, k, is_lower=True)
 
 
-def triu(x: Array, /, *, k: int = 0) -> Array:
+def triu(x: Array, /, k: int = 0) -> Array:
     """The upper triangle of matrices, with zeros below the k-th diagonal."""
     return _triangle(x, k, is_lower=False)
 

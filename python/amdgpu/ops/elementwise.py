@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu.arguments import number
-from amdgpu.errors import InvalidArgumentError
+from amdgpu.errors import InvalidArgumentError, InvalidTypeError
 from amdgpu.ops import fast_call
 from amdgpu.ops.placement import elementwise as _run
 
@@ -664,12 +664,12 @@ def logical_not(x: Any, *, out: Any = None) -> Any:
 
 
 @fast_call.elementwise
-def where(condition: Any, a: Any, b: Any, *, out: Any = None) -> Any:
+def where(condition: Any, a: Any = None, b: Any = None, *, out: Any = None) -> Any:
     """The value of a where the condition (bool or 8-bit integers) is true, else b.
 
     Args:
         condition: Truth values.
-        a: First operand.
+        a: First operand; without both operands the result is `nonzero(condition)`, as in NumPy.
         b: Second operand.
         out: Receives the result; see the module.
 
@@ -678,6 +678,12 @@ def where(condition: Any, a: Any, b: Any, *, out: Any = None) -> Any:
         >>> amdgpu.ops.where([True, False], [1, 2], [3, 4]).tolist()
         [1, 4]
     """
+    if a is None or b is None:
+        if a is not b or out is not None:
+            raise InvalidTypeError("where: pass both a and b, or neither of them for nonzero(condition)")
+        from amdgpu.ops.indexing import nonzero
+
+        return nonzero(condition)
     return _run("where", (condition, a, b), out)
 
 

@@ -30,11 +30,11 @@ def matmul(a: Any, b: Any, /) -> Array:
         >>> amdgpu.matmul(amdgpu.asarray([1.0, 2.0]), amdgpu.asarray([3.0, 4.0])).item()
         11.0
     """
-    from amdgpu.ops.creation import asarray
+    from amdgpu.ops.creation import as_arrays
     from amdgpu.ops.data_types import result_type
     from amdgpu.ops.matmul import matrix_multiply
 
-    a, b = asarray(a), asarray(b)
+    a, b = as_arrays("matmul", (a, b))
     if a.ndim == 0 or b.ndim == 0:
         raise ShapeMismatchError(f"matmul: shapes {a.shape} and {b.shape}; operands have one axis at least")
     if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
@@ -83,7 +83,7 @@ def vecdot(a: Array, b: Array, /, *, axis: int = -1) -> Array:
     return result
 
 
-def tensordot(a: Array, b: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
+def tensordot(a: Array, b: Array, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
     """Sums of products over axes of both: the last of a and the first of b, or two lists of as many axes.
 
     Raises:

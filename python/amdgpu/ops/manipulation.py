@@ -155,7 +155,7 @@ def squeeze(x: Array, /, axis: int | Sequence[int] | None = None) -> Array:
     return x.squeeze(None if axis is None else arguments.integers("squeeze", "axis", axis))
 
 
-def flip(x: Array, /, *, axis: int | Sequence[int] | None = None) -> Array:
+def flip(x: Array, /, axis: int | Sequence[int] | None = None) -> Array:
     """The view with its elements in opposite order along these axes, or all."""
     return x.flip(None if axis is None else arguments.integers("flip", "axis", axis))
 
@@ -175,7 +175,7 @@ def _arrays(operation: str, arrays: Any) -> list[Array]:
     return given
 
 
-def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+def concat(arrays: Sequence[Array], /, axis: int | None = 0) -> Array:
     """Arrays one after the other along an axis; None joins them flattened.
 
     Args:
@@ -210,7 +210,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     return made
 
 
-def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
+def stack(arrays: Sequence[Array], /, axis: int = 0) -> Array:
     """Arrays of one shape along a new axis."""
     given = _arrays("stack", arrays)
     for one in given[1:]:
@@ -220,13 +220,13 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     return concat([one.expand_dims((place,)) for one in given], axis=place)
 
 
-def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+def unstack(x: Array, /, axis: int = 0) -> tuple[Array, ...]:
     """Views of x, one for each place along an axis, without that axis."""
     place = _axis("unstack", axis, x.ndim)
     return tuple(x[_along(place, index)] for index in range(x.shape[place]))
 
 
-def split(x: Array, parts: int | Sequence[int], /, *, axis: int = 0) -> list[Array]:
+def split(x: Array, parts: int | Sequence[int], /, axis: int = 0) -> list[Array]:
     """Views of x between places along an axis: so many equal parts, or the parts that begin at these indices."""
     place = _axis("split", axis, x.ndim)
     extent = x.shape[place]
@@ -239,7 +239,7 @@ def split(x: Array, parts: int | Sequence[int], /, *, axis: int = 0) -> list[Arr
     return [x[_along(place, slice(begin, end))] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
-def roll(x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] | None = None) -> Array:
+def roll(x: Array, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
     """Elements moved along axes; those that leave at one end come back at the other. Without an axis x is flattened meanwhile."""
     if axis is None:
         flat = roll(x.reshape(-1), builtins.sum(arguments.integers("roll", "shift", shift)), axis=0)
@@ -275,7 +275,7 @@ def tile(x: Array, repetitions: int | Sequence[int], /) -> Array:
     return x.reshape(split_shape).broadcast_to(*wide).reshape(result_shape, copy=True)
 
 
-def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:
     """Each element of x so many times in a row along an axis; without one x is flattened.
 
     Args:

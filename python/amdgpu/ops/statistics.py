@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["count_nonzero", "cumulative_prod", "cumulative_sum", "diff"]
 
 
-def count_nonzero(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
+def count_nonzero(x: Array, /, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
     """How many values are other than zero, as int64."""
     from amdgpu.ops import not_equal
     from amdgpu.ops import sum as total
@@ -79,9 +79,7 @@ def cumulative_prod(
     return _cumulative("cumulative_prod", x, axis, dtype, first=1 if include_initial else None)
 
 
-def diff(
-    x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
-) -> Array:
+def diff(x: Array, /, n: int = 1, axis: int = -1, prepend: Array | None = None, append: Array | None = None) -> Array:
     """The n-th differences of neighbours along an axis, of `prepend`, x and `append` in a row.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Virtual environments of programs that ours is compared with, made on demand under .x/peers and kept."""
+"""Virtual environments of programs that ours is compared with or tested by, made on demand under .x/peers and kept."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ ENVIRONMENTS = {
     "opencl": ("numpy==2.4.6", "pyopencl==2026.1.4", "pocl-binary-distribution==3.0", "matplotlib==3.11.2"),
     "brian2": ("brian2==2.9.0", "numpy<2.4"),
     "nest": ("nest-simulator==3.10.0", "numpy"),
+    "array-api": (
+        "numpy==2.4.6",
+        "llvmlite==0.50.0",
+        "hypothesis==6.168.5",
+        "ndindex==1.10.1",
+        "pytest==9.2.0",
+        "pytest-json-report==1.5.0",
+    ),
 }
 
 
