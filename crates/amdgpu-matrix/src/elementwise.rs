@@ -126,20 +126,41 @@ impl Elementwise {
                     ),
                 ));
             }
-            Class::Number | Class::Rounding | Class::Signed | Class::Bits => (common, common),
+            Class::Integer if element::is_float(common) => {
+                return Err(Error::refused(
+                    ErrorCode::UnsupportedDtype,
+                    format!(
+                        "{}: {} is not shifted; integers are",
+                        self.name(),
+                        element::name(common)
+                    ),
+                ));
+            }
+            Class::Numeric | Class::Integer if common == Dtype::BOOL => (Dtype::I8, Dtype::I8),
+            Class::Number
+            | Class::Numeric
+            | Class::Rounding
+            | Class::Signed
+            | Class::Bits
+            | Class::Integer => (common, common),
             Class::Float => (element::as_float(common), element::as_float(common)),
             Class::Predicate => (common, Dtype::BOOL),
             Class::FloatPredicate => (element::as_float(common), Dtype::BOOL),
         })
     }
 
-    /// What is computed of inputs that meet in `common`: whole numbers are rounded already, and a truth value has one bit.
+    /// What is computed of inputs that meet in `common`: whole numbers are rounded already, a truth value has one bit, and neighbours of
+    /// numbers of 16 bits are not those of the type that is computed in.
     #[must_use]
     pub fn computed_as(self, common: Dtype) -> Self {
         if self.class() == Class::Rounding && !element::is_float(common) {
             Self::Identity
         } else if self == Self::Invert && common == Dtype::BOOL {
             Self::LogicalNot
+        } else if self == Self::Nextafter && common == Dtype::F16 {
+            Self::NextafterHalf
+        } else if self == Self::Nextafter && common == Dtype::BF16 {
+            Self::NextafterBfloat
         } else {
             self
         }
