@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0xab3b7855bf7fa504'u64
+  abiHash* = 0xcc80204357a03671'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -15,6 +15,7 @@ const
   errorArgumentCount* = 106'i32 ## A kernel was launched with another number of arguments than it has parameters.
   errorReadOnly* = 107'i32 ## The operation would write to an array that is read-only.
   errorIndexOutOfRange* = 108'i32 ## An index is not one of the axis that it is for.
+  errorNumberOutOfRange* = 109'i32 ## A Python integer is outside of the range of the dtype that it would take.
   errorDeviceNotFound* = 200'i32 ## No device has the index or name that was asked for.
   errorDeviceLost* = 201'i32 ## The device stopped answering.
   errorUnknownCoreType* = 202'i32 ## A core type is not one of aura, matrix, neuromorphic.
@@ -141,6 +142,25 @@ const
   elementwiseSoftplusGradient* = 66'u32
   elementwiseSigmoidGradient* = 67'u32
   elementwiseTanhGradient* = 68'u32
+  elementwiseTan* = 69'u32
+  elementwiseAsin* = 70'u32
+  elementwiseAcos* = 71'u32
+  elementwiseAtan* = 72'u32
+  elementwiseAtan2* = 73'u32
+  elementwiseSinh* = 74'u32
+  elementwiseCosh* = 75'u32
+  elementwiseAsinh* = 76'u32
+  elementwiseAcosh* = 77'u32
+  elementwiseAtanh* = 78'u32
+  elementwiseHypot* = 79'u32
+  elementwiseCopysign* = 80'u32
+  elementwiseLogaddexp* = 81'u32
+  elementwiseNextafter* = 82'u32
+  elementwiseNextafterHalf* = 83'u32
+  elementwiseNextafterBfloat* = 84'u32
+  elementwiseSignbit* = 85'u32
+  elementwiseLeftShift* = 86'u32
+  elementwiseRightShift* = 87'u32
   reduceSum* = 0'u32
   reduceProduct* = 1'u32
   reduceMaximum* = 2'u32

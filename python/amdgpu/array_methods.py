@@ -70,6 +70,13 @@ def _named(name: str) -> Callable[..., Any]:
 
 # ufuncs of NumPy that have another name here.
 _UFUNCS = {
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
     "conjugate": "positive",
     "fabs": "absolute",
     "invert": "invert",

@@ -40,9 +40,11 @@ _HELD = ("complex64", "complex128")
 
 # Module in `amdgpu.ops` -> names that it gives under their own name.
 _OWN = {
-    "": "add all any argmax argmin ceil cos divide equal exp expm1 floor floor_divide greater greater_equal isfinite isinf isnan"
-    " less less_equal log log10 log1p log2 logical_and logical_not logical_or logical_xor max maximum mean min minimum multiply negative"
-    " not_equal cumprod cumsum positive prod reciprocal remainder round sign sin sqrt square std subtract sum tanh trunc var where clip",
+    "": "absolute acos acosh add all any argmax argmin asin asinh atan atan2 atanh ceil clip copysign cos cosh cumprod cumsum divide"
+    " equal exp exp2 expm1 floor floor_divide fmod greater greater_equal hypot invert isfinite isinf isnan left_shift less"
+    " less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor max maximum mean min minimum"
+    " multiply negative nextafter not_equal positive power prod reciprocal remainder right_shift rint round sign signbit sin sinh"
+    " sqrt square std subtract sum tan tanh trunc var where",
     "creation": "arange asarray empty_like eye full full_like linspace meshgrid ones ones_like tril triu zeros_like",
     "manipulation": "broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip matrix_transpose moveaxis permute_dims ravel"
     " repeat reshape roll split squeeze stack swapaxes tile unstack",
@@ -59,15 +61,27 @@ _OWN = {
     "sets": "isin unique_all unique_counts unique_inverse unique_values",
     "sorting": "argsort searchsorted sort",
 }
-# The standard's name -> ours.
+# The standard's name, or NumPy's -> ours.
 _OTHER = {
     "abs": "absolute",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
     "bitwise_and": "bitwise_and",
     "bitwise_invert": "invert",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_not": "invert",
     "bitwise_or": "bitwise_or",
+    "bitwise_right_shift": "right_shift",
     "bitwise_xor": "bitwise_xor",
+    "mod": "remainder",
     "pow": "power",
     "topk": "top_k",
+    "true_divide": "divide",
 }
 # NumPy's name -> ours, where the standard has another one or none.
 _NUMPY = {

@@ -108,7 +108,7 @@ def test_numbers_beside_floats_are_rounded_once():
     x = np.ones(5, np.float32)
     assert (ops.multiply(x, 0.1) == np.float32(0.1)).all()
     assert ops.add(np.arange(3), 0.5).dtype == np.float64
-    with pytest.raises(errors.InvalidArgumentError, match="does not fit int32"):
+    with pytest.raises(errors.NumberOutOfRangeError, match="does not fit int32"):
         ops.add(np.arange(3, dtype=np.int32), 2**40)
 
 

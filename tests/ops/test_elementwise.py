@@ -248,7 +248,7 @@ def test_numbers_take_the_dtype_of_the_arrays():
     assert ops.multiply(np.int32([2]), 0.5).tolist() == [1.0]
     assert ops.add(np.array([True]), 2).tolist() == [3]
     assert ops.add(1, 2) == 3
-    with pytest.raises(errors.InvalidArgumentError, match="does not fit int8"):
+    with pytest.raises(errors.NumberOutOfRangeError, match="does not fit int8"):
         ops.add(np.int8([1]), 1000)
 
 

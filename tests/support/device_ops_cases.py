@@ -32,17 +32,17 @@ def _named(inputs: int, *classes: str) -> tuple[str, ...]:
     return tuple(row.name for row in rows)
 
 
-# Infinities have no sine.
-PERIODIC = ("sin", "cos")
+# Infinities have no sine, cosine or tangent.
+PERIODIC = ("sin", "cos", "tan")
 UNARY = tuple(
     name
-    for name in _named(1, "float", "number", "signed", "rounding", "predicate", "float_predicate")
+    for name in _named(1, "float", "number", "numeric", "signed", "rounding", "predicate", "float_predicate")
     if name not in PERIODIC
 )
 # Exact in both kinds of numbers.
 PARTS = ("fmod", "remainder", "floor_divide")
 FLOAT_BINARY = ("power", *(row.name for row in OPERATIONS.values() if row.gradient_of))
-INTEGER_BINARY = _named(2, "bits")
+INTEGER_BINARY = _named(2, "bits", "integer")
 # For dtypes that are computed as another one is, after a conversion.
 SOME_UNARY = ("negative", "absolute", "sign", "square", "relu", "sqrt", "gelu", "floor", "logical_not")
 SOME_BINARY = ("add", "divide", "maximum", "less", "logical_and")

@@ -41,22 +41,11 @@ def _pi() -> np.longdouble:
 
 
 _NUMPY = (
-    *(
-        "abs",
-        "ceil",
-        "cos",
-        "exp",
-        "exp2",
-        "expm1",
-        "floor",
-        "floor_divide",
-        "fmod",
-        "isfinite",
-        "isinf",
-        "isnan",
-        "log10",
-    ),
-    *("log1p", "log2", "maximum", "minimum", "power", "remainder", "rint", "sign", "sin", "tanh", "trunc", "where"),
+    *("abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "ceil"),
+    *("copysign", "cos", "cosh", "exp", "exp2", "expm1", "floor", "floor_divide", "fmod"),
+    *("hypot", "isfinite", "isinf", "isnan", "log10", "log1p", "log2", "maximum", "minimum"),
+    *("nextafter", "power", "remainder", "rint", "sign", "signbit", "sin", "sinh", "tan"),
+    *("tanh", "trunc", "where"),
 )
 FUNCTIONS: dict[str, Any] = {
     **{name: getattr(np, name) for name in _NUMPY},

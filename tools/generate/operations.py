@@ -8,14 +8,23 @@ from typing import Any
 
 import tables
 
-CLASSES = ("float", "number", "signed", "bits", "rounding", "predicate", "float_predicate")
+CLASSES = ("float", "number", "numeric", "signed", "bits", "integer", "rounding", "predicate", "float_predicate")
 RESULTS = ("summed", "float", "same", "bool", "int64")
 # Names that scalar formulas may use beside the inputs and parameters.
 FUNCTIONS = frozenset(
     [
         "abs",
+        "arccos",
+        "arccosh",
+        "arcsin",
+        "arcsinh",
+        "arctan",
+        "arctan2",
+        "arctanh",
         "ceil",
+        "copysign",
         "cos",
+        "cosh",
         "erf",
         "erfc",
         "exp",
@@ -24,6 +33,7 @@ FUNCTIONS = frozenset(
         "floor",
         "floor_divide",
         "fmod",
+        "hypot",
         "isfinite",
         "isinf",
         "isnan",
@@ -33,14 +43,18 @@ FUNCTIONS = frozenset(
         "log2",
         "maximum",
         "minimum",
+        "nextafter",
         "pi",
         "power",
         "remainder",
         "rint",
         "sigmoid",
         "sign",
+        "signbit",
         "sin",
+        "sinh",
         "sqrt",
+        "tan",
         "tanh",
         "trunc",
         "where",
@@ -181,4 +195,4 @@ class Operations:
 
     def is_exact(self, row: Row) -> bool:
         """Whether nothing is rounded whatever the implementation: truth values and bits."""
-        return self.is_predicate(row) or row["dtypes"] == "bits"
+        return self.is_predicate(row) or row["dtypes"] in ("bits", "integer")

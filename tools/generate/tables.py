@@ -12,6 +12,7 @@ BUILTINS = {
     "ValueError",
     "TypeError",
     "MemoryError",
+    "OverflowError",
     "TimeoutError",
     "OSError",
     "RuntimeError",

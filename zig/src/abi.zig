@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0xab3b7855bf7fa504;
+pub const abi_hash: u64 = 0xcc80204357a03671;
 
 pub const Status = i32;
 
@@ -27,6 +27,8 @@ pub const errors = struct {
     pub const read_only: Status = 107;
     /// An index is not one of the axis that it is for.
     pub const index_out_of_range: Status = 108;
+    /// A Python integer is outside of the range of the dtype that it would take.
+    pub const number_out_of_range: Status = 109;
     /// No device has the index or name that was asked for.
     pub const device_not_found: Status = 200;
     /// The device stopped answering.
@@ -195,6 +197,25 @@ pub const elementwise_silu_gradient: u32 = 65;
 pub const elementwise_softplus_gradient: u32 = 66;
 pub const elementwise_sigmoid_gradient: u32 = 67;
 pub const elementwise_tanh_gradient: u32 = 68;
+pub const elementwise_tan: u32 = 69;
+pub const elementwise_asin: u32 = 70;
+pub const elementwise_acos: u32 = 71;
+pub const elementwise_atan: u32 = 72;
+pub const elementwise_atan2: u32 = 73;
+pub const elementwise_sinh: u32 = 74;
+pub const elementwise_cosh: u32 = 75;
+pub const elementwise_asinh: u32 = 76;
+pub const elementwise_acosh: u32 = 77;
+pub const elementwise_atanh: u32 = 78;
+pub const elementwise_hypot: u32 = 79;
+pub const elementwise_copysign: u32 = 80;
+pub const elementwise_logaddexp: u32 = 81;
+pub const elementwise_nextafter: u32 = 82;
+pub const elementwise_nextafter_half: u32 = 83;
+pub const elementwise_nextafter_bfloat: u32 = 84;
+pub const elementwise_signbit: u32 = 85;
+pub const elementwise_left_shift: u32 = 86;
+pub const elementwise_right_shift: u32 = 87;
 pub const reduce_sum: u32 = 0;
 pub const reduce_product: u32 = 1;
 pub const reduce_maximum: u32 = 2;

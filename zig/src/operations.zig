@@ -4,8 +4,10 @@
 pub const Class = enum {
     float,
     number,
+    numeric,
     signed,
     bits,
+    integer,
     rounding,
     predicate,
     float_predicate,
@@ -81,12 +83,31 @@ pub const Elementwise = enum(u32) {
     softplus_gradient = 66,
     sigmoid_gradient = 67,
     tanh_gradient = 68,
+    tan = 69,
+    asin = 70,
+    acos = 71,
+    atan = 72,
+    atan2 = 73,
+    sinh = 74,
+    cosh = 75,
+    asinh = 76,
+    acosh = 77,
+    atanh = 78,
+    hypot = 79,
+    copysign = 80,
+    logaddexp = 81,
+    nextafter = 82,
+    nextafter_half = 83,
+    nextafter_bfloat = 84,
+    signbit = 85,
+    left_shift = 86,
+    right_shift = 87,
 };
 
 pub fn arity(operation: Elementwise) usize {
     return switch (operation) {
-        .identity, .negative, .absolute, .sign, .square, .reciprocal, .sqrt, .exp, .expm1, .log, .log1p, .erf, .tanh, .sigmoid, .relu, .leaky_relu, .elu, .gelu, .gelu_tanh, .silu, .softplus, .floor, .ceil, .trunc, .rint, .isnan, .isinf, .isfinite, .logical_not, .sin, .cos, .exp2, .log2, .log10, .invert => 1,
-        .add, .subtract, .multiply, .divide, .maximum, .minimum, .equal, .not_equal, .less, .less_equal, .greater, .greater_equal, .logical_and, .logical_or, .power, .remainder, .fmod, .floor_divide, .bitwise_and, .bitwise_or, .bitwise_xor, .logical_xor, .relu_gradient, .leaky_relu_gradient, .elu_gradient, .gelu_gradient, .gelu_tanh_gradient, .silu_gradient, .softplus_gradient, .sigmoid_gradient, .tanh_gradient => 2,
+        .identity, .negative, .absolute, .sign, .square, .reciprocal, .sqrt, .exp, .expm1, .log, .log1p, .erf, .tanh, .sigmoid, .relu, .leaky_relu, .elu, .gelu, .gelu_tanh, .silu, .softplus, .floor, .ceil, .trunc, .rint, .isnan, .isinf, .isfinite, .logical_not, .sin, .cos, .exp2, .log2, .log10, .invert, .tan, .asin, .acos, .atan, .sinh, .cosh, .asinh, .acosh, .atanh, .signbit => 1,
+        .add, .subtract, .multiply, .divide, .maximum, .minimum, .equal, .not_equal, .less, .less_equal, .greater, .greater_equal, .logical_and, .logical_or, .power, .remainder, .fmod, .floor_divide, .bitwise_and, .bitwise_or, .bitwise_xor, .logical_xor, .relu_gradient, .leaky_relu_gradient, .elu_gradient, .gelu_gradient, .gelu_tanh_gradient, .silu_gradient, .softplus_gradient, .sigmoid_gradient, .tanh_gradient, .atan2, .hypot, .copysign, .logaddexp, .nextafter, .nextafter_half, .nextafter_bfloat, .left_shift, .right_shift => 2,
         .where, .clip => 3,
         .standardize => 4,
     };
@@ -94,13 +115,15 @@ pub fn arity(operation: Elementwise) usize {
 
 pub fn class(operation: Elementwise) Class {
     return switch (operation) {
-        .identity, .absolute, .square, .relu, .add, .multiply, .maximum, .minimum, .where, .clip => .number,
-        .negative, .sign, .subtract, .power, .remainder, .fmod, .floor_divide => .signed,
-        .reciprocal, .sqrt, .exp, .expm1, .log, .log1p, .erf, .tanh, .sigmoid, .leaky_relu, .elu, .gelu, .gelu_tanh, .silu, .softplus, .divide, .standardize, .sin, .cos, .exp2, .log2, .log10, .relu_gradient, .leaky_relu_gradient, .elu_gradient, .gelu_gradient, .gelu_tanh_gradient, .silu_gradient, .softplus_gradient, .sigmoid_gradient, .tanh_gradient => .float,
+        .identity, .absolute, .relu, .add, .multiply, .maximum, .minimum, .where, .clip => .number,
+        .negative, .sign, .subtract => .signed,
+        .square, .power, .remainder, .fmod, .floor_divide => .numeric,
+        .reciprocal, .sqrt, .exp, .expm1, .log, .log1p, .erf, .tanh, .sigmoid, .leaky_relu, .elu, .gelu, .gelu_tanh, .silu, .softplus, .divide, .standardize, .sin, .cos, .exp2, .log2, .log10, .relu_gradient, .leaky_relu_gradient, .elu_gradient, .gelu_gradient, .gelu_tanh_gradient, .silu_gradient, .softplus_gradient, .sigmoid_gradient, .tanh_gradient, .tan, .asin, .acos, .atan, .atan2, .sinh, .cosh, .asinh, .acosh, .atanh, .hypot, .copysign, .logaddexp, .nextafter, .nextafter_half, .nextafter_bfloat => .float,
         .floor, .ceil, .trunc, .rint => .rounding,
-        .isnan, .isinf, .isfinite => .float_predicate,
+        .isnan, .isinf, .isfinite, .signbit => .float_predicate,
         .logical_not, .equal, .not_equal, .less, .less_equal, .greater, .greater_equal, .logical_and, .logical_or, .logical_xor => .predicate,
         .bitwise_and, .bitwise_or, .bitwise_xor, .invert => .bits,
+        .left_shift, .right_shift => .integer,
     };
 }
 

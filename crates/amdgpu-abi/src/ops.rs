@@ -17,10 +17,14 @@ pub enum Class {
     Float,
     /// Anything, and the same comes back.
     Number,
+    /// As `Number`, but truth values count as int8.
+    Numeric,
     /// As `Number`, but truth values are refused.
     Signed,
     /// Integers and truth values, and the same comes back.
     Bits,
+    /// Integers, and the same comes back; truth values count as int8.
+    Integer,
     /// Rounding: integers are whole already.
     Rounding,
     /// Truth values come back.

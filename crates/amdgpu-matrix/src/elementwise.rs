@@ -112,6 +112,7 @@ impl Elementwise {
                     "truth values have no sign; convert them to numbers or use logical_not"
                         .to_owned()
                 }
+                Class::Integer => format!("{} is not shifted; integers are", element::name(common)),
                 _ => format!(
                     "the bits of {} are not combined; integers and truth values are",
                     element::name(common)
@@ -122,25 +123,37 @@ impl Elementwise {
         })
     }
 
-    /// What inputs that meet in `common` are computed in, and the dtype of the result; `None` where they have no sign, or no bits to combine.
+    /// What inputs that meet in `common` are computed in, and the dtype of the result; `None` where they have no sign, or no bits to combine or
+    /// to shift.
     pub(crate) fn dtypes_of(self, common: Dtype) -> Option<(Dtype, Dtype)> {
         Some(match self.class() {
             Class::Signed if common == Dtype::BOOL => return None,
-            Class::Bits if element::is_float(common) => return None,
-            Class::Number | Class::Rounding | Class::Signed | Class::Bits => (common, common),
+            Class::Bits | Class::Integer if element::is_float(common) => return None,
+            Class::Numeric | Class::Integer if common == Dtype::BOOL => (Dtype::I8, Dtype::I8),
+            Class::Number
+            | Class::Numeric
+            | Class::Rounding
+            | Class::Signed
+            | Class::Bits
+            | Class::Integer => (common, common),
             Class::Float => (element::as_float(common), element::as_float(common)),
             Class::Predicate => (common, Dtype::BOOL),
             Class::FloatPredicate => (element::as_float(common), Dtype::BOOL),
         })
     }
 
-    /// What is computed of inputs that meet in `common`: whole numbers are rounded already, and a truth value has one bit.
+    /// What is computed of inputs that meet in `common`: whole numbers are rounded already, a truth value has one bit, and neighbours of
+    /// numbers of 16 bits are not those of the type that is computed in.
     #[must_use]
     pub fn computed_as(self, common: Dtype) -> Self {
         if self.class() == Class::Rounding && !element::is_float(common) {
             Self::Identity
         } else if self == Self::Invert && common == Dtype::BOOL {
             Self::LogicalNot
+        } else if self == Self::Nextafter && common == Dtype::F16 {
+            Self::NextafterHalf
+        } else if self == Self::Nextafter && common == Dtype::BF16 {
+            Self::NextafterBfloat
         } else {
             self
         }

@@ -101,6 +101,14 @@ class IndexOutOfRangeError(AmdgpuError, IndexError):
     hint = ""
 
 
+class NumberOutOfRangeError(AmdgpuError, OverflowError):
+    """A Python integer is outside of the range of the dtype that it would take."""
+
+    code = 109
+    name = "number-out-of-range"
+    hint = "Convert the array to a wider dtype first, or take the integer modulo 2 to the power of its bits."
+
+
 class DeviceNotFoundError(AmdgpuError, ValueError):
     """No device has the index or name that was asked for."""
 
@@ -433,6 +441,7 @@ BY_CODE: dict[int, type[AmdgpuError]] = {
         ArgumentCountError,
         ReadOnlyError,
         IndexOutOfRangeError,
+        NumberOutOfRangeError,
         DeviceNotFoundError,
         DeviceLostError,
         UnknownCoreTypeError,

@@ -20,13 +20,19 @@ from amdgpu.ops.arithmetic import (
     bitwise_and,
     bitwise_or,
     bitwise_xor,
+    copysign,
     floor_divide,
     fmod,
     invert,
+    left_shift,
+    logaddexp,
+    nextafter,
     positive,
     power,
     remainder,
+    right_shift,
     round,
+    signbit,
 )
 from amdgpu.ops.batch_norm import batch_norm, batch_norm_training
 from amdgpu.ops.convolve import conv2d, conv2d_input_gradient, conv2d_weight_gradient
@@ -100,12 +106,15 @@ from amdgpu.ops.scan import cumprod, cumsum
 from amdgpu.ops.sorting import argsort, searchsorted, sort
 from amdgpu.ops.top_k import top_k
 from amdgpu.ops.transpose import transpose
+from amdgpu.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, hypot, sinh, tan
 
 # Behind the import of the module `matmul`, whose place in this package the function takes.
 from amdgpu.ops.linear_algebra import matmul  # isort: skip
 
 __all__ = [
     "absolute",
+    "acos",
+    "acosh",
     "add",
     "all",
     "any",
@@ -113,7 +122,12 @@ __all__ = [
     "argmin",
     "argsort",
     "argwhere",
+    "asin",
+    "asinh",
     "astype",
+    "atan",
+    "atan2",
+    "atanh",
     "avg_pool2d",
     "avg_pool2d_gradient",
     "batch_norm",
@@ -127,7 +141,9 @@ __all__ = [
     "conv2d",
     "conv2d_input_gradient",
     "conv2d_weight_gradient",
+    "copysign",
     "cos",
+    "cosh",
     "cumprod",
     "cumsum",
     "divide",
@@ -147,6 +163,7 @@ __all__ = [
     "gelu_gradient",
     "greater",
     "greater_equal",
+    "hypot",
     "invert",
     "isfinite",
     "isinf",
@@ -155,6 +172,7 @@ __all__ = [
     "layer_norm_gradient",
     "leaky_relu",
     "leaky_relu_gradient",
+    "left_shift",
     "less",
     "less_equal",
     "log",
@@ -163,6 +181,7 @@ __all__ = [
     "log10",
     "log_softmax",
     "log_softmax_gradient",
+    "logaddexp",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -178,6 +197,7 @@ __all__ = [
     "minimum",
     "multiply",
     "negative",
+    "nextafter",
     "nonzero",
     "not_equal",
     "positive",
@@ -188,6 +208,7 @@ __all__ = [
     "relu",
     "relu_gradient",
     "remainder",
+    "right_shift",
     "rint",
     "rms_norm",
     "rms_norm_gradient",
@@ -196,9 +217,11 @@ __all__ = [
     "sigmoid",
     "sigmoid_gradient",
     "sign",
+    "signbit",
     "silu",
     "silu_gradient",
     "sin",
+    "sinh",
     "softmax",
     "softmax_gradient",
     "softplus",
@@ -211,6 +234,7 @@ __all__ = [
     "sum",
     "take",
     "take_along_axis",
+    "tan",
     "tanh",
     "tanh_gradient",
     "top_k",

@@ -1,7 +1,8 @@
-"""Powers, remainders, rounding to decimals and operations on bits, elementwise.
+"""Powers, remainders, rounding to decimals, signs and neighbours of numbers, and operations on bits, elementwise.
 
-Arguments, results and errors are those of `amdgpu.ops.elementwise`. Integers wrap. Integers divided by zero give 0 as in NumPy,
-which warns; here nothing does.
+Arguments, results and errors are those of `amdgpu.ops.elementwise`. Integers wrap: the smallest one divided by -1 stays what it is.
+Integers divided by zero give 0 as in NumPy, which warns; here nothing does. Truth values count as int8 where a result is a number: in
+powers, remainders, floor division and shifts.
 """
 
 from __future__ import annotations
@@ -18,13 +19,19 @@ __all__ = [
     "bitwise_and",
     "bitwise_or",
     "bitwise_xor",
+    "copysign",
     "floor_divide",
     "fmod",
     "invert",
+    "left_shift",
+    "logaddexp",
+    "nextafter",
     "positive",
     "power",
     "remainder",
+    "right_shift",
     "round",
+    "signbit",
 ]
 
 
@@ -69,7 +76,7 @@ def power(a: Any, b: Any, *, out: Any = None) -> Any:
 
 @fast_call.elementwise
 def remainder(a: Any, b: Any, *, out: Any = None) -> Any:
-    """What division of a by b leaves, with the sign of b, as `%` of Python; exact. NaN for b = 0.
+    """What division of a by b leaves, with the sign of b, as `%` of Python; exact. For b = 0 NaN, of integers 0.
 
     Args:
         a: Dividends.
@@ -86,7 +93,7 @@ def remainder(a: Any, b: Any, *, out: Any = None) -> Any:
 
 @fast_call.elementwise
 def fmod(a: Any, b: Any, *, out: Any = None) -> Any:
-    """What division of a by b leaves, with the sign of a, as `%` of C; exact. NaN for b = 0.
+    """What division of a by b leaves, with the sign of a, as `%` of C; exact. For b = 0 NaN, of integers 0.
 
     Args:
         a: Dividends.
@@ -103,12 +110,17 @@ def fmod(a: Any, b: Any, *, out: Any = None) -> Any:
 
 @fast_call.elementwise
 def floor_divide(a: Any, b: Any, *, out: Any = None) -> Any:
-    """The largest whole number that is not above a / b, as `//` of Python; a / b for floats where b = 0.
+    """The largest whole number that is not above a / b, as `//` of Python. For b = 0 floats give a / b, integers 0.
 
     Args:
         a: Dividends.
         b: Divisors.
         out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.floor_divide([-3, 3, 1], [2, 2, 0]).tolist()
+        [-2, 1, 0]
     """
     return elementwise("floor_divide", (a, b), out)
 
@@ -186,13 +198,114 @@ def bitwise_xor(a: Any, b: Any, *, out: Any = None) -> Any:
 
 @fast_call.elementwise
 def invert(x: Any, *, out: Any = None) -> Any:
-    """Every bit turned; of truth values, the other one.
+    """Every bit inverted; of truth values, the other one.
 
     Args:
         x: Integers or truth values.
         out: Receives the result; see `amdgpu.ops.elementwise`.
     """
     return elementwise("invert", (x,), out)
+
+
+@fast_call.elementwise
+def left_shift(a: Any, b: Any, *, out: Any = None) -> Any:
+    """A 2^b, with the bits that leave the dtype dropped: 0 for b from its width on, and for negative b.
+
+    Args:
+        a: Integers or truth values.
+        b: How many bits to shift by.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.left_shift([1, 1, 1], [3, 64, -1]).tolist()
+        [8, 0, 0]
+    """
+    return elementwise("left_shift", (a, b), out)
+
+
+@fast_call.elementwise
+def right_shift(a: Any, b: Any, *, out: Any = None) -> Any:
+    """The whole part of a / 2^b, downwards: 0 or -1 for b from the width of the dtype on, and for negative b.
+
+    Args:
+        a: Integers or truth values.
+        b: How many bits to shift by.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.right_shift([-8, 8, -8], [1, 2, 64]).tolist()
+        [-4, 2, -1]
+    """
+    return elementwise("right_shift", (a, b), out)
+
+
+@fast_call.elementwise
+def copysign(a: Any, b: Any, *, out: Any = None) -> Any:
+    """The size of a with the sign of b, of zeros and NaN too.
+
+    Args:
+        a: Sizes.
+        b: Numbers whose signs are taken.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.copysign([1.0, 2.0], [-0.0, 3.0]).tolist()
+        [-1.0, 2.0]
+    """
+    return elementwise("copysign", (a, b), out)
+
+
+@fast_call.elementwise
+def signbit(x: Any, *, out: Any = None) -> Any:
+    """Whether the sign is negative, of zeros and NaN too.
+
+    Args:
+        x: Values.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.signbit([-0.0, 0.0]).tolist()
+        [True, False]
+    """
+    return elementwise("signbit", (x,), out)
+
+
+@fast_call.elementwise
+def nextafter(a: Any, b: Any, *, out: Any = None) -> Any:
+    """The next number of the dtype from a towards b; b where they are equal, NaN where either is.
+
+    Args:
+        a: Where to start.
+        b: Where to go.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.nextafter([1.0], [2.0]).tolist()
+        [1.0000000000000002]
+    """
+    return elementwise("nextafter", (a, b), out)
+
+
+@fast_call.elementwise
+def logaddexp(a: Any, b: Any, *, out: Any = None) -> Any:
+    """log(e^a + e^b) without overflow, within 1 unit in the last place of the larger of the result and 1.
+
+    Args:
+        a: One logarithm.
+        b: The other logarithm.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.logaddexp([1000.0], [1000.0]).tolist()
+        [1000.6931471805599]
+    """
+    return elementwise("logaddexp", (a, b), out)
 
 
 def _is_integer(value: Any) -> bool:

@@ -11,9 +11,11 @@ What holds for all of them
   and shares no memory with one otherwise.
 - `exp`, `log`, `tanh` and their kin are within 4 units in the last place (gelu and sigmoid: relative 2e-5 in their float32 tails),
   `sin` and `cos` within 2. The same input gives the same bits at every position, for any number of threads and on every instruction set.
+- An integer of Python's that the dtype beside it does not hold raises NumberOutOfRangeError, which is an OverflowError; comparisons answer
+  as its value says: `uint8 == -3` is False, `uint8 > -3` True.
 - Errors: ShapeMismatchError (shapes do not broadcast; `out` has another shape), UnsupportedDtypeError, InvalidTypeError (no array of
-  numbers), InvalidArgumentError (`out` overlaps an input; a number does not fit; an array with a mask, whose memory is not aligned, or that
-  its owner does not lend), ReadOnlyError, OutOfMemoryError.
+  numbers), InvalidArgumentError (`out` overlaps an input; an array with a mask, whose memory is not aligned, or that its owner does not
+  lend), NumberOutOfRangeError, ReadOnlyError, OutOfMemoryError.
 """
 
 from __future__ import annotations

@@ -27,25 +27,11 @@ def count_nonzero(x: Array, /, axis: int | tuple[int, ...] | None = None, keepdi
     return result
 
 
-def _cumulative(operation: str, x: Array, axis: int | None, dtype: npt.DTypeLike | None, *, first: int | None) -> Array:
-    from amdgpu import ops
-    from amdgpu.ops.creation import full
-    from amdgpu.ops.manipulation import concat
-
-    if axis is None:
-        if x.ndim != 1:
-            raise InvalidArgumentError(f"{operation}: an array with {x.ndim} axes needs an axis")
-        axis = 0
-    given = x if dtype is None else x.astype(dtype, copy=False)
-    run = ops.cumsum if operation == "cumulative_sum" else ops.cumprod
-    result: Array = run(given, axis)
-    if dtype is not None:
-        result = result.astype(dtype, copy=False)
-    if first is None:
-        return result
-    shape = list(result.shape)
-    shape[axis] = 1
-    return concat([full(shape, first, dtype=result.dtype, device=x.device), result], axis=axis)
+def _axis_of(operation: str, x: Array, axis: int | None) -> int:
+    """The standard runs over all elements of arrays with one axis alone; `cumsum` and `cumprod` flatten, as in NumPy."""
+    if axis is None and x.ndim != 1:
+        raise InvalidArgumentError(f"{operation}: an array with {x.ndim} axes needs an axis")
+    return 0 if axis is None else axis
 
 
 def cumulative_sum(
@@ -64,7 +50,11 @@ def cumulative_sum(
         dtype: What is summed in and comes out; None sums integers in 64 bits.
         include_initial: Whether the sum of nothing comes first.
     """
-    return _cumulative("cumulative_sum", x, axis, dtype, first=0 if include_initial else None)
+    from amdgpu.ops import cumsum
+
+    place = _axis_of("cumulative_sum", x, axis)
+    result: Array = cumsum(x, place, dtype, include_initial=include_initial)
+    return result
 
 
 def cumulative_prod(
@@ -76,7 +66,11 @@ def cumulative_prod(
     include_initial: bool = False,
 ) -> Array:
     """Running products along an axis; with `include_initial` a one comes first. Arguments as for `cumulative_sum`."""
-    return _cumulative("cumulative_prod", x, axis, dtype, first=1 if include_initial else None)
+    from amdgpu.ops import cumprod
+
+    place = _axis_of("cumulative_prod", x, axis)
+    result: Array = cumprod(x, place, dtype, include_initial=include_initial)
+    return result
 
 
 def diff(x: Array, /, n: int = 1, axis: int = -1, prepend: Array | None = None, append: Array | None = None) -> Array:

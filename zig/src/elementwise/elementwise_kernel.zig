@@ -7,6 +7,10 @@ const std = @import("std");
 const elementary = @import("../simd/elementary.zig");
 const fetch = @import("../simd/fetch.zig");
 const gradient = @import("../simd/activation_gradient.zig");
+const hyperbolic = @import("../simd/hyperbolic.zig");
+const hypot = @import("../simd/hypot.zig");
+const inverse_trigonometry = @import("../simd/inverse_trigonometry.zig");
+const number_parts = @import("../simd/number_parts.zig");
 const operations = @import("../operations.zig");
 const power = @import("../simd/power.zig");
 const remainder = @import("../simd/remainder.zig");
@@ -27,7 +31,7 @@ pub const arity = operations.arity;
 pub fn isPredicate(operation: Operation) bool {
     return switch (operations.class(operation)) {
         .predicate, .float_predicate => true,
-        .float, .number, .signed, .bits, .rounding => false,
+        .float, .number, .numeric, .signed, .bits, .integer, .rounding => false,
     };
 }
 
@@ -35,7 +39,8 @@ pub fn isPredicate(operation: Operation) bool {
 /// 32 registers.
 fn isLong(operation: Operation) bool {
     return switch (operation) {
-        .exp, .exp2, .expm1, .log, .log2, .log10, .log1p, .tanh, .sigmoid, .silu, .gelu_tanh, .softplus, .sin, .cos => true,
+        .exp, .exp2, .expm1, .log, .log2, .log10, .log1p, .tanh, .sigmoid, .silu, .gelu_tanh, .softplus, .sin, .cos, .tan => true,
+        .asin, .acos, .atan, .atan2, .sinh, .cosh, .asinh, .acosh, .atanh, .logaddexp => true,
         else => false,
     };
 }
@@ -52,9 +57,11 @@ fn isShort(operation: Operation) bool {
 /// Whether an operation is computed in a type: some exist for floats alone, those on bits for integers alone. What exists and is missing below
 /// does not compile.
 pub fn appliesTo(comptime T: type, comptime operation: Operation) bool {
+    // Those of 16 bits are computed in float32.
+    if (operation == .nextafter_half or operation == .nextafter_bfloat) return T == f32;
     return switch (operations.class(operation)) {
-        .number, .signed, .predicate => true,
-        .bits => storage.isInteger(T),
+        .number, .numeric, .signed, .predicate => true,
+        .bits, .integer => storage.isInteger(T),
         .float, .rounding, .float_predicate => !storage.isInteger(T),
     };
 }
@@ -239,6 +246,22 @@ inline fn compute(
         .softplus_gradient => gradient.softplus(V, x, values[1]),
         .sigmoid_gradient => gradient.sigmoid(V, x, values[1]),
         .tanh_gradient => gradient.tanh(V, x, values[1]),
+        .tan => trigonometry.tan(V, x),
+        .asin => inverse_trigonometry.asin(V, x),
+        .acos => inverse_trigonometry.acos(V, x),
+        .atan => inverse_trigonometry.atan(V, x),
+        .atan2 => inverse_trigonometry.atan2(V, x, values[1]),
+        .sinh => hyperbolic.sinh(V, x),
+        .cosh => hyperbolic.cosh(V, x),
+        .asinh => hyperbolic.asinh(V, x),
+        .acosh => hyperbolic.acosh(V, x),
+        .atanh => hyperbolic.atanh(V, x),
+        .hypot => hypot.hypot(V, x, values[1]),
+        .logaddexp => elementary.logaddexp(V, x, values[1]),
+        .copysign => number_parts.copysign(V, x, values[1]),
+        .nextafter => number_parts.nextafter(V, .own, x, values[1]),
+        .nextafter_half => number_parts.nextafter(V, .half, x, values[1]),
+        .nextafter_bfloat => number_parts.nextafter(V, .bfloat, x, values[1]),
         else => comptime unreachable,
     };
 }
@@ -303,6 +326,8 @@ inline fn integer(
         .bitwise_or => x | values[1],
         .bitwise_xor => x ^ values[1],
         .invert => ~x,
+        .left_shift => number_parts.leftShift(V, x, values[1]),
+        .right_shift => number_parts.rightShift(V, x, values[1]),
         else => comptime unreachable,
     };
 }
@@ -319,6 +344,7 @@ inline fn predicate(
     return switch (operation) {
         .isnan => x != x,
         .isinf => @abs(x) == @as(V, @splat(std.math.inf(T))),
+        .signbit => number_parts.isNegative(V, x),
         .isfinite => @abs(x) < @as(V, @splat(std.math.inf(T))),
         .logical_not => x == zero,
         .equal => x == values[1],

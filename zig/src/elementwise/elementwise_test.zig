@@ -48,6 +48,18 @@ fn scalar(operation: kernel.Operation, x: f64, y: f64) ?f64 {
         .exp2 => @exp2(x),
         .log2 => @log2(x),
         .log10 => @log10(x),
+        .tan => @tan(x),
+        .asin => std.math.asin(x),
+        .acos => std.math.acos(x),
+        .atan => std.math.atan(x),
+        .atan2 => std.math.atan2(x, y),
+        .sinh => std.math.sinh(x),
+        .cosh => std.math.cosh(x),
+        .asinh => std.math.asinh(x),
+        .acosh => std.math.acosh(x),
+        .atanh => std.math.atanh(x),
+        .hypot => std.math.hypot(x, y),
+        .copysign => std.math.copysign(x, y),
         .power => std.math.pow(f64, x, y),
         .relu_gradient => if (x > 0) y else 0,
         .leaky_relu_gradient => if (x > 0) y else 0.5 * y,
@@ -169,6 +181,8 @@ fn integerScalar(comptime T: type, operation: kernel.Operation, x: T, y: T) ?T {
         .remainder => if (is_by_zero or wraps) 0 else x -% y *% @divFloor(x, y),
         .fmod => if (is_by_zero or wraps) 0 else x -% y *% @divTrunc(x, y),
         .floor_divide => if (is_by_zero) 0 else if (wraps) 0 -% x else @divFloor(x, y),
+        .left_shift => if (y >= 0 and y < @bitSizeOf(T)) x << @intCast(y) else 0,
+        .right_shift => if (y >= 0 and y < @bitSizeOf(T)) x >> @intCast(y) else if (x < 0) 0 -% @as(T, 1) else 0,
         .power => blk: {
             var product: T = 1;
             for (0..@intCast(y)) |_| product *%= x;
@@ -194,7 +208,10 @@ fn testIntegers(comptime T: type) !void {
     }
     inline for (comptime std.enums.values(kernel.Operation)) |operation| {
         if (comptime kernel.isPredicate(operation) or !kernel.appliesTo(T, operation)) continue;
-        const right = if (operation == .power) &exponents else &y;
+        const right = switch (operation) {
+            .power, .left_shift, .right_shift => &exponents,
+            else => &y,
+        };
         for (kernels.available()) |set| {
             const other = viewOf(T, right, &.{ rows, columns }, &.{ 0, 1 });
             const views = [_]View{
@@ -217,6 +234,61 @@ test "operations on integers agree with scalar ones on every instruction set" {
     try testIntegers(i32);
     try testIntegers(i64);
     try testIntegers(u64);
+}
+
+/// Of formats of 16 bits whose bits are the upper ones of float32, or are converted by `widen`.
+fn testNeighbours(comptime T: type, comptime operation: kernel.Operation, comptime Bits: type, comptime widen: fn (Bits) T) !void {
+    const count = 1 << 12;
+    var random: std.Random.DefaultPrng = .init(14);
+    const rng = random.random();
+    var x: [count]T = undefined;
+    var y: [count]T = undefined;
+    var expected: [count]T = undefined;
+    var result: [count]T = undefined;
+    const sign: Bits = 1 << (@bitSizeOf(Bits) - 1);
+    for (&x, &y, &expected) |*from, *towards, *next| {
+        const bits = rng.int(Bits);
+        const is_up = rng.boolean();
+        from.* = widen(bits);
+        towards.* = if (is_up) std.math.inf(T) else -std.math.inf(T);
+        // Sizes are ordered as their bits are.
+        const grows = is_up == (bits & sign == 0);
+        const from_zero = if (is_up) @as(Bits, 1) else sign | 1;
+        const moved = if (bits & ~sign == 0) from_zero else if (grows) bits +% 1 else bits -% 1;
+        next.* = if (std.math.isNan(from.*) or from.* == towards.*) from.* else widen(moved);
+    }
+    for (kernels.available()) |set| {
+        var views: [5]View = @splat(viewOf(T, &result, &.{count}, &.{1}));
+        views[1] = viewOf(T, &x, &.{count}, &.{1});
+        views[2] = viewOf(T, &y, &.{count}, &.{1});
+        try elementwise.runWith(T, tensor_kernels.tableOf(T, set), operation, &views, 0, null);
+        for (x, expected, result) |from, wanted, actual| {
+            if (std.math.isNan(from)) try std.testing.expect(std.math.isNan(actual)) else try std.testing.expectEqual(wanted, actual);
+        }
+    }
+}
+
+fn ofSingle(bits: u32) f32 {
+    return @bitCast(bits);
+}
+
+fn ofDouble(bits: u64) f64 {
+    return @bitCast(bits);
+}
+
+fn ofHalf(bits: u16) f32 {
+    return @as(f16, @bitCast(bits));
+}
+
+fn ofBfloat(bits: u16) f32 {
+    return @bitCast(@as(u32, bits) << 16);
+}
+
+test "neighbours are those of the format" {
+    try testNeighbours(f32, .nextafter, u32, ofSingle);
+    try testNeighbours(f64, .nextafter, u64, ofDouble);
+    try testNeighbours(f32, .nextafter_half, u16, ofHalf);
+    try testNeighbours(f32, .nextafter_bfloat, u16, ofBfloat);
 }
 
 fn testRows(comptime T: type) !void {

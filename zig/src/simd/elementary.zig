@@ -213,6 +213,13 @@ pub inline fn softplus(comptime V: type, x: V) V {
     return @select(T, x != x, x, result);
 }
 
+/// log(e^x + e^y) without overflow.
+pub inline fn logaddexp(comptime V: type, x: V, y: V) V {
+    const result = @max(x, y) + log1p(V, exp(V, -@abs(x - y)));
+    // The difference of infinities is none.
+    return @select(Element(V), x == y, x + all(V, std.math.ln2), result);
+}
+
 /// The series below 0.5 (DLMF 7.6.1), 1 - erfc above.
 pub inline fn erf(comptime V: type, x: V) V {
     const T = Element(V);

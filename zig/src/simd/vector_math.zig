@@ -113,6 +113,17 @@ pub inline fn expAnywhere(comptime arithmetic: Arithmetic, comptime V: type, x: 
     return keepNan(V, x, result);
 }
 
+/// e^x / 2, finite up to 89.4, for x that are not negative.
+pub inline fn halfExp(comptime V: type, x: V) V {
+    if (@reduce(.And, x <= all(V, ordinary_exponent))) return all(V, 0.5) * expOrdinary(.separate, V, x);
+    const reduced = reduce(V, clamp(V, x, 0, 90.0));
+    const n = exponent(V, reduced.shifted) -% @as(Like(V), @splat(1));
+    const Signed = @Vector(@typeInfo(V).vector.len, i32);
+    const half: Like(V) = @bitCast(@as(Signed, @bitCast(n)) >> @splat(1));
+    const result = (all(V, 1) + expm1Reduced(V, reduced.r)) * powerOfTwo(V, half) * powerOfTwo(V, n -% half);
+    return keepNan(V, x, result);
+}
+
 /// e^x - 1 for x <= 88; keeps its precision near zero.
 pub inline fn expm1(comptime V: type, x: V) V {
     const reduced = reduce(V, clamp(V, x, -30.0, 88.0));

@@ -100,6 +100,17 @@ pub inline fn exp2(comptime V: type, x: V) V {
     return keepNan(V, x, result);
 }
 
+/// e^x / 2, finite up to 710.4, for x that are not negative.
+pub inline fn halfExp(comptime V: type, x: V) V {
+    if (@reduce(.And, x <= all(V, 700.0))) return all(V, 0.5) * exp(V, x);
+    const reduced = reduce(V, clamp(V, x, 0, 711.0));
+    const n = exponent(V, reduced.shifted) -% @as(Bits(V), @splat(1));
+    const Signed = @Vector(@typeInfo(V).vector.len, i64);
+    const half: Bits(V) = @bitCast(@as(Signed, @bitCast(n)) >> @splat(1));
+    const result = (all(V, 1) + expm1Reduced(V, reduced.r)) * powerOfTwo(V, half) * powerOfTwo(V, n -% half);
+    return keepNan(V, x, result);
+}
+
 /// e^x - 1 for x <= 709; keeps its precision near zero.
 pub inline fn expm1(comptime V: type, x: V) V {
     const reduced = reduce(V, clamp(V, x, -60.0, 709.0));

@@ -21,6 +21,8 @@ pub enum ErrorCode {
     ReadOnly = 107,
     /// An index is not one of the axis that it is for.
     IndexOutOfRange = 108,
+    /// A Python integer is outside of the range of the dtype that it would take.
+    NumberOutOfRange = 109,
     /// No device has the index or name that was asked for.
     DeviceNotFound = 200,
     /// The device stopped answering.
@@ -115,6 +117,7 @@ impl ErrorCode {
         Self::ArgumentCount,
         Self::ReadOnly,
         Self::IndexOutOfRange,
+        Self::NumberOutOfRange,
         Self::DeviceNotFound,
         Self::DeviceLost,
         Self::UnknownCoreType,
@@ -175,6 +178,7 @@ impl ErrorCode {
             Self::ArgumentCount => "argument-count",
             Self::ReadOnly => "read-only",
             Self::IndexOutOfRange => "index-out-of-range",
+            Self::NumberOutOfRange => "number-out-of-range",
             Self::DeviceNotFound => "device-not-found",
             Self::DeviceLost => "device-lost",
             Self::UnknownCoreType => "unknown-core-type",
@@ -236,6 +240,7 @@ impl ErrorCode {
             Self::ArgumentCount => "ArgumentCountError",
             Self::ReadOnly => "ReadOnlyError",
             Self::IndexOutOfRange => "IndexOutOfRangeError",
+            Self::NumberOutOfRange => "NumberOutOfRangeError",
             Self::DeviceNotFound => "DeviceNotFoundError",
             Self::DeviceLost => "DeviceLostError",
             Self::UnknownCoreType => "UnknownCoreTypeError",
@@ -301,6 +306,9 @@ impl ErrorCode {
             }
             Self::ReadOnly => "The operation would write to an array that is read-only.",
             Self::IndexOutOfRange => "An index is not one of the axis that it is for.",
+            Self::NumberOutOfRange => {
+                "A Python integer is outside of the range of the dtype that it would take."
+            }
             Self::DeviceNotFound => "No device has the index or name that was asked for.",
             Self::DeviceLost => "The device stopped answering.",
             Self::UnknownCoreType => "A core type is not one of aura, matrix, neuromorphic.",
@@ -394,6 +402,7 @@ impl ErrorCode {
             Self::ArgumentCount => "ArgumentCountError",
             Self::ReadOnly => "ReadOnlyError",
             Self::IndexOutOfRange => "IndexOutOfRangeError",
+            Self::NumberOutOfRange => "NumberOutOfRangeError",
             Self::DeviceNotFound => "DeviceNotFoundError",
             Self::DeviceLost => "DeviceLostError",
             Self::UnknownCoreType => "UnknownCoreTypeError",
@@ -461,6 +470,9 @@ impl ErrorCode {
             Self::ArgumentCount => "",
             Self::ReadOnly => "Pass a writable copy, or declare the kernel's parameter const.",
             Self::IndexOutOfRange => "",
+            Self::NumberOutOfRange => {
+                "Convert the array to a wider dtype first, or take the integer modulo 2 to the power of its bits."
+            }
             Self::DeviceNotFound => {
                 "amdgpu.list_devices() shows the devices of this machine; AMDGPU_DEVICES may restrict it."
             }

@@ -107,6 +107,7 @@ impl Signature<'_> {
         let floats = is_float(self.computed);
         if floats {
             text += &helpers(self.result);
+            text += formulas::own_helpers(self.body.name());
         }
         let values: Vec<_> = VALUES[..self.kinds.len()]
             .iter()

@@ -60,6 +60,39 @@ __device__ inline C floor_quotient(C x, C y) {
 }
 ";
 
+/// Functions that the expression of one operation alone uses.
+#[must_use]
+pub fn own_helpers(operation: &str) -> &'static str {
+    match operation {
+        "logaddexp" => LOGADDEXP,
+        "nextafter_half" | "nextafter_bfloat" => NEXT_NARROW,
+        _ => "",
+    }
+}
+
+const LOGADDEXP: &str = r"
+__device__ inline C log_add_exp(C x, C y) {
+    // The difference of infinities is none.
+    return x == y ? x + (C)0.69314718055994530942 : larger(x, y) + F(log1p)(F(exp)(-F(fabs)(x - y)));
+}
+";
+
+const NEXT_NARROW: &str = r"
+// The next number from x towards y of a format whose normal neighbours differ by 2^shift units in the last place of float; those up to
+// `limit` by `least`. `most` is the largest.
+__device__ inline float next_narrow(float x, float y, int shift, float limit, float least, float most) {
+    if (x != x) return x;
+    if (y != y || x == y) return y;
+    if (x == 0) return copysignf(least, y);
+    const float size = fabsf(x);
+    const bool grows = (x < y) == (x > 0);
+    if (!grows && size == INFINITY) return copysignf(most, x);
+    if (grows ? size < limit : size <= limit) return copysignf(grows ? size + least : size - least, x);
+    const int step = 1 << shift;
+    return copysignf(__int_as_float(__float_as_int(size) + (grows ? step : -step)), x);
+}
+";
+
 /// The same for results as wide as what they are computed in.
 pub const WIDE_HELPERS: &str = r"
 // max(x, 0) - |x| Q(|x|), where a Q(a) = a erfc(a / sqrt(2)) / 2 = 2.12132 * 2^(-a^2 log2(e) / 2) u p(2 u - 1) with u = a / (a + sqrt(18)):

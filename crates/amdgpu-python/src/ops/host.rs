@@ -13,7 +13,7 @@ use amdgpu_ops::cpu::{HOST, Host, HostMemory};
 use arrayvec::ArrayVec;
 use numpy::npyffi::{self, NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_WRITEABLE};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 use smallvec::SmallVec;
@@ -289,6 +289,9 @@ fn number_beside<'a, 'py>(
     if let Some(element) = number::element(value, dtype) {
         return Ok(Argument::Number(element, dtype));
     }
+    if let Some(infinity) = number::beyond(operation, value, dtype)? {
+        return Ok(Argument::Number(infinity.to_bits(), Dtype::F64));
+    }
     let py = value.py();
     let descr = to_numpy_dtype(py, dtype)?;
     // ml_dtypes takes no integer beyond 64 bits for a bfloat16.
@@ -300,16 +303,7 @@ fn number_beside<'a, 'py>(
     };
     let made = taken
         .and_then(|taken| py.import("numpy")?.call_method1("array", (taken, descr)))
-        .map_err(|error| {
-            if error.is_instance_of::<PyOverflowError>(py) {
-                let message = format!(
-                    "{operation}: {name} is {value}, which does not fit {}",
-                    dtype.name().unwrap_or("the dtype of the arrays")
-                );
-                return raise(py, ErrorCode::InvalidArgument, Language::Rust, &message);
-            }
-            error
-        })?;
+        .map_err(|error| number::refused(operation, name, value, Some(dtype), error))?;
     borrowed(operation, name, &made)
 }
 

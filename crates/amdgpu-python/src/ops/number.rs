@@ -1,11 +1,14 @@
 //! Numbers of Python's beside arrays.
 
-use amdgpu_abi::Dtype;
 use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
 use amdgpu_abi::promotion::is_float;
+use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_ops::Scalar;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
+
+use crate::errors::raise;
 
 /// The largest number of float16.
 const MOST_F16: f64 = 65504.0;
@@ -28,6 +31,48 @@ pub fn dtype_beside(number: &Bound<'_, PyAny>, arrays: Dtype) -> Dtype {
     } else {
         arrays
     }
+}
+
+/// What stands for an integer beside a comparison with a dtype that does not hold it: the infinity of its sign, so that `uint8 == -3` is false
+/// and `uint8 > -3` true. `None` for every other number, and for other operations.
+pub fn beyond(operation: &str, value: &Bound<'_, PyAny>, dtype: Dtype) -> PyResult<Option<f64>> {
+    let is_comparison = matches!(
+        operation,
+        "equal" | "not_equal" | "less" | "less_equal" | "greater" | "greater_equal"
+    );
+    let is_integer =
+        matches!(dtype.code, DTYPE_INT | DTYPE_UINT) && value.is_instance_of::<PyInt>();
+    if !is_comparison || !is_integer {
+        return Ok(None);
+    }
+    let bits = u32::from(dtype.bits);
+    let (least, most) = if dtype.code == DTYPE_INT {
+        (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
+    } else {
+        (0, (1_i128 << bits) - 1)
+    };
+    match value.extract::<i128>() {
+        Ok(exact) if (least..=most).contains(&exact) => Ok(None),
+        _ if value.lt(0)? => Ok(Some(f64::NEG_INFINITY)),
+        _ => Ok(Some(f64::INFINITY)),
+    }
+}
+
+/// The error about a number that NumPy does not convert: of integers that the dtype does not hold ours, else that of NumPy.
+pub fn refused(
+    operation: &str,
+    name: &str,
+    value: &Bound<'_, PyAny>,
+    dtype: Option<Dtype>,
+    error: PyErr,
+) -> PyErr {
+    let py = value.py();
+    if !error.is_instance_of::<PyOverflowError>(py) {
+        return error;
+    }
+    let known = dtype.and_then(Dtype::name).unwrap_or("any dtype");
+    let message = format!("{operation}: {name} is {value}, which does not fit {known}");
+    raise(py, ErrorCode::NumberOutOfRange, Language::Rust, &message)
 }
 
 /// A number without NumPy's help; `None` where it is out of range or takes more than a cast.

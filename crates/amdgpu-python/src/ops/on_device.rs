@@ -9,7 +9,6 @@ use amdgpu_array::Dims;
 use amdgpu_hal::MemoryKind;
 use amdgpu_ops::{DeviceOps, Operand, Scalar};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 
@@ -17,7 +16,7 @@ use crate::array::Array;
 use crate::device::Device;
 use crate::errors::{IntoPyResult, raise};
 use crate::operand;
-use crate::ops::number::{dtype_beside, is_number, plain};
+use crate::ops::number::{beyond, dtype_beside, is_number, plain, refused};
 
 /// Operations by kernels of a device, a CPU device included: of a `_native.Device`, or of an object that has one as `native`.
 pub fn ops_of(device: &Bound<'_, PyAny>) -> PyResult<Arc<DeviceOps>> {
@@ -171,18 +170,16 @@ pub fn number(
     {
         return Ok(Operand::of_number(number, dtype));
     }
+    if let Some(dtype) = dtype
+        && let Some(infinity) = beyond(operation, value, dtype)?
+    {
+        return Ok(Operand::of_number(Scalar::Float(infinity), Dtype::F64));
+    }
     let descr = dtype.map(|dtype| operand::to_numpy_dtype(py, dtype));
     let made = py
         .import("numpy")?
         .call_method1("array", (value, descr.transpose()?))
-        .map_err(|error| {
-            if !error.is_instance_of::<PyOverflowError>(py) {
-                return error;
-            }
-            let known = dtype.and_then(Dtype::name).unwrap_or("any dtype");
-            let message = format!("{operation}: {name} is {value}, which does not fit {known}");
-            raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
-        })?;
+        .map_err(|error| refused(operation, name, value, dtype, error))?;
     let array = made.cast::<PyUntypedArray>()?;
     let dtype = operand::numpy_dtype(&array.dtype())?;
     // Read back: NumPy rounded it to the dtype.

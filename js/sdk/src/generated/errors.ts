@@ -101,6 +101,17 @@ export class IndexOutOfRangeError extends AmdgpuError {
   }
 }
 
+/** A Python integer is outside of the range of the dtype that it would take. */
+export class NumberOutOfRangeError extends AmdgpuError {
+  override readonly name: string = "NumberOutOfRangeError";
+  readonly code: number = 109;
+  readonly kind: string = "number-out-of-range";
+
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, "Convert the array to a wider dtype first, or take the integer modulo 2 to the power of its bits.", details);
+  }
+}
+
 /** No device has the index or name that was asked for. */
 export class DeviceNotFoundError extends AmdgpuError {
   override readonly name: string = "DeviceNotFoundError";
@@ -555,6 +566,7 @@ export const ERROR_CLASSES: ReadonlyMap<string, ErrorClass> = new Map<string, Er
   ["argument-count", ArgumentCountError],
   ["read-only", ReadOnlyError],
   ["index-out-of-range", IndexOutOfRangeError],
+  ["number-out-of-range", NumberOutOfRangeError],
   ["device-not-found", DeviceNotFoundError],
   ["device-lost", DeviceLostError],
   ["unknown-core-type", UnknownCoreTypeError],
