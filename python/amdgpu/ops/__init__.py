@@ -4,8 +4,9 @@ Beside the names that are listed, every function of the array API standard that 
 `amdgpu.permute_dims`.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from amdgpu import namespace
 from amdgpu.ops.activation_gradient import (
     elu_gradient,
     gelu_gradient,
@@ -245,16 +246,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    from amdgpu import namespace
-
-    if name not in namespace.FUNCTIONS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = namespace.find(name)
-    return found
+# Set here, and not found by a `__getattr__`: where a module has one, CPython looks each attribute up anew, which `ops.add` would pay for.
+globals().update({name: namespace.find(name) for name in namespace.FUNCTIONS})
 
 
 def __dir__() -> list[str]:
-    from amdgpu import namespace
-
     return sorted({*__all__, *namespace.FUNCTIONS})
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
