@@ -247,7 +247,7 @@ __all__ = [
 
 
 # Set here, and not found by a `__getattr__`: where a module has one, CPython looks each attribute up anew, which `ops.add` would pay for.
-globals().update({name: namespace.find(name) for name in namespace.FUNCTIONS})
+globals().update({name: namespace.find(name) for name in namespace.FUNCTIONS if name not in globals()})
 
 
 def __dir__() -> list[str]:
