@@ -253,6 +253,31 @@ mod tests {
     }
 
     #[test]
+    fn every_integer_type_takes_its_range_and_nothing_beyond() {
+        for (dtype, low, high) in [
+            (Dtype::I8, i128::from(i8::MIN), i128::from(i8::MAX)),
+            (Dtype::I16, i128::from(i16::MIN), i128::from(i16::MAX)),
+            (Dtype::I32, i128::from(i32::MIN), i128::from(i32::MAX)),
+            (Dtype::I64, i128::from(i64::MIN), i128::from(i64::MAX)),
+            (Dtype::U8, 0, i128::from(u8::MAX)),
+            (Dtype::U16, 0, i128::from(u16::MAX)),
+            (Dtype::U32, 0, i128::from(u32::MAX)),
+            (Dtype::U64, 0, i128::from(u64::MAX)),
+            (Dtype::BOOL, 0, 1),
+        ] {
+            let bytes = usize::from(dtype.bits).div_ceil(8);
+            let number = parameter(ParameterKind::Scalar { dtype }, bytes);
+            for value in [low, high] {
+                let expected = value.to_le_bytes()[..bytes].to_vec();
+                assert_eq!(packed(&number, &Argument::Int(value)), Some(expected));
+            }
+            for value in [low - 1, high + 1] {
+                assert_eq!(packed(&number, &Argument::Int(value)), None, "{value}");
+            }
+        }
+    }
+
+    #[test]
     fn integers_are_range_checked_and_little_endian() {
         let int = parameter(ParameterKind::Scalar { dtype: Dtype::I32 }, 4);
         assert_eq!(

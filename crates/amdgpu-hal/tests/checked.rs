@@ -208,3 +208,12 @@ fn kernels_of_other_backends_are_refused() {
         "the kernel does not belong to cpu:0"
     );
 }
+
+/// More questions than lie between two looks at the cancellation.
+#[test]
+fn launches_of_many_questions_are_answered_to_their_end() {
+    let (counts, mut words) = (Arc::default(), vec![9; 3000]);
+    store(&mut words, 3000, &counts).unwrap();
+    assert!((0..).zip(&words).all(|(block, word)| *word == block));
+    assert_eq!(counts.newest().unwrap().bytes, 3000 * 8);
+}

@@ -25,9 +25,14 @@ pub(super) fn memory_limit_bytes() -> Result<u64> {
 pub fn available_bytes() -> Option<u64> {
     let available = meminfo_bytes("MemAvailable:");
     let cgroup = Cgroup::of_this_process().free_bytes();
-    match (available, cgroup) {
-        (Some(first), Some(second)) => Some(first.min(second)),
-        (first, second) => first.or(second),
+    lesser(available, cgroup)
+}
+
+/// The lesser of two limits, or the one that is known.
+fn lesser(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 
@@ -229,6 +234,19 @@ mod tests {
         for text in ["0", "1025", "4294967297", "-1", "", "two"] {
             let error = parse_threads(text).unwrap_err().to_string();
             assert!(error.contains("1 to 1024"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_tighter_of_two_limits_counts() {
+        for (one, other, expected) in [
+            (Some(3), Some(5), Some(3)),
+            (Some(5), Some(3), Some(3)),
+            (Some(3), None, Some(3)),
+            (None, Some(5), Some(5)),
+            (None, None, None),
+        ] {
+            assert_eq!(lesser(one, other), expected);
         }
     }
 

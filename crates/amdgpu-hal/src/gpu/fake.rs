@@ -433,8 +433,9 @@ unsafe extern "C" fn module_unload(_module: Handle) -> Status {
     ended();
     SUCCESS
 }
-unsafe extern "C" fn wait_event(stream: Handle, event: Handle, _flags: u32) -> Status {
+unsafe extern "C" fn wait_event(stream: Handle, event: Handle, flags: u32) -> Status {
     unless_refused!("cuStreamWaitEvent");
+    assert_eq!(flags, 0, "the manual allows no other");
     called("cuStreamWaitEvent");
     RECORDING.with_borrow_mut(|recording| {
         if let Some(recorded) = recording

@@ -50,3 +50,19 @@ fn reason(path: &str, error: &libloading::Error) -> String {
         format!("{path}: {text}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_opened_is_named_once_with_the_loaders_reason() {
+        let path = "/nonexistent/libdriver.so";
+        // SAFETY: there is no such file, so nothing runs.
+        let error = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.unwrap_err();
+        let told = reason(path, &error);
+        assert!(told.contains("No such file"), "{told}");
+        assert_eq!(told.matches(path).count(), 1, "{told}");
+        assert_eq!(reason("another", &error), format!("another: {told}"));
+    }
+}

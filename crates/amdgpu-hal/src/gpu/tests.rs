@@ -643,15 +643,7 @@ fn a_driver_that_runs_at_once_shows_our_side_of_the_table() {
     driver::streams_of_other_libraries_wait_for_what_is_held_here(&device);
     driver::errors_of_another_opening_stay_there(&device, api);
     driver::a_wait_for_the_device_waits_for_every_stream(api);
-    refusals::memory_is_of_the_kind_that_was_asked_for(&device);
-    refusals::copies_go_where_their_direction_says(&device);
-    refusals::refused_commands_say_what_was_asked(&device);
-    refusals::what_is_not_known_of_an_event_is_asked_again(&device);
-    refusals::a_wait_that_the_driver_refuses_runs_no_host_function(&device);
-    refusals::refused_recordings_leave_nothing_behind(&device);
-    refusals::a_context_that_cannot_be_entered_is_an_error(&device);
-    refusals::openings_say_what_the_driver_does_not_tell(api);
-    refusals::recordings_without_their_objects_are_errors(api);
+    refusals::whatever_the_driver_refuses_is_an_error(&device, api);
     blame::whatever_was_launched_is_blamed(api);
     blame::what_is_not_known_to_be_done_is_counted(&device);
     blame::notifications_come_in_order_whatever_one_of_them_does(&device);

@@ -27,6 +27,7 @@ fn launches_run_with_their_arguments_and_are_counted() {
             .launch(&blocks(3), &scene.add_arguments(5), None)
             .unwrap();
         assert!(times.start_ns > 0 && times.duration_ns > 0);
+        assert!(times.start_ns + times.duration_ns <= amdgpu_telemetry::now_ns());
         assert_eq!(scene.take(), 15);
         assert_eq!(calls(&kernel), (1, 1));
         assert!(kernel.typical_ns() > 0 || times.duration_ns < 8);

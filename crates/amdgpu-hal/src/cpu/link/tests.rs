@@ -154,6 +154,33 @@ fn images_have_writable_data_of_their_own() {
     assert_eq!(results[0], 42);
 }
 
+/// A distance in 64 bits, which jump tables of large code have.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn distances_in_eight_bytes_lead_where_they_say() {
+    const SOURCE: &str = r#"
+typedef unsigned long long u64;
+static int one(int x) { return x + 1; }
+int far_one(int x) { return one(x); }
+__asm__(".pushsection .rodata\n.balign 8\nwhere: .quad far_one - .\n.popsection");
+void report(const unsigned char *arguments, const void *launch, u64 begin, u64 end) {
+    const long long *place;
+    __asm__("lea where(%%rip), %0" : "=r"(place));
+    int (*function)(int) = (int (*)(int))((const char *)place + *place);
+    **(int **)arguments = function(41);
+    (void)launch, (void)begin, (void)end;
+}
+"#;
+    let Some(bytes) = compile("distance", SOURCE, &["-O1", "-fPIC"]) else {
+        return;
+    };
+    let image = Image::load(&bytes).unwrap();
+    let mut result = 0_i32;
+    let out = &raw mut result;
+    call(&image, "report", &[out as u64], 0..1);
+    assert_eq!(result, 42);
+}
+
 fn refusal(name: &str, source: &str, flags: &[&str]) -> Option<String> {
     let bytes = compile(name, source, flags)?;
     match Image::load(&bytes) {

@@ -50,7 +50,7 @@ fn graph_of(device: &GpuDevice, commands: Vec<GraphCommand>, mark_count: usize) 
     device.create_graph(plan).map(drop)
 }
 
-pub(super) fn memory_is_of_the_kind_that_was_asked_for(device: &GpuDevice) {
+fn memory_is_of_the_kind_that_was_asked_for(device: &GpuDevice) {
     let used = || device.memory_info().unwrap().used_bytes;
     let before = used();
     for (kind, allocates, frees) in KINDS {
@@ -92,7 +92,7 @@ pub(super) fn memory_is_of_the_kind_that_was_asked_for(device: &GpuDevice) {
 }
 
 /// Copies go to the driver's function for their direction, at once, behind a host function and in a graph.
-pub(super) fn copies_go_where_their_direction_says(device: &GpuDevice) {
+fn copies_go_where_their_direction_says(device: &GpuDevice) {
     let stream = device.create_stream().unwrap();
     let ptr = device.allocate(16, MemoryKind::Device).unwrap();
     for (number, (direction, function)) in DIRECTIONS.into_iter().enumerate() {
@@ -132,7 +132,7 @@ pub(super) fn copies_go_where_their_direction_says(device: &GpuDevice) {
     unsafe { device.free(ptr, 16, MemoryKind::Device) }.unwrap();
 }
 
-pub(super) fn refused_commands_say_what_was_asked(device: &GpuDevice) {
+fn refused_commands_say_what_was_asked(device: &GpuDevice) {
     let stream = device.create_stream().unwrap();
     let event = device.create_event().unwrap();
     let module = device.load_module(PTX).unwrap();
@@ -202,7 +202,7 @@ pub(super) fn refused_commands_say_what_was_asked(device: &GpuDevice) {
     unsafe { device.free(ptr, 8, MemoryKind::Device) }.unwrap();
 }
 
-pub(super) fn what_is_not_known_of_an_event_is_asked_again(device: &GpuDevice) {
+fn what_is_not_known_of_an_event_is_asked_again(device: &GpuDevice) {
     let stream = device.create_stream().unwrap();
     let event = device.create_event().unwrap();
     stream.record(&event).unwrap();
@@ -216,7 +216,7 @@ pub(super) fn what_is_not_known_of_an_event_is_asked_again(device: &GpuDevice) {
     assert!(event.timestamp_ns().is_some());
 }
 
-pub(super) fn a_wait_that_the_driver_refuses_runs_no_host_function(device: &GpuDevice) {
+fn a_wait_that_the_driver_refuses_runs_no_host_function(device: &GpuDevice) {
     let stream = device.create_stream().unwrap();
     let failed = "cuda:0: waiting for a stream failed: FAKE_ERROR (999)";
     NEXT_WAIT.store(REFUSED, Ordering::Relaxed);
@@ -236,7 +236,7 @@ pub(super) fn a_wait_that_the_driver_refuses_runs_no_host_function(device: &GpuD
 }
 
 /// A recording that fails anywhere leaves nothing behind, and the next one begins anew.
-pub(super) fn refused_recordings_leave_nothing_behind(device: &GpuDevice) {
+fn refused_recordings_leave_nothing_behind(device: &GpuDevice) {
     let fill = || GraphCommand::Fill {
         destination: DevicePointer(0),
         value: 0,
@@ -291,7 +291,7 @@ pub(super) fn refused_recordings_leave_nothing_behind(device: &GpuDevice) {
     stream.synchronize().unwrap();
 }
 
-pub(super) fn a_context_that_cannot_be_entered_is_an_error(device: &GpuDevice) {
+fn a_context_that_cannot_be_entered_is_an_error(device: &GpuDevice) {
     let ask = || device.memory_info().map(drop);
     refused_once("cuCtxGetCurrent", "asking for the current context", ask);
     let ours = CURRENT.replace(0x0bad);
@@ -299,7 +299,7 @@ pub(super) fn a_context_that_cannot_be_entered_is_an_error(device: &GpuDevice) {
     assert_eq!(CURRENT.replace(ours), 0x0bad);
 }
 
-pub(super) fn openings_say_what_the_driver_does_not_tell(api: &'static Api) {
+fn openings_say_what_the_driver_does_not_tell(api: &'static Api) {
     let before = live_objects();
     for (function, what) in [
         ("cuDeviceGet", "cuda:3: finding the device"),
@@ -327,7 +327,7 @@ pub(super) fn openings_say_what_the_driver_does_not_tell(api: &'static Api) {
 }
 
 /// Tying the clocks takes a stream and five events, and the first recording an event more.
-pub(super) fn recordings_without_their_objects_are_errors(api: &'static Api) {
+fn recordings_without_their_objects_are_errors(api: &'static Api) {
     let device = GpuDevice::open(api, 4).unwrap();
     let stream = device.create_stream().unwrap();
     let event = device.create_event().unwrap();
@@ -362,4 +362,16 @@ pub(super) fn recordings_without_their_objects_are_errors(api: &'static Api) {
     stream.record(&event).unwrap();
     assert_eq!(live_objects(), before + 2);
     assert!(Arc::clone(&event).timestamp_ns().is_some());
+}
+
+pub(super) fn whatever_the_driver_refuses_is_an_error(device: &GpuDevice, api: &'static Api) {
+    memory_is_of_the_kind_that_was_asked_for(device);
+    copies_go_where_their_direction_says(device);
+    refused_commands_say_what_was_asked(device);
+    what_is_not_known_of_an_event_is_asked_again(device);
+    a_wait_that_the_driver_refuses_runs_no_host_function(device);
+    refused_recordings_leave_nothing_behind(device);
+    a_context_that_cannot_be_entered_is_an_error(device);
+    openings_say_what_the_driver_does_not_tell(api);
+    recordings_without_their_objects_are_errors(api);
 }
