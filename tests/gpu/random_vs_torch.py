@@ -57,12 +57,12 @@ def cases(device: str) -> Iterator[tuple[str, int, Callable[[], Any], Callable[[
     means = torch.full((SMALL,), 4.0, device="cuda")
     counts = amdgpu.empty(SMALL, "int64", device=device)
     yield "poisson", SMALL, lambda: rng.poisson(4.0, out=counts), lambda: torch.poisson(means)
-    shapes, values = torch.full((SMALL,), 2.5, device="cuda"), amdgpu.empty(SMALL, "float32", device=device)
+    gamma, values = torch.distributions.Gamma(means / 2, means / 4), amdgpu.empty(SMALL, "float32", device=device)
     yield (
         "gamma float32",
         SMALL,
-        lambda: rng.standard_gamma(2.5, out=values, dtype="float32"),
-        lambda: torch._standard_gamma(shapes),
+        lambda: rng.standard_gamma(2.0, out=values, dtype="float32"),
+        gamma.sample,
     )
     yield "permutation", SMALL, lambda: rng.permutation(SMALL), lambda: torch.randperm(SMALL, device="cuda")
 

@@ -1,7 +1,11 @@
-"""The same bits by generated kernels as by the CPU's library, and in kernels that include amdgpu_philox.h; layouts of other libraries."""
+"""The same bits by generated kernels as by the CPU's library, and in kernels that include amdgpu_philox.h; layouts of other libraries.
+
+What a graph records is launched by kernels on the CPU device, too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import amdgpu
@@ -9,8 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import random_oracle as oracle
-from amdgpu import _native
-from amdgpu.random import default_rng
+from amdgpu.random import Generator, default_rng
 from device_ops_cases import fallbacks
 
 COUNT = 3001
@@ -58,55 +61,67 @@ def kernels_do_the_work() -> Any:
     assert fallbacks() == before
 
 
-def at(position: int) -> _native.RandomGenerator:
-    rng = _native.RandomGenerator([0])
-    rng.set_state((KEY, position, 3, [0], [], 0))
+def at(position: int) -> Generator:
+    rng = default_rng(0, device="cpu:0")
+    rng.state = {**rng.state, "key": KEY, "position": position, "jumps": 3}
     return rng
+
+
+def by_kernels(call: Callable[[], Any]) -> np.ndarray:
+    with amdgpu.Graph() as graph:
+        made = call()
+    assert graph.nodes
+    graph.replay()
+    amdgpu.synchronize("cpu:0")
+    return oracle.bits_of(made)
+
+
+def drawn(position: int, name: str, parameters: tuple[Any, ...], dtype: str) -> Any:
+    keywords = {} if dtype in ("int64", "bool") else {"dtype": dtype}
+    return getattr(at(position), name)(*parameters, size=COUNT, **keywords)
 
 
 @pytest.mark.parametrize("position", [0, 1, 7])
 @pytest.mark.parametrize(("name", "parameters", "dtype"), DRAWS)
-def test_kernels_draw_the_bits_of_the_library(cpu: Any, name: str, parameters: Any, dtype: str, position: int) -> None:
-    given = [(f"p{place}", value) for place, value in enumerate(parameters)]
-    ours = at(position).draw(name, given, (COUNT,), dtype, None, cpu)
-    theirs = at(position).draw(name, given, (COUNT,), dtype, None, cpu, by_kernels=True)
-    assert (oracle.bits_of(ours) == oracle.bits_of(theirs)).all()
+def test_kernels_draw_the_bits_of_the_library(name: str, parameters: Any, dtype: str, position: int) -> None:
+    ours = oracle.bits_of(drawn(position, name, parameters, dtype))
+    assert (by_kernels(lambda: drawn(position, name, parameters, dtype)) == ours).all()
 
 
 @pytest.mark.parametrize("position", [0, 1, 6])
 @pytest.mark.parametrize(("dtype", "low", "high"), INTEGERS)
-def test_kernels_draw_the_integers_of_the_library(cpu: Any, dtype: str, low: int, high: int, position: int) -> None:
-    ours = at(position).integers(low, high, (COUNT,), dtype, None, cpu)
-    theirs = at(position).integers(low, high, (COUNT,), dtype, None, cpu, by_kernels=True)
-    assert (ours.numpy() == theirs.numpy()).all()
+def test_kernels_draw_the_integers_of_the_library(dtype: str, low: int, high: int, position: int) -> None:
+    ours = oracle.bits_of(at(position).integers(low, high, COUNT, dtype))
+    assert (by_kernels(lambda: at(position).integers(low, high, COUNT, dtype)) == ours).all()
 
 
-def test_kernels_take_arrays_of_parameters(cpu: Any) -> None:
+def test_kernels_take_arrays_of_parameters() -> None:
     rng = np.random.default_rng(1)
-    shape, p = rng.uniform(0.1, 20, COUNT), rng.uniform(0, 1, COUNT)
+    shape, p, n = rng.uniform(0.1, 20, COUNT), rng.uniform(0, 1, COUNT), rng.integers(0, 100, COUNT)
+    first, second, chance, trials, mean = (
+        amdgpu.array(values, device="cpu:0") for values in (shape, shape[::-1], p, n, shape * 2)
+    )
     for name, parameters, dtype in (
-        ("gamma", (shape, 2.0), "float64"),
-        ("beta", (shape, shape[::-1].copy()), "float32"),
-        ("poisson", (shape * 2,), "int64"),
-        ("binomial", (rng.integers(0, 100, COUNT), p), "int64"),
-        ("bernoulli", (p,), "bool"),
-        ("normal", (shape, p), "float32"),
-        ("uniform", (0.0, shape), "float64"),
+        ("gamma", (first, 2.0), "float64"),
+        ("beta", (first, second), "float32"),
+        ("poisson", (mean,), "int64"),
+        ("binomial", (trials, chance), "int64"),
+        ("bernoulli", (chance,), "bool"),
+        ("normal", (first, chance), "float32"),
+        ("uniform", (0.0, first), "float64"),
     ):
-        given = [(f"p{place}", value) for place, value in enumerate(parameters)]
-        ours = at(2).draw(name, given, (COUNT,), dtype, None, cpu)
-        theirs = at(2).draw(name, given, (COUNT,), dtype, None, cpu, by_kernels=True)
-        assert (oracle.bits_of(ours) == oracle.bits_of(theirs)).all(), name
+        ours = oracle.bits_of(drawn(2, name, parameters, dtype))
+        theirs = by_kernels(lambda what=(name, parameters, dtype): drawn(2, *what))
+        assert (theirs == ours).all(), name
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, BFLOAT16])
-def test_kernels_drop_what_the_library_drops(cpu: Any, dtype: Any) -> None:
-    x = np.linspace(-3, 3, COUNT).astype(dtype)
+def test_kernels_drop_what_the_library_drops(dtype: Any) -> None:
+    x = amdgpu.array(np.linspace(-3, 3, COUNT).astype(dtype), device="cpu:0")
     for position in (0, 5):
-        stream = (KEY, position, 0)
-        ours = _native.random_dropout(x, 0.3, stream, None, cpu)
-        theirs = _native.random_dropout(x, 0.3, stream, None, cpu, by_kernels=True)
-        assert (oracle.bits_of(ours) == oracle.bits_of(theirs)).all()
+        state = at(position).state
+        ours = oracle.bits_of(amdgpu.ops.dropout(x, 0.3, seed=state))
+        assert (by_kernels(lambda state=state: amdgpu.ops.dropout(x, 0.3, seed=state)) == ours).all()
 
 
 SOURCE = """
@@ -151,11 +166,10 @@ def test_functions_in_kernels_draw_the_numbers_of_a_generator(cpu: Any, position
         ("bernoulli", (0.3,), "bool"),
     )
     for found, (name, parameters, dtype) in zip(outputs, wanted, strict=False):
-        given = [(f"p{place}", value) for place, value in enumerate(parameters)]
-        ours = at(position).draw(name, given, (count,), dtype, None, cpu)
+        ours = drawn(position, name, parameters, dtype).numpy()[:count]
         assert (oracle.bits_of(found) == oracle.bits_of(ours)).all(), name
     for found, span in zip(outputs[-2:], (1000, 3 << 61), strict=True):
-        assert (found == at(position).integers(0, span, (count,), "uint64", None, cpu).numpy()).all()
+        assert (found == at(position).integers(0, span, count, "uint64").numpy()).all()
 
 
 def test_blocks_in_kernels_are_the_known_answers_of_random123(cpu: Any) -> None:
@@ -178,7 +192,7 @@ extern "C" __global__ void blocks(const uint4* counters, const uint2* keys, uint
     ]
 
 
-def test_words_of_pytorch_are_in_the_order_of_its_kernels(cpu: Any) -> None:
+def test_words_of_pytorch_are_in_the_order_of_its_kernels() -> None:
     # torch.manual_seed(0); torch.rand(2, 3, device="cuda"), as PyTorch prints it.
     words = amdgpu.random.torch_bits(6, 0, amdgpu.random.torch_layout(6, 108)[0], device="cpu:0").numpy()
     uniform = words.astype(np.float32) * np.float32(2.0**-32) + np.float32(2.0**-33)
@@ -192,13 +206,13 @@ def test_words_of_pytorch_are_in_the_order_of_its_kernels(cpu: Any) -> None:
     counter[:, 0], counter[:, 2] = offset // 4 + iteration // 4, thread
     blocks = oracle.philox(counter, (seed & 0xFFFFFFFF, seed >> 32))
     assert (ours == blocks[element, iteration % 4]).all()
-    theirs = _native.random_torch_bits(count, seed, offset, threads, cpu, by_kernels=True)
-    assert (ours == theirs.numpy()).all()
+    theirs = by_kernels(lambda: amdgpu.random.torch_bits(count, seed, threads, offset=offset, device="cpu:0"))
+    assert (ours == theirs).all()
     with pytest.raises(ValueError, match="multiples of 4"):
         amdgpu.random.torch_bits(3, 0, 256, offset=2)
 
 
-def test_words_of_tensorflow_are_those_of_its_generators(cpu: Any) -> None:
+def test_words_of_tensorflow_are_those_of_its_generators() -> None:
     # tf.random.Generator.from_seed(1).normal([2, 3]) of TensorFlow's guide about random numbers: the state is the counter 1 and the key 0.
     words = amdgpu.random.tensorflow_bits(8, 0, 1, device="cpu:0").numpy().astype(np.float64)
     unit = np.floor(words.astype(np.uint32) & 0x7FFFFF) / 2.0**23
@@ -208,24 +222,14 @@ def test_words_of_tensorflow_are_those_of_its_generators(cpu: Any) -> None:
     assert normal == pytest.approx([0.43842274, -0.53439844, -0.07710262, 1.5658046, -0.1012345, -0.2744976], abs=2e-6)
 
 
-def test_counters_of_tensorflow_carry_into_their_high_half(cpu: Any) -> None:
+def test_counters_of_tensorflow_carry_into_their_high_half() -> None:
     start = (7 << 64) + 2**64 - 2
     ours = amdgpu.random.tensorflow_bits(19, 5, start, device="cpu:0").numpy()
     counters = [start + place for place in range(5)]
     rows = np.array([[number >> 32 * part & 0xFFFFFFFF for part in range(4)] for number in counters], np.uint32)
     assert (ours == oracle.philox(rows, (5, 0)).ravel()[:19]).all()
-    theirs = _native.random_tensorflow_bits(19, 5, start, cpu, by_kernels=True)
-    assert (ours == theirs.numpy()).all()
+    assert (by_kernels(lambda: amdgpu.random.tensorflow_bits(19, 5, start, device="cpu:0")) == ours).all()
     key, counter = amdgpu.random.tensorflow_stateless_key((1, 2))
     mixed = oracle.philox(np.array([[1, 0, 2, 0]], np.uint32), (0x3EC8F720, 0x02461E29))[0].astype(object)
     assert key == mixed[0] | mixed[1] << 32
     assert counter == (mixed[2] | mixed[3] << 32) << 64
-
-
-def test_draws_are_recorded_by_graphs() -> None:
-    out = amdgpu.zeros(100, "float32", device="cpu:0")
-    with amdgpu.Graph() as graph:
-        default_rng(4, device="cpu:0").standard_normal(100, "float32", out=out)
-    graph.replay()
-    amdgpu.synchronize("cpu:0")
-    assert (out.numpy() == default_rng(4).standard_normal(100, "float32", device="cpu:0").numpy()).all()

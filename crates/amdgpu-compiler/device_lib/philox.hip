@@ -43,7 +43,7 @@ __device__ unsigned long long agpu_pair_of(unsigned int first, unsigned int seco
     return (unsigned long long)second << 32 | first;
 }
 
-// ---- numbers of words ----
+// Numbers of words.
 
 // (0, 1], of 31 bits: above zero, so that its logarithm is finite.
 __device__ float agpu_open_unit32(unsigned int word) { return fmaf((float)(int)(word >> 1), 4.656612873077393e-10f, 2.3283064365386963e-10f); }
@@ -254,7 +254,7 @@ __device__ unsigned long long agpu_below64(agpu_stream stream, unsigned long lon
 // Words below it are as likely as the chance, which lies in [0, 1].
 __device__ unsigned long long agpu_threshold(double chance) { return (unsigned long long)ceil(chance * 4294967296.0); }
 
-// ---- samplers of a block of their own, by rejection or search: in float64 ----
+// Samplers of a block of their own, by rejection or search: in float64.
 
 // A gamma number and the logarithm of the factor that small shapes take: apart, because the product may be too small for a float.
 // Marsaglia and Tsang, "A simple method for generating gamma variables", 2000; shapes below 1 by its section 6.
@@ -395,7 +395,7 @@ __device__ double agpu_binomial_of(agpu_stream stream, unsigned long long block,
     return is_flipped ? n - k : k;
 }
 
-// ---- element `index` of a draw that begins at the position of a stream ----
+// Element `index` of a draw that begins at the position of a stream.
 
 __device__ unsigned int agpu_bits(agpu_stream stream, unsigned long long index) {
     unsigned long long word = stream.position + index;

@@ -196,17 +196,20 @@ pub inline fn log1p64(comptime V: type, x: V) V {
 pub inline fn logFactorial(comptime V: type, k: V) V {
     var x = k + all(V, 1);
     var product = all(V, 1);
-    inline for (0..10) |_| {
+    const has_small = @reduce(.Or, x < all(V, 10));
+    // Without small ones the product is 1 and its logarithm 0.
+    if (has_small) inline for (0..10) |_| {
         const is_small = x < all(V, 10);
         product = @select(f64, is_small, product * x, product);
         x = @select(f64, is_small, x + all(V, 1), x);
-    }
+    };
     const inverse = all(V, 1) / x;
     const square = inverse * inverse;
     const series = horner(V, square, &.{ 8.417508417508417e-4, -5.952380952380953e-4, 7.936507936507937e-4, -2.777777777777778e-3, 8.333333333333333e-2 });
     const correction = series * inverse;
     const main = fma(V, x - all(V, 0.5), log64(V, x), -x);
-    return (main + (correction + all(V, 0.9189385332046728))) - log64(V, product);
+    const sum = main + (correction + all(V, 0.9189385332046728));
+    return if (has_small) sum - log64(V, product) else sum;
 }
 
 test "functions are those of the standard library" {

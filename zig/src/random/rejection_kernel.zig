@@ -115,6 +115,7 @@ fn Gamma(comptime lanes: comptime_int) type {
 /// Marsaglia and Tsang, "A simple method for generating gamma variables", 2000; shapes below 1 by its section 6.
 inline fn gamma(comptime lanes: comptime_int, place: Place(lanes), shape: @Vector(lanes, f64)) Gamma(lanes) {
     const V = @Vector(lanes, f64);
+    const closed: @Vector(lanes, bool) = @splat(false);
     const is_small = shape < all(V, 1);
     const raised = @select(f64, is_small, shape + all(V, 1), shape);
     const d = raised - all(V, 1.0 / 3.0);
@@ -136,7 +137,7 @@ inline fn gamma(comptime lanes: comptime_int, place: Place(lanes), shape: @Vecto
         const bound = @mulAdd(V, half, x, d * inner);
         const is_good = both(lanes, both(lanes, is_positive, is_open), math.log64(V, u) < bound);
         result = @select(f64, is_good, d * v, result);
-        is_open = @select(bool, is_good, @as(@Vector(lanes, bool), @splat(false)), is_open);
+        is_open = @select(bool, is_good, closed, is_open);
         if (!@reduce(.Or, is_open)) break;
     }
     var log_factor = all(V, 0);
@@ -162,6 +163,7 @@ inline fn beta(comptime lanes: comptime_int, place: Place(lanes), a: @Vector(lan
 /// Inversion by search for small means, transformed rejection with squeeze (Hörmann 1993, algorithm PTRS) for others.
 inline fn poisson(comptime lanes: comptime_int, place: Place(lanes), mean: @Vector(lanes, f64)) @Vector(lanes, f64) {
     const V = @Vector(lanes, f64);
+    const closed: @Vector(lanes, bool) = @splat(false);
     const is_searched = mean < all(V, search_limit);
     var result = all(V, 0);
     if (@reduce(.Or, is_searched)) {
@@ -187,7 +189,7 @@ inline fn poisson(comptime lanes: comptime_int, place: Place(lanes), mean: @Vect
     const a = @mulAdd(V, b, all(V, 0.02483), all(V, -0.059));
     const log_inverse_alpha = math.log64(V, all(V, 1.1328) / (b - all(V, 3.4)) + all(V, 1.1239));
     const squeeze = all(V, 0.9277) - all(V, 3.6224) / (b - all(V, 2));
-    var is_open = @select(bool, is_searched, @as(@Vector(lanes, bool), @splat(false)), @as(@Vector(lanes, bool), @splat(true)));
+    var is_open = @select(bool, is_searched, closed, @as(@Vector(lanes, bool), @splat(true)));
     for (0..max_attempts) |attempt| {
         const pairs = place.pairs(attempt);
         const u = math.unit64(lanes, pairs[0]) - all(V, 0.5);
@@ -196,13 +198,17 @@ inline fn poisson(comptime lanes: comptime_int, place: Place(lanes), mean: @Vect
         const k = @floor(@mulAdd(V, (a + a) / tail + b, u, large + all(V, 0.43)));
         const is_inside = both(lanes, tail >= all(V, 0.07), v <= squeeze);
         const is_possible = k >= all(V, 0);
-        const kept = @select(f64, is_possible, k, all(V, 0));
-        const left = (math.log64(V, v) + log_inverse_alpha) - math.log64(V, a / (tail * tail) + b);
-        const right = @mulAdd(V, kept, log_mean, -large) - math.logFactorial(V, kept);
-        const is_under = both(lanes, is_possible, left <= right);
-        const is_good = both(lanes, is_open, either(lanes, is_inside, is_under));
+        var is_good = is_inside;
+        // The squeeze accepts most numbers; what it does not is compared with the density.
+        if (@reduce(.Or, @select(bool, is_inside, closed, is_open))) {
+            const kept = @select(f64, is_possible, k, all(V, 0));
+            const left = (math.log64(V, v) + log_inverse_alpha) - math.log64(V, a / (tail * tail) + b);
+            const right = @mulAdd(V, kept, log_mean, -large) - math.logFactorial(V, kept);
+            is_good = either(lanes, is_inside, both(lanes, is_possible, left <= right));
+        }
+        is_good = both(lanes, is_open, is_good);
         result = @select(f64, is_good, k, result);
-        is_open = @select(bool, is_good, @as(@Vector(lanes, bool), @splat(false)), is_open);
+        is_open = @select(bool, is_good, closed, is_open);
         if (!@reduce(.Or, is_open)) break;
     }
     return result;
@@ -248,6 +254,7 @@ inline fn binomialRejected(
     is_searched: @Vector(lanes, bool),
 ) @Vector(lanes, f64) {
     const V = @Vector(lanes, f64);
+    const closed: @Vector(lanes, bool) = @splat(false);
     // Lanes that were searched get parameters for which the other way is defined.
     const n = @select(f64, is_searched, all(V, 20), given_n);
     const q = @select(f64, is_searched, all(V, 0.5), given_q);
@@ -263,7 +270,7 @@ inline fn binomialRejected(
     const mode = @floor(@mulAdd(V, n, q, q));
     const at_mode = math.logFactorial(V, mode) + math.logFactorial(V, n - mode);
     var result = mode;
-    var is_open = @select(bool, is_searched, @as(@Vector(lanes, bool), @splat(false)), @as(@Vector(lanes, bool), @splat(true)));
+    var is_open = @select(bool, is_searched, closed, @as(@Vector(lanes, bool), @splat(true)));
     for (0..max_attempts) |attempt| {
         const pairs = place.pairs(attempt);
         const u = math.unit64(lanes, pairs[0]) - all(V, 0.5);
@@ -273,12 +280,16 @@ inline fn binomialRejected(
         const is_possible = both(lanes, k >= all(V, 0), k <= n);
         const kept = @select(f64, is_possible, k, mode);
         const is_inside = both(lanes, tail >= all(V, 0.07), v <= squeeze);
-        const left = math.log64(V, (v * alpha) / (a / (tail * tail) + b));
-        const ratio = at_mode - (math.logFactorial(V, kept) + math.logFactorial(V, n - kept));
-        const right = @mulAdd(V, kept - mode, log_odds, ratio);
-        const is_good = both(lanes, both(lanes, is_open, is_possible), either(lanes, is_inside, left <= right));
+        var is_good = is_inside;
+        if (@reduce(.Or, @select(bool, is_inside, closed, both(lanes, is_open, is_possible)))) {
+            const left = math.log64(V, (v * alpha) / (a / (tail * tail) + b));
+            const ratio = at_mode - (math.logFactorial(V, kept) + math.logFactorial(V, n - kept));
+            const right = @mulAdd(V, kept - mode, log_odds, ratio);
+            is_good = either(lanes, is_inside, left <= right);
+        }
+        is_good = both(lanes, both(lanes, is_open, is_possible), is_good);
         result = @select(f64, is_good, k, result);
-        is_open = @select(bool, is_good, @as(@Vector(lanes, bool), @splat(false)), is_open);
+        is_open = @select(bool, is_good, closed, is_open);
         if (!@reduce(.Or, is_open)) break;
     }
     return result;

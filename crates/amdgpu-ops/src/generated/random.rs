@@ -156,98 +156,91 @@ fn shared(text: &mut String, kind: &Kind) {
     );
 }
 
+const WORDS: [&str; 4] = ["words.x", "words.y", "words.z", "words.w"];
+const PAIRS: [&str; 2] = [
+    "agpu_pair_of(words.x, words.y)",
+    "agpu_pair_of(words.z, words.w)",
+];
+
 fn values(text: &mut String, kind: &Kind) {
-    let is_double = kind.dtype == Dtype::F64;
-    let word = ["words.x", "words.y", "words.z", "words.w"];
-    let pairs = [
-        "agpu_pair_of(words.x, words.y)",
-        "agpu_pair_of(words.z, words.w)",
-    ];
-    let fma = if is_double { "fma" } else { "fmaf" };
-    let mut set = |place: usize, value: &str| {
-        let _ = writeln!(text, "    pack.values[{place}] = {value};");
-    };
     match kind.distribution {
-        Distribution::Uniform if is_double => {
-            for (place, pair) in pairs.iter().enumerate() {
-                set(place, &format!("fma(agpu_unit64({pair}), b, a)"));
-            }
+        Distribution::Uniform => uniform(text, kind.dtype),
+        Distribution::Normal => normal(text, kind.dtype),
+        Distribution::Exponential if kind.dtype == Dtype::F64 => {
+            each(text, &PAIRS, |pair| {
+                format!("b * agpu_exponential64({pair})")
+            });
         }
-        Distribution::Uniform => {
-            // Of float16 and bfloat16 the bits that they hold, so that none is rounded up to 1.
-            let bits = if kind.dtype == Dtype::F16 {
-                11
-            } else if kind.dtype == Dtype::BF16 {
-                8
-            } else {
-                24
-            };
-            let unit = (-f64::from(bits)).exp2();
-            for (place, word) in word.iter().enumerate() {
-                let value = format!(
-                    "(T)fmaf((float)(int)({word} >> {}) * {unit:e}f, (float)b, (float)a)",
-                    32 - bits
-                );
-                set(place, &value);
-            }
-        }
-        Distribution::Normal if is_double => {
-            let _ = writeln!(
-                text,
-                "    const double2 normal = agpu_normals64({}, {});",
-                pairs[0], pairs[1]
-            );
-            text.push_str("    pack.values[0] = fma(normal.x, b, a);\n    pack.values[1] = fma(normal.y, b, a);\n");
-        }
-        Distribution::Normal => {
-            text.push_str(
-                "    const float2 early = agpu_normals32(words.x, words.y), late = agpu_normals32(words.z, words.w);\n",
-            );
-            for (place, normal) in ["early.x", "early.y", "late.x", "late.y"]
-                .iter()
-                .enumerate()
-            {
-                let _ = writeln!(
-                    text,
-                    "    pack.values[{place}] = (T){fma}({normal}, (float)b, (float)a);"
-                );
-            }
-        }
-        Distribution::Exponential if is_double => {
-            for (place, pair) in pairs.iter().enumerate() {
-                set(place, &format!("b * agpu_exponential64({pair})"));
-            }
-        }
-        Distribution::Exponential => {
-            for (place, word) in word.iter().enumerate() {
-                set(
-                    place,
-                    &format!("(T)((float)b * agpu_exponential32({word}))"),
-                );
-            }
-        }
-        Distribution::Integers if kind.is_wide => {
-            for (place, pair) in pairs.iter().enumerate() {
-                let below = format!(
-                    "agpu_below64(stream, block + t, {}u, {pair}, span)",
-                    2 * place
-                );
-                set(place, &format!("(T)(low + {below})"));
-            }
-        }
-        Distribution::Integers => {
-            for (place, word) in word.iter().enumerate() {
-                let below = format!("agpu_below32(stream, block + t, {place}u, {word}, span)");
-                set(place, &format!("(T)(low + {below})"));
-            }
-        }
+        Distribution::Exponential => each(text, &WORDS, |word| {
+            format!("(T)((float)b * agpu_exponential32({word}))")
+        }),
+        Distribution::Integers => integers(text, kind.is_wide),
         Distribution::Bernoulli if kind.are_arrays.is_empty() => {
             text.push_str("    const unsigned long long threshold = agpu_threshold(a);\n");
-            for (place, word) in word.iter().enumerate() {
-                let _ = writeln!(text, "    pack.values[{place}] = {word} < threshold;");
-            }
+            each(text, &WORDS, |word| format!("{word} < threshold"));
         }
         _ => for_each_input(text, kind),
+    }
+}
+
+/// A value of each of these words.
+fn each(text: &mut String, words: &[&str], value: impl Fn(&str) -> String) {
+    for (place, word) in words.iter().enumerate() {
+        let _ = writeln!(text, "    pack.values[{place}] = {};", value(word));
+    }
+}
+
+fn uniform(text: &mut String, dtype: Dtype) {
+    if dtype == Dtype::F64 {
+        return each(text, &PAIRS, |pair| {
+            format!("fma(agpu_unit64({pair}), b, a)")
+        });
+    }
+    // Of float16 and bfloat16 the bits that they hold, so that none is rounded up to 1.
+    let bits = if dtype == Dtype::F16 {
+        11
+    } else if dtype == Dtype::BF16 {
+        8
+    } else {
+        24
+    };
+    let (shift, unit) = (32 - bits, (-f64::from(bits)).exp2());
+    each(text, &WORDS, |word| {
+        format!("(T)fmaf((float)(int)({word} >> {shift}) * {unit:e}f, (float)b, (float)a)")
+    });
+}
+
+fn normal(text: &mut String, dtype: Dtype) {
+    if dtype == Dtype::F64 {
+        let _ = writeln!(
+            text,
+            "    const double2 normal = agpu_normals64({}, {});",
+            PAIRS[0], PAIRS[1]
+        );
+        return each(text, &["normal.x", "normal.y"], |one| {
+            format!("fma({one}, b, a)")
+        });
+    }
+    text.push_str(
+        "    const float2 early = agpu_normals32(words.x, words.y), late = agpu_normals32(words.z, words.w);\n",
+    );
+    each(text, &["early.x", "early.y", "late.x", "late.y"], |one| {
+        format!("(T)fmaf({one}, (float)b, (float)a)")
+    });
+}
+
+fn integers(text: &mut String, is_wide: bool) {
+    let (words, function, step): (&[&str], _, _) = if is_wide {
+        (&PAIRS, "agpu_below64", 2)
+    } else {
+        (&WORDS, "agpu_below32", 1)
+    };
+    for (place, word) in words.iter().enumerate() {
+        let first = step * place;
+        let _ = writeln!(
+            text,
+            "    pack.values[{place}] = (T)(low + {function}(stream, block + t, {first}u, {word}, span));"
+        );
     }
 }
 

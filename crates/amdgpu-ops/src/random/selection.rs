@@ -96,33 +96,7 @@ pub fn choice(ops: &DeviceOps, generator: &Generator, what: &Choice<'_>) -> Resu
             what.shape,
         ),
         (Some(chances), true) => by_chance(ops, generator, what, &chances),
-        (Some(chances), false) => {
-            let positive = elementwise(
-                ops,
-                Elementwise::Greater,
-                &[
-                    chances.clone(),
-                    Operand::of_number(Scalar::Float(0.0), Dtype::F64),
-                ],
-                None,
-                0.0,
-            )?;
-            let possible = folded(ops, Reduce::Sum, &Operand::of_array(positive))?;
-            if possible < wanted as f64 {
-                return Err(refused(format!(
-                    "p has {possible} values above 0; {wanted} cannot be taken without replacement"
-                )));
-            }
-            // The first arrivals of independent waits at these rates (Efraimidis and Spirakis 2006).
-            let wait = Draw::Exponential {
-                scale: Operand::of_number(Scalar::Float(1.0), Dtype::F64),
-            };
-            let waits = draw(ops, generator, &wait, Some(&[what.count]), Dtype::F64, None)?;
-            let waits = [Operand::of_array(waits), chances];
-            let arrivals = elementwise(ops, Elementwise::Divide, &waits, None, 0.0)?;
-            let order = argsort(ops, &Operand::of_array(arrivals), 0, false, true)?;
-            first(&order, wanted, what.shape)
-        }
+        (Some(chances), false) => by_arrival(ops, generator, what, &chances, wanted),
     }
 }
 
@@ -172,6 +146,31 @@ fn by_chance(
     let drawn = [Operand::of_array(drawn), number(below)];
     let bounded = elementwise(ops, Elementwise::Minimum, &drawn, None, 0.0)?;
     searchsorted(ops, &sums, &Operand::of_array(bounded), true)
+}
+
+/// The first arrivals of independent waits at rates that are the chances (Efraimidis and Spirakis 2006).
+fn by_arrival(
+    ops: &DeviceOps,
+    generator: &Generator,
+    what: &Choice<'_>,
+    chances: &Operand,
+    wanted: i64,
+) -> Result<Array> {
+    let number = |value: f64| Operand::of_number(Scalar::Float(value), Dtype::F64);
+    let compared = [chances.clone(), number(0.0)];
+    let positive = elementwise(ops, Elementwise::Greater, &compared, None, 0.0)?;
+    let possible = folded(ops, Reduce::Sum, &Operand::of_array(positive))?;
+    if possible < wanted as f64 {
+        return Err(refused(format!(
+            "p has {possible} values above 0; {wanted} cannot be taken without replacement"
+        )));
+    }
+    let wait = Draw::Exponential { scale: number(1.0) };
+    let waits = draw(ops, generator, &wait, Some(&[what.count]), Dtype::F64, None)?;
+    let waits = [Operand::of_array(waits), chances.clone()];
+    let arrivals = elementwise(ops, Elementwise::Divide, &waits, None, 0.0)?;
+    let order = argsort(ops, &Operand::of_array(arrivals), 0, false, true)?;
+    first(&order, wanted, what.shape)
 }
 
 /// The first elements of an array under a shape.

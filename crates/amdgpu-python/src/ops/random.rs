@@ -91,7 +91,7 @@ impl RandomGenerator {
     }
 
     /// Numbers of a distribution by its name.
-    #[pyo3(signature = (name, parameters, shape, dtype, out, device, *, by_kernels=false))]
+    #[pyo3(signature = (name, parameters, shape, dtype, out, device))]
     #[allow(clippy::too_many_arguments)] // One call of Python's.
     fn draw<'py>(
         &self,
@@ -102,15 +102,14 @@ impl RandomGenerator {
         dtype: &str,
         out: Option<&Bound<'py, PyAny>>,
         device: &Bound<'py, PyAny>,
-        by_kernels: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let ops = ops_of(device, by_kernels)?;
+        let ops = ops_of(device)?;
         let what = described(name, &parameters, &ops)?;
         self.run(py, &what, shape.as_deref(), dtype, out, &ops)
     }
 
     /// Whole numbers from `low` on below `high`.
-    #[pyo3(signature = (low, high, shape, dtype, out, device, *, by_kernels=false))]
+    #[pyo3(signature = (low, high, shape, dtype, out, device))]
     #[allow(clippy::too_many_arguments)] // One call of Python's.
     fn integers<'py>(
         &self,
@@ -121,9 +120,8 @@ impl RandomGenerator {
         dtype: &str,
         out: Option<&Bound<'py, PyAny>>,
         device: &Bound<'py, PyAny>,
-        by_kernels: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let ops = ops_of(device, by_kernels)?;
+        let ops = ops_of(device)?;
         let what = Draw::Integers { low, high };
         self.run(py, &what, shape.as_deref(), dtype, out, &ops)
     }
@@ -136,7 +134,7 @@ impl RandomGenerator {
         device: &Bound<'_, PyAny>,
     ) -> PyResult<Array> {
         let _crossing = RANDOM.enter();
-        let ops = ops_of(device, false)?;
+        let ops = ops_of(device)?;
         let made = py.detach(|| permutation(&ops, &self.0, count));
         made.map(Array::from).into_py_result(py)
     }
@@ -153,7 +151,7 @@ impl RandomGenerator {
         device: &Bound<'py, PyAny>,
     ) -> PyResult<Array> {
         let _crossing = RANDOM.enter();
-        let ops = ops_of(device, false)?;
+        let ops = ops_of(device)?;
         let chances = p
             .map(|p| on_device::lend("choice", "p", p, &ops))
             .transpose()?;
@@ -217,11 +215,8 @@ fn out_of<'a, 'py>(
     Ok(Out::Host(object))
 }
 
-/// Operations of a device: of the CPU in place, unless its kernels are asked for.
-fn ops_of(device: &Bound<'_, PyAny>, by_kernels: bool) -> PyResult<Arc<DeviceOps>> {
-    if by_kernels {
-        return on_device::ops_of(device);
-    }
+/// Operations of a device, of the CPU in place.
+fn ops_of(device: &Bound<'_, PyAny>) -> PyResult<Arc<DeviceOps>> {
     let py = device.py();
     let native = match device.cast::<Device>() {
         Ok(native) => native.clone(),
@@ -280,7 +275,7 @@ fn described(
 
 /// x with elements set to zero and the others scaled; the stream says which.
 #[pyfunction]
-#[pyo3(signature = (x, p, stream, out, device, *, by_kernels=false))]
+#[pyo3(signature = (x, p, stream, out, device))]
 pub fn random_dropout<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
@@ -288,10 +283,9 @@ pub fn random_dropout<'py>(
     stream: (u64, u64, u32),
     out: Option<&Bound<'py, PyAny>>,
     device: &Bound<'py, PyAny>,
-    by_kernels: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = RANDOM.enter();
-    let ops = ops_of(device, by_kernels)?;
+    let ops = ops_of(device)?;
     let values = on_device::lend("dropout", "x", x, &ops)?;
     let out = out_of("dropout", out, &ops)?;
     let target = out.array();
@@ -308,7 +302,7 @@ pub fn random_dropout<'py>(
 
 /// Raw words in the order of `PyTorch`'s CUDA kernels.
 #[pyfunction]
-#[pyo3(signature = (count, seed, offset, threads, device, *, by_kernels=false))]
+#[pyo3(signature = (count, seed, offset, threads, device))]
 pub fn random_torch_bits(
     py: Python<'_>,
     count: i64,
@@ -316,10 +310,9 @@ pub fn random_torch_bits(
     offset: u64,
     threads: u64,
     device: &Bound<'_, PyAny>,
-    by_kernels: bool,
 ) -> PyResult<Array> {
     let _crossing = RANDOM.enter();
-    let ops = ops_of(device, by_kernels)?;
+    let ops = ops_of(device)?;
     let made = py.detach(|| interleaved_bits(&ops, seed, offset, threads, count));
     made.map(Array::from).into_py_result(py)
 }
@@ -338,17 +331,16 @@ pub fn random_torch_layout(
 
 /// Raw words of `TensorFlow`'s `PhiloxRandom`.
 #[pyfunction]
-#[pyo3(signature = (count, key, counter, device, *, by_kernels=false))]
+#[pyo3(signature = (count, key, counter, device))]
 pub fn random_tensorflow_bits(
     py: Python<'_>,
     count: i64,
     key: u64,
     counter: u128,
     device: &Bound<'_, PyAny>,
-    by_kernels: bool,
 ) -> PyResult<Array> {
     let _crossing = RANDOM.enter();
-    let ops = ops_of(device, by_kernels)?;
+    let ops = ops_of(device)?;
     let made = py.detach(|| tensorflow_bits(&ops, key, counter, count));
     made.map(Array::from).into_py_result(py)
 }
@@ -360,7 +352,7 @@ pub fn random_tensorflow_stateless(
     seed: [u64; 2],
     device: &Bound<'_, PyAny>,
 ) -> PyResult<(u64, u128)> {
-    let ops = ops_of(device, false)?;
+    let ops = ops_of(device)?;
     py.detach(|| tensorflow_stateless(&ops, seed))
         .into_py_result(py)
 }
