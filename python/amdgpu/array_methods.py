@@ -6,7 +6,6 @@ The class itself is native (memory, views, operators). `install` adds what is co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from amdgpu import _native, ops
@@ -151,18 +150,42 @@ def _brought_back(value: Any, device: str) -> Any:
     return value
 
 
-_METHODS = (
-    "all any argmax argmin argsort clip conj conjugate cumprod cumsum cumulative_prod cumulative_sum diff dot max mean min nonzero prod"
-    " repeat round searchsorted std sum swapaxes take topk trace var"
-)
-
-
 class _Methods:
     """What `install` gives to arrays; `self` is one of them."""
 
     if TYPE_CHECKING:
         # What the native class has.
         def __getattr__(self, name: str) -> Any: ...
+
+    all = _named("all")
+    any = _named("any")
+    argmax = _named("argmax")
+    argmin = _named("argmin")
+    argsort = _named("argsort")
+    clip = _named("clip")
+    conj = _named("conj")
+    conjugate = _named("conjugate")
+    cumprod = _named("cumprod")
+    cumsum = _named("cumsum")
+    cumulative_prod = _named("cumulative_prod")
+    cumulative_sum = _named("cumulative_sum")
+    diff = _named("diff")
+    dot = _named("dot")
+    max = _named("max")
+    mean = _named("mean")
+    min = _named("min")
+    nonzero = _named("nonzero")
+    prod = _named("prod")
+    repeat = _named("repeat")
+    round = _named("round")
+    searchsorted = _named("searchsorted")
+    std = _named("std")
+    sum = _named("sum")
+    swapaxes = _named("swapaxes")
+    take = _named("take")
+    topk = _named("topk")
+    trace = _named("trace")
+    var = _named("var")
 
     def __repr__(self) -> str:
         if self.is_freed:
@@ -299,6 +322,8 @@ class _Methods:
         made.copy_from(self if self.is_contiguous else self.copy())
         return made
 
+    to = to_device
+
     def ravel(self) -> Any:
         """The elements in row-major order along one axis: a view where memory allows it."""
         return self.reshape(-1)
@@ -317,8 +342,5 @@ class _Methods:
 def install() -> None:
     """Gives the class its methods; called once, when the package is imported."""
     for name, method in vars(_Methods).items():
-        if isinstance(method, FunctionType | property) and name != "__getattr__":
+        if callable(method) or isinstance(method, property):
             setattr(_native.Array, name, method)
-    _native.Array.to = _Methods.to_device  # type: ignore[assignment,method-assign]
-    for name in _METHODS.split():
-        setattr(_native.Array, name, _named(name))

@@ -120,7 +120,7 @@ impl Array {
         }
         let is_whole = |stride: &i64| stride * own % wanted == 0;
         let strides = &self.strides[..outer.len()];
-        let begins_well = self.address().address() % wanted as u64 == 0;
+        let begins_well = self.address().address().is_multiple_of(wanted as u64);
         let has_gaps = extent > 1 && self.strides[outer.len()] != 1;
         if has_gaps || !strides.iter().all(is_whole) || !begins_well {
             return Err(Error::refused(
