@@ -127,7 +127,8 @@ def test_neighbours_and_signs(dtype):
     a, b = pairs(special_values(dtype))
     result = ops.nextafter(a, b)
     bits = np.dtype(f"u{dtype.itemsize}")
-    expected = np.nextafter(a, b)
+    with np.errstate(all="ignore"):
+        expected = np.nextafter(a, b)
     numbers = ~np.isnan(expected.astype(np.float64))
     # Where both are equal the second is taken, whose zero may have another sign, as in C.
     expected[a == b] = b[a == b]
@@ -142,7 +143,8 @@ def test_every_neighbour_of_sixteen_bits():
         every = np.arange(1 << 16, dtype=np.uint16).view(dtype)
         for towards in (np.inf, -np.inf):
             target = np.full_like(every, towards)
-            result, expected = ops.nextafter(every, target), np.nextafter(every, target)
+            with np.errstate(all="ignore"):
+                result, expected = ops.nextafter(every, target), np.nextafter(every, target)
             is_number = ~np.isnan(every.astype(np.float32))
             np.testing.assert_array_equal(result.view(np.uint16)[is_number], expected.view(np.uint16)[is_number])
             assert np.isnan(result[~is_number].astype(np.float32)).all()
@@ -180,7 +182,7 @@ def test_shifts_of_arrays_and_numbers(device):
             if device is not None:
                 assert shift(x, count).tolist() == expected.tolist()
     with pytest.raises(errors.UnsupportedDtypeError, match="float32 is not shifted"):
-        ops.left_shift(np.float32([1]), np.int32([1]))
+        ops.left_shift(np.float32([1]), np.int8([1]))
     with pytest.raises(errors.UnsupportedDtypeError, match="float64 is not shifted"):
         ops.right_shift(np.uint64([1]), np.int64([1]))
 

@@ -73,9 +73,7 @@ def cumprod(
 def _run(operation: str, x: Any, axis: Any, dtype: Any, *, include_initial: bool, out: Any) -> Any:
     values = x
     if axis is None:
-        values = placement.held(operation, "x", x)
-        if len(values.shape) != 1:
-            values = values.reshape(-1)
+        values = _flat(placement.held(operation, "x", x))
     place = 0 if axis is None else arguments.integer(operation, "axis", axis)
     if dtype is None and not include_initial:
         return _scan(operation, values, place, out)
@@ -85,6 +83,15 @@ def _run(operation: str, x: Any, axis: Any, dtype: Any, *, include_initial: bool
     if include_initial:
         result = _with_first(result, place, _NEUTRAL[operation])
     return result if out is None else astype(result, result.dtype, out=out)
+
+
+def _flat(values: Any) -> Any:
+    """All elements along one axis: a view where memory allows it."""
+    if len(values.shape) == 1:
+        return values
+    if not isinstance(values, _native.Array) and not values.flags.c_contiguous:
+        values = placement.elementwise("identity", (values,), None)
+    return values.reshape(-1)
 
 
 def _scan(operation: str, x: Any, place: int, out: Any) -> Any:
