@@ -25,10 +25,12 @@ C_PROGRAMS = (
     "ops_bad_input.c",
     "ops_threads.c",
     "network.c",
+    "training.c",
     "bad_input.c",
 )
 CPP_PROGRAMS = (
     "whole.cpp",
+    "training.cpp",
     "kernel_array.cpp",
     "ops_normalize.cpp",
     "ops_images.cpp",

@@ -39,7 +39,7 @@ pub const KIND_NAMES: [&str; 16] = [
     "the result of a run",
     "a text",
     "an array",
-    "",
+    "a trainer",
     "",
     "",
 ];
