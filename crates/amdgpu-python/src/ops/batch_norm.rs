@@ -31,12 +31,11 @@ struct Place<'py> {
 impl<'py> Place<'py> {
     fn of(arguments: &[&Bound<'py, PyAny>], device: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
         let py = arguments[0].py();
-        let ops = match device {
-            Some(device) => on_device::ops_of(device)?,
-            None => {
-                let device = OpenDevice::open("cpu:0").into_py_result(py)?;
-                DeviceOps::of(&device).into_py_result(py)?
-            }
+        let ops = if let Some(device) = device {
+            on_device::ops_of(device)?
+        } else {
+            let device = OpenDevice::open("cpu:0").into_py_result(py)?;
+            DeviceOps::of(&device).into_py_result(py)?
         };
         Ok(Self {
             ops,

@@ -321,7 +321,7 @@ fn named(
         raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
     };
     if let Some(name) = kernel.map(ArchivedKernel::symbol) {
-        let archive = Archived::of(&ops).archive().into_py_result(py)?;
+        let archive = Archived::of(ops).archive().into_py_result(py)?;
         let mut kernels = archive.map_or(&[][..], Archive::kernels).iter();
         let found = kernels.find(|kernel| kernel.name == name);
         let kernel = found.ok_or_else(|| unknown(name))?.index;
