@@ -406,6 +406,27 @@ def normalize_gradient_on_device(
     epsilon: float = 0.0,
     device: Any,
 ) -> Any: ...
+def broadcast_shapes(shapes: Sequence[Sequence[int]]) -> tuple[int, ...] | None: ...
+def batch_norm(
+    x: Any,
+    mean: Any,
+    variance: Any,
+    weight: Any | None,
+    bias: Any | None,
+    epsilon: float,
+    channel_axis: int,
+    *,
+    device: Any | None = None,
+) -> Any: ...
+def batch_norm_training(
+    x: Any, weight: Any | None, bias: Any | None, epsilon: float, channel_axis: int, *, device: Any | None = None
+) -> tuple[Any, Any, Any]: ...
+def batch_norm_gradient(
+    x: Any, gradient: Any, weight: Any | None, epsilon: float, channel_axis: int, *, device: Any | None = None
+) -> tuple[Any, Any, Any]: ...
+def norm_parameter_gradients(
+    operation: str, x: Any, gradient: Any, row_shape: Sequence[int], epsilon: float, *, device: Any | None = None
+) -> tuple[Any, ...]: ...
 def matmul(
     a: Any,
     b: Any,

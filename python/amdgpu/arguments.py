@@ -11,7 +11,7 @@ from pathlib import Path
 from reprlib import repr as shortened
 from typing import TYPE_CHECKING, Any
 
-from amdgpu.errors import InvalidArgumentError, InvalidTypeError
+from amdgpu.errors import AmdgpuError, InvalidArgumentError, InvalidTypeError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +29,14 @@ def integer(operation: str, name: str, value: Any) -> int:
         return _counted(operation, name, operator.index(value))
     except TypeError:
         raise InvalidTypeError(f"{operation}: {name} is {shortened(value)}; an integer is expected") from None
+
+
+def axis(operation: str, value: Any, rank: int, error: type[AmdgpuError] = InvalidArgumentError) -> int:
+    """An axis of so many, counted from the first; `error` is raised for one that does not exist."""
+    place = integer(operation, "axis", value)
+    if not -rank <= place < rank:
+        raise error(f"{operation}: axis {place} is out of bounds for an array with {rank} axes")
+    return place % rank
 
 
 def count(operation: str, name: str, value: Any, low: int = 0, high: int = 2**_MOST_BITS - 1) -> int:

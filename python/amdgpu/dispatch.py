@@ -101,6 +101,16 @@ _table: list[Implementation] = [
         )
         for kind in ("cuda", "hip", "null")
     ),
+    *(
+        Implementation(
+            operation, "matrix", kind, language, name, f"amdgpu._native:{operation}", takes_device=kind != "cpu"
+        )
+        for operation in ("batch_norm", "batch_norm_gradient", "batch_norm_training", "norm_parameter_gradients")
+        for kind, language, name in (
+            ("cpu", "zig", "zig"),
+            *((kind, "rust", "generated") for kind in ("cuda", "hip", "null")),
+        )
+    ),
     Implementation("dense_forward", "neuromorphic", "cpu", "zig", "matrix", "amdgpu.layered_network:forward_matrix", 2),
     *(
         Implementation(

@@ -93,7 +93,7 @@ def doctor() -> list[Finding]:
         )
     )
     findings.append(
-        _driver(
+        driver(
             "AMD GPU driver",
             HIP_LIBRARIES,
             "/dev/kfd",
@@ -102,7 +102,7 @@ def doctor() -> list[Finding]:
         )
     )
     findings.append(
-        _driver(
+        driver(
             "NVIDIA GPU driver",
             ("libcuda.so.1",),
             "/dev/nvidiactl",
@@ -198,7 +198,7 @@ def _environment() -> Finding:
     )
 
 
-def _driver(name: str, files: tuple[str, ...], device_file: str, install: str, load: str) -> Finding:
+def driver(name: str, files: tuple[str, ...], device_file: str, install: str, load: str) -> Finding:
     """A driver is its library, which is looked up by name and not opened, and the file that its kernel part makes."""
     from pathlib import Path
 

@@ -37,6 +37,89 @@ def test_a_view_is_filled_and_no_more():
     assert memory.tolist() == [0, 2.5, 2.5, 2.5, 2.5, 0]
 
 
+GAPPED = {
+    "every second": lambda x: x[::2],
+    "columns": lambda x: x[:, 1:3],
+    "transposed": lambda x: x.T,
+    "backwards": lambda x: x[::-1, ::-1],
+}
+
+
+@pytest.mark.parametrize("view", GAPPED.values(), ids=GAPPED)
+def test_views_with_gaps_are_filled_and_copied(view):
+    rng = np.random.default_rng(3)
+    for dtype in DTYPES:
+        wanted, source = (rng.integers(0, 2, (6, 4)).astype(amdgpu.empty(1, dtype).numpy().dtype) for _ in range(2))
+        array = amdgpu.array(wanted, device="cpu:0")
+        view(array).fill(1)
+        view(wanted)[...] = 1
+        assert array.numpy().tobytes() == wanted.tobytes()
+        view(array).copy_from(view(amdgpu.array(source, device="cpu:0")))
+        view(wanted)[...] = view(source)
+        assert array.numpy().tobytes() == wanted.tobytes()
+        # Only one of both has gaps.
+        dense = amdgpu.empty(view(wanted).shape, dtype, device="cpu:0")
+        dense.copy_from(view(array))
+        assert (dense.numpy() == view(wanted)).all()
+        view(array).copy_from(np.ascontiguousarray(view(source[::-1])))
+        view(wanted)[...] = view(source[::-1])
+        assert array.numpy().tobytes() == wanted.tobytes()
+        view(array).fill_bytes(0)
+        view(wanted)[...] = 0
+        assert array.numpy().tobytes() == wanted.tobytes()
+
+
+def test_views_with_gaps_of_a_gpu_are_filled_and_copied_by_its_kernels():
+    """On a device that computes nothing: the kernels are compiled for a GPU and launched."""
+    for dtype in ("bool", "float16", "float32", "complex128"):
+        array = amdgpu.zeros((6, 4), dtype, device="null:gfx1100")
+        array[:, 1:3].fill(1)
+        array[::2].copy_from(array[1::2])
+        array.T[1].fill_bytes(0)
+        assert array.device == "null:gfx1100"
+
+
+def test_views_of_one_memory_are_copied_as_if_one_were_elsewhere():
+    array = amdgpu.arange(10)
+    array[1:].copy_from(array[:-1])
+    assert array.tolist() == [0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+    array = amdgpu.arange(10)
+    array[::2].copy_from(array[4::-1])
+    assert array.tolist() == [4, 1, 3, 3, 2, 5, 1, 7, 0, 9]
+
+
+def test_views_with_gaps_are_copied_between_devices():
+    null, here = (
+        amdgpu.zeros((4, 4), "float32", device="null:gfx1100"),
+        amdgpu.ones((4, 4), dtype="float32", device="cpu:0"),
+    )
+    null[::2].copy_from(here[::2])
+    here[:, ::2].copy_from(null[:, ::2])
+    # A null device holds nothing.
+    assert here.tolist() == [[0, 1, 0, 1]] * 4
+    strided = np.arange(8.0, dtype="float32")[::2]
+    line = amdgpu.zeros(4, "float32", device="cpu:0")
+    line.copy_from(strided)
+    assert line.tolist() == [0, 2, 4, 6]
+
+
+def test_places_that_two_elements_share_are_not_written():
+    array = amdgpu.zeros((1, 3), "float32")
+    with pytest.raises(errors.ReadOnlyError):
+        array.broadcast_to(2, 3).fill(1)
+    with pytest.raises(errors.ReadOnlyError):
+        array.broadcast_to(2, 3).copy_from(np.ones((2, 3), "float32"))
+
+
+def test_fills_of_views_with_gaps_are_part_of_graphs():
+    array = amdgpu.zeros((100, 3), "float32", device="cpu:0")
+    with amdgpu.Graph() as graph:
+        array[:, 1].fill(2.5)
+    assert not array.numpy().any()
+    graph.replay()
+    assert (array.numpy() == [0, 2.5, 0]).all()
+
+
 @pytest.mark.parametrize(
     ("dtype", "value", "error"),
     [

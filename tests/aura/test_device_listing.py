@@ -54,7 +54,7 @@ def test_free_memory_that_nothing_tells_is_not_known(listed, capsys):
     info.print_devices([gpu])
     assert "not known" in capsys.readouterr().out
     row = machine.device_rows([gpu])[0] | {"sensors": machine.readings()}
-    shown = " ".join(" ".join(overview._device_lines(row, 100, is_ascii=True)).split())
+    shown = " ".join(" ".join(overview.device_lines(row, 100, is_ascii=True)).split())
     assert f"not known: {why} (the device has 139.0 GiB)" in shown
     (chosen,) = pick.rank([gpu], machine.readings(), 0)
     assert chosen.free_memory_bytes is None
@@ -80,7 +80,7 @@ def test_a_driver_is_a_library_that_opens_and_its_kernel_part(
         kernel_driver.touch()
     monkeypatch.setattr(doctor, "LIBRARY_FOLDERS", (str(tmp_path),))
     monkeypatch.setattr("ctypes.util.find_library", lambda _name: None)
-    found = doctor._driver("AMD GPU driver", doctor.HIP_LIBRARIES, str(kernel_driver), "install", "load")
+    found = doctor.driver("AMD GPU driver", doctor.HIP_LIBRARIES, str(kernel_driver), "install", "load")
     assert found.is_ok == is_ok
     assert words in found.found
     assert bool(found.fix) != is_ok

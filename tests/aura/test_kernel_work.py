@@ -147,8 +147,8 @@ def test_the_processor_is_measured(cpu: amdgpu.DeviceInfo, tmp_path: Path, monke
 
 def test_a_cache_that_is_no_faster_than_what_lies_behind_it_is_no_roof() -> None:
     measured = {"L1": 100.0, "L2": 20.0, "L3": 30.0}
-    assert list(peaks._caches(measured, 10.0).items()) == [("L1", 100.0), ("L3", 30.0)]
-    assert peaks._caches({"L1": float("nan"), "L2": 5.0}, 10.0) == {}
+    assert list(peaks.caches_of(measured, 10.0).items()) == [("L1", 100.0), ("L3", 30.0)]
+    assert peaks.caches_of({"L1": float("nan"), "L2": 5.0}, 10.0) == {}
 
 
 def test_what_was_measured_is_kept_and_damaged_files_are_not_believed(

@@ -64,6 +64,21 @@ static void views(agpu_device device) {
     DO(agpu_array_read(view, read, sizeof read));
     CHECK(memcmp(read, values, sizeof read) == 0);
     REFUSED(agpu_array_read(transposed, read, sizeof read), AGPU_ERROR_NOT_CONTIGUOUS, "");
+    /* Views with gaps are filled and copied element by element. */
+    const float nine = 9;
+    agpu_array column = NULL, other = new_array(device, 3, 2, values);
+    DO(agpu_array_view(view, 1, (int64_t[]){2}, (int64_t[]){3}, &column));
+    DO(agpu_array_fill(column, &nine, sizeof nine));
+    DO(agpu_array_read(view, read, sizeof read));
+    CHECK(read[0] == 9 && read[1] == 2 && read[2] == 3 && read[3] == 9 && read[4] == 5 && read[5] == 6);
+    DO(agpu_array_copy(transposed, other));
+    DO(agpu_array_read(view, read, sizeof read));
+    CHECK(read[0] == 1 && read[1] == 3 && read[2] == 5 && read[3] == 2 && read[4] == 4 && read[5] == 6);
+    DO(agpu_array_copy(other, transposed));
+    DO(agpu_array_read(other, read, sizeof read));
+    CHECK(memcmp(read, values, sizeof read) == 0);
+    DO(agpu_release(column));
+    DO(agpu_release(other));
     agpu_array none = NULL;
     REFUSED(agpu_array_view(view, 2, shape, far, &none), AGPU_ERROR_INVALID_ARGUMENT, "beyond the array");
     REFUSED(agpu_array_reshape(view, 1, wrong, &none), AGPU_ERROR_SHAPE_MISMATCH, "");

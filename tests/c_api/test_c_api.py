@@ -26,10 +26,12 @@ C_PROGRAMS = (
     "ops_threads.c",
     "random.c",
     "network.c",
+    "training.c",
     "bad_input.c",
 )
 CPP_PROGRAMS = (
     "whole.cpp",
+    "training.cpp",
     "kernel_array.cpp",
     "ops_normalize.cpp",
     "ops_images.cpp",

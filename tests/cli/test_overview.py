@@ -84,7 +84,7 @@ def test_the_overview_draws_ascii_where_nothing_else_can_be_shown():
 def test_reasons_stay_within_the_terminal(monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     reason = "no k10temp, zenpower or coretemp sensor; virtual machines have none"
-    lines = overview._condition_lines(
+    lines = overview.condition_lines(
         {"device": "cpu:0", "sensors": [reading("temperature_celsius", "cpu:0", None, reason)]}, " | ", columns
     )
     plain = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]
@@ -189,7 +189,7 @@ def test_a_device_that_is_not_there_is_explained(arguments, words):
     ("text", "count"), [("1", 1), ("2K", 2048), ("1.5GiB", 3 * GIB // 2), ("3 mb", 3 << 20), ("1T", 1 << 40)]
 )
 def test_sizes_are_read_as_people_write_them(text, count):
-    assert pick._bytes(text) == count
+    assert pick.bytes_of(text) == count
 
 
 def test_doctor_finds_misspelt_variables_and_says_the_right_name():

@@ -102,7 +102,7 @@ def said_by(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_modules_of_many_functions_get_all_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     said = said_by(monkeypatch)
     text = copies(600) + LOOP_METADATA
-    assert len(text) > codegen.llvm._LARGE_BYTES
+    assert len(text) > codegen.llvm.LARGE_BYTES
     assert "vpaddq" in host(text, 2, "assembly").decode()
     assert not said
 
@@ -120,9 +120,9 @@ def test_functions_that_call_each_other_are_measured() -> None:
     two = "define void @two() {\n  call void @one()\n  call void @leaf()\n  call void @leaf()\n  ret void\n}\n"
     leaf = "define internal void @leaf() alwaysinline {\n  ret void\n}\n"
     parts = [len(text) - 1 for text in (one, two, leaf)]
-    assert codegen.llvm._largest_function(one + two + leaf) >= parts[1] + 2 * parts[2]
-    assert codegen.llvm._largest_function(one + two + leaf) <= sum(parts) + parts[2] + parts[0]
-    assert codegen.llvm._largest_function("") == 0
+    assert codegen.llvm.largest_function(one + two + leaf) >= parts[1] + 2 * parts[2]
+    assert codegen.llvm.largest_function(one + two + leaf) <= sum(parts) + parts[2] + parts[0]
+    assert codegen.llvm.largest_function("") == 0
 
 
 def test_assembly_is_text_and_has_the_symbol() -> None:

@@ -89,12 +89,12 @@ def test_rates_over_time_add_up_to_the_spikes(matplotlib, ran):
 
 
 def test_bins_stand_on_steps_and_refuse_other_widths(ran):
-    width, edges = activity._bins(ran.last_result, None)
+    width, edges = activity.bins_of(ran.last_result, None)
     assert width == pytest.approx(1e-3)
     assert len(edges) == 101
     for bad in (0, -1, 1.0, float("nan")):
         with pytest.raises(errors.InvalidArgumentError, match="bin_width"):
-            activity._bins(ran.last_result, bad)
+            activity.bins_of(ran.last_result, bad)
 
 
 def test_states_have_units_and_a_line_for_each_neuron(matplotlib, ran):

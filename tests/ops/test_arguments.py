@@ -35,7 +35,7 @@ TYPES: dict[str, tuple[Callable[[], Any], str]] = {
     "eps of a batch": (lambda: ops.batch_norm(X, [0] * 4, [1] * 4, eps=None), "batch_norm: eps is None; a number"),
     "channel_axis": (
         lambda: ops.batch_norm_training(X, channel_axis=1.5),
-        "batch_norm: channel_axis is 1.5; an integer",
+        "batch_norm_training: channel_axis is 1.5; an integer",
     ),
     "mean": (lambda: ops.batch_norm(X, "abcd", [1] * 4), "batch_norm: mean is no array of numbers"),
     "ragged": (lambda: ops.power([[1], [2, 3]], 2), "power: an operand is no array of numbers"),

@@ -169,13 +169,13 @@ def test_bad_arguments_are_refused(rng):
         ops.softmax_gradient(x, x[::-1], out=x)
     with pytest.raises(errors.ShapeMismatchError, match="channel_axis is 2"):
         ops.batch_norm_gradient(x, x, channel_axis=2)
-    with pytest.raises(errors.ShapeMismatchError, match=r"weight has shape \(2,\)"):
+    with pytest.raises(errors.ShapeMismatchError, match=r"weight has shape \[2\]"):
         ops.batch_norm_gradient(x, x, np.ones(2))
     with pytest.raises(
         errors.UnsupportedDtypeError, match="x has dtype float32 and gradient float16; both must be floats of one dtype"
     ):
         ops.batch_norm_gradient(x, x.astype(np.float16))
-    with pytest.raises(errors.InvalidArgumentError, match="eps is nan"):
+    with pytest.raises(errors.InvalidArgumentError, match="eps is NaN"):
         ops.batch_norm_gradient(x, x, eps=float("nan"))
 
 

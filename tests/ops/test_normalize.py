@@ -214,13 +214,13 @@ def test_batch_norm_with_given_and_own_statistics(shape, is_last, layout, dtype,
 
 def test_bad_batch_norms_are_refused():
     x = np.zeros((2, 3, 4), np.float32)
-    with pytest.raises(errors.ShapeMismatchError, match=r"mean has shape \(2,\)"):
+    with pytest.raises(errors.ShapeMismatchError, match=r"mean has shape \[2\]"):
         ops.batch_norm(x, np.zeros(2), np.zeros(3))
     with pytest.raises(errors.ShapeMismatchError, match="channel_axis is 3"):
         ops.batch_norm(x, np.zeros(3), np.zeros(3), channel_axis=3)
     with pytest.raises(errors.UnsupportedDtypeError, match="floats are normalised"):
         ops.batch_norm(x.astype(int), np.zeros(3), np.zeros(3))
-    with pytest.raises(errors.InvalidArgumentError, match="eps is nan"):
+    with pytest.raises(errors.InvalidArgumentError, match="eps is NaN"):
         ops.batch_norm(x, np.zeros(3), np.zeros(3), eps=float("nan"))
 
 

@@ -139,13 +139,13 @@ def test_active_kernels_say_why_they_have_no_occupancy(server, watching, program
 
 
 def test_occupancies_are_shares_of_what_a_unit_holds():
-    from amdgpu.server.source import _occupancy_of
+    from amdgpu.server.source import occupancy_of
 
     row = {"device": "hip:0", "target": "gfx1100", "occupancy": {"waves_per_unit": 16, "max_waves_per_unit": 64}}
-    assert _occupancy_of(row) == (0.25, "")
+    assert occupancy_of(row) == (0.25, "")
     unknown = row | {"occupancy": {"waves_per_unit": 16, "max_waves_per_unit": None}}
-    assert _occupancy_of(unknown)[0] is None
-    assert "hip:0" in _occupancy_of(unknown)[1]
+    assert occupancy_of(unknown)[0] is None
+    assert "hip:0" in occupancy_of(unknown)[1]
 
 
 def test_a_process_is_asked_for_everything(server, watching, program):

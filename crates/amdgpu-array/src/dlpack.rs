@@ -6,7 +6,8 @@ use std::ffi::c_void;
 
 use amdgpu_abi::{Dtype, ErrorCode, Tensor};
 
-use crate::storage::{External, Owner};
+use crate::owner::Owner;
+use crate::storage::External;
 use crate::{Array, Dims, Error, MemoryLocation, Result, device_for_external, row_major};
 
 /// The version that this build speaks: major, minor.

@@ -31,7 +31,7 @@ impl Array {
         let first = element.first().copied().unwrap_or_default();
         let is_uniform = element.iter().all(|byte| *byte == first);
         if recording::is_recording() {
-            recording::record_uses([self.storage()]);
+            recording::record_uses([self.storage().uses()]);
             let device = self.recording_device()?;
             return if is_uniform {
                 recording::record_fill(device, target, first, bytes, self.owner())

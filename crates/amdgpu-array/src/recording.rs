@@ -8,8 +8,7 @@ use amdgpu_abi::ErrorCode;
 use amdgpu_aura::{self as aura, GraphRecorder, Kernel, Lane, OpenDevice, PackedArguments};
 use amdgpu_hal::{CopyDirection, DevicePointer, LaunchConfig, Stream};
 
-use crate::storage::Owner;
-use crate::{Error, Result, Storage, Uses};
+use crate::{Error, Owner, Result, Uses};
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
@@ -97,12 +96,12 @@ fn record<T>(
     Ok(outcome?)
 }
 
-/// The graph that this thread records works on this memory.
-pub fn record_uses<'a>(memory: impl IntoIterator<Item = &'a Arc<Storage>>) {
+/// The graph that this thread records works on memory of which these are the uses.
+pub fn record_uses<'a>(memory: impl IntoIterator<Item = &'a Uses>) {
     CURRENT.with_borrow(|current| {
         if let Some(recording) = current {
-            for storage in memory {
-                storage.uses().join(&recording.uses);
+            for uses in memory {
+                uses.join(&recording.uses);
             }
         }
     });

@@ -9,10 +9,7 @@ use amdgpu_hal as hal;
 use amdgpu_hal::{DeviceKind, Module};
 use amdgpu_memory::Block;
 
-use crate::{MemoryLocation, Result, Uses, recording};
-
-/// Whatever keeps memory in place until it is dropped.
-pub type Owner = Box<dyn Send>;
+use crate::{MemoryLocation, Owner, Result, Uses, recording};
 
 /// Memory, held by all that use it.
 pub struct Storage {

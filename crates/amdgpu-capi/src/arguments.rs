@@ -68,10 +68,7 @@ impl Used {
     /// Behind a launch in a stream: the arrays live until the stream has passed it.
     pub fn keep(&self, kernel: &KernelObject, stream: Option<&Arc<StreamObject>>) -> Answer {
         if let Some(stream) = stream {
-            let device = kernel.kernel.hal_device().as_ref();
-            stream
-                .kept
-                .keep(&self.arrays, stream.queue.as_ref(), device)?;
+            stream.keep(&self.arrays, kernel.kernel.hal_device().as_ref())?;
         }
         Ok(())
     }

@@ -7,13 +7,16 @@ use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{
     Array, Capsule, Dims, Imported, Side, byte_range, copy, element_count, recording,
 };
+use amdgpu_aura::OpenDevice;
 use amdgpu_hal::DevicePointer;
+use amdgpu_ops::strided;
 
 use crate::borrowed::{Described, Items, ItemsOut, Options, Out, Text, Versioned, fixed_text};
 use crate::device::memory_kind;
 use crate::handles::{self, Handle, Object};
 use crate::objects::DeviceObject;
 use crate::status::{Answer, Failure, Status, answer};
+use crate::toolchain;
 
 /// `AGPU_MAX_DIMENSIONS`.
 const MAX_DIMENSIONS: usize = 16;
@@ -34,8 +37,23 @@ impl ArrayObject {
         handles::insert(Arc::new(Self { array, device }))
     }
 
+    /// The array of a handle, whose memory was not freed.
+    pub fn alive(name: &str, handle: Handle) -> Answer<Arc<Self>> {
+        let object = handles::get::<Self>(handle, name)?;
+        object.array.check_alive()?;
+        Ok(object)
+    }
+
     pub fn device(&self) -> Option<&Arc<DeviceObject>> {
         self.device.as_ref()
+    }
+
+    /// The device that computes with the array: for memory of other libraries it is opened.
+    pub fn open_device(&self) -> Answer<Arc<OpenDevice>> {
+        Ok(match self.array.open_device() {
+            Some(device) => Arc::clone(device),
+            None => OpenDevice::open(self.array.device_name())?,
+        })
     }
 
     fn view(&self, array: Array) -> Handle {
@@ -214,7 +232,11 @@ pub extern "C" fn agpu_array_fill(array: Handle, element: Items<u8>, bytes: u64)
             let message = format!("bytes is {bytes}; an element has {wanted}");
             return Err(Failure::new(ErrorCode::ShapeMismatch, message));
         }
-        Ok(array.fill(element.slice(bytes as usize, "element")?)?)
+        toolchain::of_process();
+        Ok(strided::fill(
+            array,
+            element.slice(bytes as usize, "element")?,
+        )?)
     })
 }
 
@@ -225,20 +247,8 @@ pub extern "C" fn agpu_array_copy(destination: Handle, source: Handle) -> Status
         let to = &handles::get::<ArrayObject>(destination, "destination")?.array;
         let from = &handles::get::<ArrayObject>(source, "source")?.array;
         recording::check_not_recording("copying an array")?;
-        to.check_alive()?;
-        to.check_writable()?;
-        from.check_alive()?;
-        if to.shape != from.shape || to.dtype != from.dtype {
-            let message = "destination and source differ in shape or dtype";
-            return Err(Failure::new(ErrorCode::ShapeMismatch, message));
-        }
-        check_contiguous(to)?;
-        check_contiguous(from)?;
-        to.finish_uses()?;
-        from.finish_uses()?;
-        // SAFETY: both hold as many bytes, and live until the wait is over.
-        unsafe { copy(&to.side(), &from.side(), from.bytes() as u64)? };
-        Ok(())
+        toolchain::of_process();
+        Ok(strided::copy(to, from)?)
     })
 }
 

@@ -66,6 +66,10 @@ impl<T> Items<T> {
         Self(std::ptr::with_exposed_provenance(address as usize))
     }
 
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+
     /// The array; it may be null where it has no items.
     pub fn slice<'a>(self, count: usize, name: &str) -> Answer<&'a [T]> {
         if count == 0 {
@@ -183,6 +187,14 @@ impl<T: Versioned> Options<T> {
 pub struct Described<T>(*mut T);
 
 impl<T: Versioned> Described<T> {
+    /// As [`Described::required`], `None` for null.
+    pub fn optional(self) -> Answer<Option<Place<T>>> {
+        if self.0.is_null() {
+            return Ok(None);
+        }
+        self.required("").map(Some)
+    }
+
     /// Checked before anything is done. The answer is written by [`Place::set`].
     pub fn required(self, name: &str) -> Answer<Place<T>> {
         if self.0.is_null() {

@@ -80,7 +80,7 @@ pub fn record_launch(
     stream: Option<&Arc<StreamObject>>,
 ) -> Answer {
     let queue = stream.map(|stream| &stream.queue);
-    recording::record_uses(used.arrays.iter().map(Array::storage));
+    recording::record_uses(used.arrays.iter().map(|array| array.storage().uses()));
     let mut owners = owners_of(used.memory);
     owners.extend(used.arrays.iter().map(Array::owner));
     Ok(recording::record_launch(

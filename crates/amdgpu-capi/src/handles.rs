@@ -40,7 +40,7 @@ pub const KIND_NAMES: [&str; 16] = [
     "a text",
     "an array",
     "a random generator",
-    "",
+    "a trainer",
     "",
 ];
 

@@ -17,7 +17,6 @@ mod folder;
 mod graph;
 mod handles;
 mod interpreter;
-mod kept;
 mod kernel;
 mod memory;
 mod network;
@@ -30,6 +29,7 @@ mod stream;
 mod telemetry;
 mod text;
 mod toolchain;
+mod trainer;
 
 use std::sync::Once;
 

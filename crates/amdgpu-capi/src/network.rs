@@ -4,14 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;
+use amdgpu_aura::OpenDevice;
 use amdgpu_neuro::backend::preferred;
 use amdgpu_neuro::{BuildOptions, LayeredNetwork, NetworkPlan};
+use amdgpu_ops::DeviceOps;
 
+use crate::array::ArrayObject;
 use crate::borrowed::{Described, Items, ItemsOut, Options, Out, Text, Versioned, fixed_text};
 use crate::handles::{self, Handle, Object};
 use crate::status::{Answer, Failure, Status, answer};
+use crate::toolchain;
 
-pub struct NetworkObject(LayeredNetwork);
+pub struct NetworkObject(pub LayeredNetwork);
 
 impl Object for NetworkObject {
     const KIND: u8 = 8;
@@ -125,20 +129,7 @@ pub extern "C" fn agpu_network_forward(
     answer(|| {
         let network = &handles::get::<NetworkObject>(network, "network")?.0;
         let steps = if network.is_temporal() { steps } else { 1 };
-        let wanted = samples.checked_mul(network.output_size() as u64);
-        if wanted != Some(output_count) {
-            return Err(mismatch(format!(
-                "output has {output_count} values; {samples} samples have {} each",
-                network.output_size()
-            )));
-        }
-        let values = samples
-            .checked_mul(steps)
-            .and_then(|rows| rows.checked_mul(network.input_size() as u64));
-        let values = values
-            .ok_or_else(|| mismatch(format!("{samples} samples of {steps} steps are too many")))?;
-        let input = input.slice(values as usize, "input")?;
-        let output = output.slice(output_count as usize, "output")?;
+        let (input, output) = rows(network, (input, samples, steps), (output, output_count))?;
         let result = network.forward_steps(
             input,
             samples as usize,
@@ -148,6 +139,93 @@ pub extern "C" fn agpu_network_forward(
         output.copy_from_slice(&result);
         Ok(())
     })
+}
+
+/// `agpu_network_forward_options`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ForwardOptions {
+    size_bytes: u64,
+    uses_kernels: u32,
+    reserved: u32,
+}
+
+// SAFETY: plain numbers; all zeros is a valid value.
+unsafe impl Versioned for ForwardOptions {
+    const NAME: &'static str = "agpu_network_forward_options";
+    const FIRST_BYTES: usize = size_of::<Self>();
+}
+
+/// Operations of the device for networks; with `uses_kernels` by kernels on a CPU device, too.
+pub fn ops_for(device: &Arc<OpenDevice>, uses_kernels: u32) -> Answer<Arc<DeviceOps>> {
+    // Before the first kernel is generated.
+    toolchain::of_process();
+    Ok(if uses_kernels == 0 {
+        DeviceOps::of(device)?
+    } else {
+        DeviceOps::of_kernels(device)?
+    })
+}
+
+/// The network's answers to samples in an array, where the array is.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_network_forward_array(
+    network: Handle,
+    input: Handle,
+    options: Options<ForwardOptions>,
+    output: Out<Handle>,
+) -> Status {
+    answer(|| {
+        let place = output.required("output")?;
+        let network = &handles::get::<NetworkObject>(network, "network")?.0;
+        let input = ArrayObject::alive("input", input)?;
+        let ops = ops_for(&input.open_device()?, options.read()?.uses_kernels)?;
+        let made = network.forward_array(&ops, &input.array)?;
+        place.write(ArrayObject::insert(made, input.device().cloned()));
+        Ok(())
+    })
+}
+
+/// The network's answers to samples before its plasticity rules change the weights once.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_network_hebbian_step(
+    network: Handle,
+    input: Items<f32>,
+    samples: u64,
+    output: ItemsOut<f32>,
+    output_count: u64,
+) -> Status {
+    answer(|| {
+        let network = &handles::get::<NetworkObject>(network, "network")?.0;
+        let (input, output) = rows(network, (input, samples, 1), (output, output_count))?;
+        let result = network.hebbian_step(input, samples as usize, preferred()?.as_ref())?;
+        output.copy_from_slice(&result);
+        Ok(())
+    })
+}
+
+/// The caller's rows of inputs, and the place for those of outputs.
+fn rows<'a>(
+    network: &LayeredNetwork,
+    (input, samples, steps): (Items<f32>, u64, u64),
+    (output, output_count): (ItemsOut<f32>, u64),
+) -> Answer<(&'a [f32], &'a mut [f32])> {
+    let wanted = samples.checked_mul(network.output_size() as u64);
+    if wanted != Some(output_count) {
+        return Err(mismatch(format!(
+            "output has {output_count} values; {samples} samples have {} each",
+            network.output_size()
+        )));
+    }
+    let values = samples
+        .checked_mul(steps)
+        .and_then(|rows| rows.checked_mul(network.input_size() as u64));
+    let values = values
+        .ok_or_else(|| mismatch(format!("{samples} samples of {steps} steps are too many")))?;
+    Ok((
+        input.slice(values as usize, "input")?,
+        output.slice(output_count as usize, "output")?,
+    ))
 }
 
 /// The weights of a connection, row-major `[inputs, outputs]`, and their shape.
@@ -198,6 +276,49 @@ pub extern "C" fn agpu_network_set_weights(
     })
 }
 
+/// The biases of a layer, one for each of its values.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_network_biases(
+    network: Handle,
+    layer: Text,
+    values: ItemsOut<f32>,
+    count: u64,
+    needed: Out<u64>,
+) -> Status {
+    answer(|| {
+        let network = &handles::get::<NetworkObject>(network, "network")?.0;
+        let biases = network
+            .biases(layer.required("layer")?)?
+            .unwrap_or_default();
+        if let Some(place) = needed.optional() {
+            place.write(biases.len() as u64);
+        }
+        if values.is_null() && count == 0 {
+            return Ok(());
+        }
+        check_count("values", count, biases.len())?;
+        values
+            .slice(count as usize, "values")?
+            .copy_from_slice(&biases);
+        Ok(())
+    })
+}
+
+/// Other biases for a layer.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_network_set_biases(
+    network: Handle,
+    layer: Text,
+    values: Items<f32>,
+    count: u64,
+) -> Status {
+    answer(|| {
+        let network = &handles::get::<NetworkObject>(network, "network")?.0;
+        let layer = layer.required("layer")?;
+        Ok(network.set_biases(layer, values.slice(count as usize, "values")?)?)
+    })
+}
+
 pub fn check_count(name: &str, given: u64, wanted: usize) -> Answer {
     if given == wanted as u64 {
         return Ok(());
@@ -207,6 +328,6 @@ pub fn check_count(name: &str, given: u64, wanted: usize) -> Answer {
     )))
 }
 
-fn mismatch(message: String) -> Failure {
+pub fn mismatch(message: String) -> Failure {
     Failure::new(ErrorCode::ShapeMismatch, message)
 }

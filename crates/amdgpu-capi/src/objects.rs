@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;
-use amdgpu_aura::{Context, Kernel};
+use amdgpu_array::Array;
+use amdgpu_aura::{Context, Kept, Kernel};
 use amdgpu_compiler::OptimizationLevel;
 use amdgpu_hal::{self as hal, MemoryKind};
 use amdgpu_memory::Block;
 
 use crate::handles::{self, Handle, Object};
-use crate::kept::Kept;
 use crate::status::{Answer, Failure};
 
 /// An opening of a device. It is closed when its handle and everything made from it are gone.
@@ -51,7 +51,8 @@ impl Drop for DeviceObject {
 pub struct StreamObject {
     pub device: Arc<DeviceObject>,
     pub queue: Arc<dyn hal::Stream>,
-    pub kept: Kept,
+    /// Arrays of its launches.
+    pub kept: Kept<Array>,
 }
 
 impl Object for StreamObject {
@@ -59,6 +60,24 @@ impl Object for StreamObject {
 }
 
 impl StreamObject {
+    /// Hold the arrays of a launch that the stream was given just now until it has passed the launch.
+    pub fn keep(&self, arrays: &[Array], device: &dyn hal::Device) -> hal::Result<()> {
+        if arrays.is_empty() {
+            return Ok(());
+        }
+        self.kept.keep(self.queue.as_ref(), device, |open| {
+            let mut bytes: u64 = 0;
+            for array in arrays {
+                let mut last = open.iter().rev().take(arrays.len());
+                if !last.any(|known| Arc::ptr_eq(known.storage(), array.storage())) {
+                    open.push(array.clone());
+                    bytes = bytes.saturating_add(array.bytes() as u64);
+                }
+            }
+            bytes
+        })
+    }
+
     /// The stream of a handle, which is of this device; `None` for null.
     pub fn of(handle: Handle, device: &DeviceObject) -> Answer<Option<Arc<Self>>> {
         let stream = handles::get_optional::<Self>(handle, "stream")?;

@@ -18,13 +18,12 @@ use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;
 use amdgpu_array::Array;
-use amdgpu_aura::OpenDevice;
 use amdgpu_ops::pool::ImageLayout;
 use amdgpu_ops::{DeviceOps, Operand};
 
 use crate::array::{ArrayObject, dtype_of};
 use crate::borrowed::{Options, Text, Versioned};
-use crate::handles::{self, Handle};
+use crate::handles::Handle;
 use crate::status::{Answer, Failure};
 use crate::toolchain;
 
@@ -67,9 +66,9 @@ impl Call {
         let (first, others) = operands
             .split_first()
             .ok_or_else(|| Failure::invalid("count is 0; an operation has operands"))?;
-        let first = live(first.0, first.1)?;
+        let first = ArrayObject::alive(first.0, first.1)?;
         let beside = |(name, handle): &Given<'_>| -> Answer<Arc<ArrayObject>> {
-            let object = live(name, *handle)?;
+            let object = ArrayObject::alive(name, *handle)?;
             check_device(operation, name, &object.array, &first.array)?;
             Ok(object)
         };
@@ -88,10 +87,7 @@ impl Call {
             .transpose()?;
         // Before the first kernel is generated.
         toolchain::of_process();
-        let device = match first.array.open_device() {
-            Some(device) => Arc::clone(device),
-            None => OpenDevice::open(first.array.device_name())?,
-        };
+        let device = first.open_device()?;
         Ok(Self {
             ops: DeviceOps::of(&device)?,
             operands: all,
@@ -117,12 +113,6 @@ impl Call {
     fn insert(&self, array: Array) -> Handle {
         ArrayObject::insert(array, self.first.device().cloned())
     }
-}
-
-fn live(name: &str, handle: Handle) -> Answer<Arc<ArrayObject>> {
-    let object = handles::get::<ArrayObject>(handle, name)?;
-    object.array.check_alive()?;
-    Ok(object)
 }
 
 fn check_device(operation: &str, name: &str, array: &Array, first: &Array) -> Answer {

@@ -4,12 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use amdgpu_abi::ErrorCode;
 use amdgpu_array::recording::{self, check_not_recording};
-use amdgpu_aura::Kernel;
+use amdgpu_aura::{Kept, Kernel};
 use amdgpu_hal as hal;
 
 use crate::borrowed::Out;
 use crate::handles::{self, Handle, Object};
-use crate::kept::Kept;
 use crate::objects::{DeviceObject, StreamObject};
 use crate::status::{Answer, Failure, Status, answer};
 

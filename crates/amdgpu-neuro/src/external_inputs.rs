@@ -9,12 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::npy;
 
-/// Numbers in a shape, row-major.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Array {
-    pub shape: Vec<usize>,
-    pub values: Vec<f64>,
-}
+pub use crate::npy::Array;
 
 /// Arrays of the program, by name.
 pub type Arrays = HashMap<String, Arc<Array>>;

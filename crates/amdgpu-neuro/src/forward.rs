@@ -79,6 +79,34 @@ impl LayeredNetwork {
         )))
     }
 
+    /// Samples of an input with these extents, steps of each, and the extents of the result before its outputs: an input has the shape
+    /// `[samples, inputs]`, or `[inputs]` for one sample; where samples have steps, `[samples, steps, inputs]` or `[steps, inputs]`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ShapeMismatch`] for other extents.
+    pub fn samples_of(&self, shape: &[usize]) -> Result<(usize, usize, Vec<usize>)> {
+        let inputs = self.input_size();
+        let is_temporal = self.is_temporal();
+        Ok(match *shape {
+            [columns] if !is_temporal && columns == inputs => (1, 1, vec![]),
+            [rows, columns] if !is_temporal && columns == inputs => (rows, 1, vec![rows]),
+            [steps, columns] if is_temporal && columns == inputs => (1, steps, vec![]),
+            [rows, steps, columns] if is_temporal && columns == inputs => (rows, steps, vec![rows]),
+            _ => {
+                let steps = if is_temporal { "steps, " } else { "" };
+                let one = if is_temporal {
+                    format!("(steps, {inputs})")
+                } else {
+                    format!("({inputs},)")
+                };
+                return Err(Error::ShapeMismatch(format!(
+                    "the network takes {one} or (batch, {steps}{inputs}); x has shape {shape:?}"
+                )));
+            }
+        })
+    }
+
     pub(crate) fn check_input_len(&self, len: usize, batch: usize) -> Result<()> {
         if batch.checked_mul(self.input_size()) != Some(len) {
             return Err(Error::ShapeMismatch(format!(

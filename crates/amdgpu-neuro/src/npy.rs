@@ -7,7 +7,13 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::external_inputs::Array;
+
+/// Numbers in a shape, row-major.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Array {
+    pub shape: Vec<usize>,
+    pub values: Vec<f64>,
+}
 
 /// Longest header that is read; NumPy's own are a few hundred bytes.
 const MAX_HEADER_BYTES: usize = 64 * 1024;

@@ -14,6 +14,7 @@
 
 pub mod cpu;
 pub mod device;
+mod learner;
 mod loss;
 pub mod operations;
 mod optimizer;
@@ -30,6 +31,7 @@ use crate::error::{Error, Result};
 use crate::finite;
 use crate::layered_network::{LayeredNetwork, count_on_device};
 
+pub use learner::Learner;
 pub use loss::{Loss, Targets};
 pub use optimizer::Optimizer;
 pub(crate) use optimizer::{AdamStep, StepSize};
@@ -172,6 +174,13 @@ impl<O: Operations> Trainer<O> {
                 .collect()
         };
         self.slots.iter().map(read).collect()
+    }
+
+    /// How many numbers the optimizer keeps.
+    #[must_use]
+    pub fn state_len(&self) -> usize {
+        let slots = self.slots.iter().flatten();
+        slots.map(|slot| self.operations.len(slot)).sum()
     }
 
     /// Go on from another trainer's state.

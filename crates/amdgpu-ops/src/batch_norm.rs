@@ -1,8 +1,8 @@
 //! Batch normalisation (Ioffe & Szegedy 2015) and its gradients: every channel is normalised over all other axes.
 //!
 //! Statistics are kept in float64 until they are used; the result is (x - mean) * scale + bias with scale = weight / sqrt(variance + epsilon)
-//! computed in float64 and rounded once. float16 and bfloat16 values are computed in float32. Parameters, one value for each channel, pass
-//! through the host, so a call waits for them.
+//! computed in float64 and rounded once. float16 and bfloat16 values are computed in float32. Parameters, one value for each channel, lie on
+//! any device and pass through the host, so a call waits for them.
 
 use amdgpu_abi::promotion::is_float;
 use amdgpu_abi::{Dtype, ErrorCode};
@@ -50,10 +50,10 @@ pub fn batch_norm(
     options: BatchNormOptions,
 ) -> Result<Array> {
     let channels = Channels::of("batch_norm", x, options)?;
-    let mean = channels.values(ops, "mean", mean)?;
-    let variance = channels.values(ops, "variance", variance)?;
-    let weight = channels.values_or(ops, "weight", parameters.weight, 1.0)?;
-    let bias = channels.values_or(ops, "bias", parameters.bias, 0.0)?;
+    let mean = channels.values("mean", mean)?;
+    let variance = channels.values("variance", variance)?;
+    let weight = channels.values_or("weight", parameters.weight, 1.0)?;
+    let bias = channels.values_or("bias", parameters.bias, 0.0)?;
     let scale: Vec<f64> = weight
         .iter()
         .zip(&variance)
@@ -130,9 +130,9 @@ pub fn batch_norm_gradient(
 ) -> Result<ChannelGradients> {
     let channels = Channels::of("batch_norm_gradient", x, options)?;
     channels.check_gradient(x, gradient)?;
-    let factor = channels.values_or(ops, "weight", weight, 1.0)?;
-    let mean = host_values(ops, &channels.statistic(ops, Reduce::Mean, x)?)?;
-    let variance = host_values(ops, &channels.statistic(ops, Reduce::Variance, x)?)?;
+    let factor = channels.values_or("weight", weight, 1.0)?;
+    let mean = host_values(&channels.statistic(ops, Reduce::Mean, x)?)?;
+    let variance = host_values(&channels.statistic(ops, Reduce::Variance, x)?)?;
     let deviation: Vec<f64> = variance
         .iter()
         .map(|variance| 1.0 / (variance + options.epsilon).sqrt())
@@ -156,9 +156,9 @@ pub fn batch_norm_gradient(
     let by_bias = channels.statistic(ops, Reduce::Sum, &gradient)?;
     let by_weight = channels.statistic(ops, Reduce::Sum, &product(ops, &normalised, &gradient)?)?;
     let scale: Vec<f64> = factor.iter().zip(&deviation).map(|(a, b)| a * b).collect();
-    let level = host_values(ops, &by_bias)?;
+    let level = host_values(&by_bias)?;
     let level: Vec<f64> = level.iter().map(|sum| sum / count as f64).collect();
-    let slope = host_values(ops, &by_weight)?;
+    let slope = host_values(&by_weight)?;
     let slope: Vec<f64> = scale
         .iter()
         .zip(&slope)
@@ -240,7 +240,7 @@ impl Channels {
     }
 
     /// Values of a parameter, which has one for each channel.
-    fn values(&self, ops: &DeviceOps, name: &str, parameter: &Operand) -> Result<Vec<f64>> {
+    fn values(&self, name: &str, parameter: &Operand) -> Result<Vec<f64>> {
         parameter.check_dtype(self.operation, name)?;
         if parameter.shape.as_slice() != [self.count] {
             let message = format!(
@@ -252,19 +252,13 @@ impl Channels {
             );
             return Err(Error::refused(ErrorCode::ShapeMismatch, message));
         }
-        host_values(ops, parameter)
+        host_values(parameter)
     }
 
-    fn values_or(
-        &self,
-        ops: &DeviceOps,
-        name: &str,
-        parameter: Option<&Operand>,
-        value: f64,
-    ) -> Result<Vec<f64>> {
+    fn values_or(&self, name: &str, parameter: Option<&Operand>, value: f64) -> Result<Vec<f64>> {
         parameter.map_or_else(
             || Ok(vec![value; self.count as usize]),
-            |parameter| self.values(ops, name, parameter),
+            |parameter| self.values(name, parameter),
         )
     }
 

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::cast::check_broadcast;
 use crate::cpu::{self, Call, Host};
-use crate::elementwise::DivCeil;
+use crate::div_ceil::DivCeil;
 use crate::generated::blocks::{BlockKernel, gather_source, scatter_source};
 use crate::generated::source;
 use crate::host_memory::HostMemory;

@@ -7,7 +7,7 @@ use amdgpu_matrix::{Matrix, TensorView};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host};
-use crate::elementwise::DivCeil;
+use crate::div_ceil::DivCeil;
 use crate::generated::cast::{OWN, cast_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};

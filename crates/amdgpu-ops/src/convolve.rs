@@ -14,7 +14,8 @@ use amdgpu_matrix::{
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host};
-use crate::elementwise::{self, DivCeil};
+use crate::div_ceil::DivCeil;
+use crate::elementwise;
 use crate::generated::convolve::convolve_text;
 use crate::generated::elementwise::Body;
 use crate::generated::source;

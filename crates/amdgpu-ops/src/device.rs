@@ -1,6 +1,7 @@
 //! What operations keep for a device: the kernels that were generated for it.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::any::Any;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use amdgpu_array::recording;
 use amdgpu_aura::{
@@ -10,7 +11,6 @@ use amdgpu_compiler::{CompileOptions, OptimizationLevel};
 use amdgpu_hal::{DeviceKind, ForkLocal};
 use rustc_hash::FxHashMap;
 
-use crate::archived::Archived;
 use crate::key::KernelKey;
 use crate::{Result, toolchain};
 
@@ -22,7 +22,7 @@ pub struct DeviceOps {
     device: Arc<OpenDevice>,
     context: Context,
     kernels: RwLock<FxHashMap<KernelKey, Arc<Kernel>>>,
-    archived: Archived,
+    attached: OnceLock<Box<dyn Any + Send + Sync>>,
     /// The CPU computes in place; else kernels do, on a CPU device too.
     is_in_place: bool,
     /// Held while a kernel is compiled, so that threads which want the same one compile it once.
@@ -73,7 +73,7 @@ impl DeviceOps {
             device: Arc::clone(device),
             context: Context::open(Arc::clone(device), options)?,
             kernels: RwLock::default(),
-            archived: Archived::new(device.info()),
+            attached: OnceLock::new(),
             is_in_place,
             compiling: Mutex::default(),
         });
@@ -93,10 +93,13 @@ impl DeviceOps {
         self.is_in_place && !recording::is_recording()
     }
 
-    /// What is kept of archived kernels and of vendors' libraries.
-    #[must_use]
-    pub fn archived(&self) -> &Archived {
-        &self.archived
+    /// What a module that stands above this one keeps for the device, made on first use. There is one such type.
+    pub(crate) fn attached<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> &T {
+        let attached = self.attached.get_or_init(|| Box::new(make()));
+        match attached.downcast_ref() {
+            Some(found) => found,
+            None => unreachable!("one type is attached to devices"),
+        }
     }
 
     pub(crate) fn context(&self) -> &Context {

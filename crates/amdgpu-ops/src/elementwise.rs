@@ -4,7 +4,7 @@ mod host;
 
 use std::sync::Arc;
 
-use amdgpu_abi::promotion::{as_float, compute_type, is_float, promote};
+use amdgpu_abi::promotion::{as_float, compute_type, is_float};
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, coalesce_all};
 use amdgpu_aura::Kernel;
@@ -13,7 +13,9 @@ pub use amdgpu_matrix::ElementwiseOptions;
 use arrayvec::ArrayVec;
 use smallvec::SmallVec;
 
+use crate::cast;
 use crate::cpu::{self, Call};
+use crate::div_ceil::DivCeil;
 use crate::generated::elementwise::{Body, Kind, Signature, VECTOR_BYTES, Walk};
 use crate::generated::{formulas, source};
 use crate::launch::{Shape, launch};
@@ -317,49 +319,14 @@ fn key_of(signature: &Signature<'_>, family: &'static str) -> KernelKey {
     key
 }
 
-/// A dense copy on the device, converted as NumPy converts; the array itself where it is that already.
+/// A dense copy on the device, converted as [`cast::on_device`] converts; the array itself where it is that already.
 ///
 /// # Errors
 ///
-/// As [`compute`].
+/// As [`cast::on_device`].
 pub fn convert(ops: &DeviceOps, x: &Operand, dtype: Dtype) -> Result<Operand> {
     if x.dtype == dtype && x.is_dense() {
         return Ok(x.clone());
     }
-    let target = Target {
-        operation: "convert",
-        device: ops.device(),
-        out: None,
-        inputs: &[],
-        may_alias: false,
-        is_dense: true,
-    };
-    let made = target.resolve(&x.shape, dtype)?;
-    // Numbers that are not whole pass through the wider of both types, whole ones through their own.
-    let wide = if is_float(x.dtype) {
-        promote(x.dtype, Dtype::F32)
-    } else {
-        x.dtype
-    };
-    let body = Body::Named("identity");
-    compute(
-        ops,
-        &body,
-        std::slice::from_ref(x),
-        &made,
-        compute_type(wide),
-        0.0,
-    )?;
-    Ok(made)
-}
-
-/// `div_ceil` of numbers that are not negative; the standard library's is for unsigned ones alone.
-pub(crate) trait DivCeil {
-    fn div_ceil_positive(self, divisor: Self) -> Self;
-}
-
-impl DivCeil for i64 {
-    fn div_ceil_positive(self, divisor: Self) -> Self {
-        (self + divisor - 1) / divisor
-    }
+    Ok(Operand::of_array(cast::on_device(ops, x, dtype, None)?))
 }

@@ -5,7 +5,7 @@ use amdgpu_array::Array;
 use amdgpu_matrix::{Matrix, TensorView, describe_embedding};
 
 use crate::cpu::{self, Call, Host};
-use crate::elementwise::DivCeil;
+use crate::div_ceil::DivCeil;
 use crate::generated::embedding::embedding_source;
 use crate::generated::source;
 use crate::launch::{Shape, launch};

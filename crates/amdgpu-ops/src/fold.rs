@@ -10,7 +10,7 @@ use amdgpu_array::{Array, Dims, coalesce};
 use amdgpu_hal::MemoryKind;
 use smallvec::SmallVec;
 
-use crate::elementwise::DivCeil;
+use crate::div_ceil::DivCeil;
 use crate::generated::fold::{Fold, Form, Signature, Walk, again_source, first_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};

@@ -174,7 +174,7 @@ fn record(
 ) -> Result<()> {
     let packed = kernel.pack_arguments(arguments)?;
     let arrays = || args.iter().filter_map(|arg| arg.array());
-    recording::record_uses(arrays().map(Array::storage));
+    recording::record_uses(arrays().map(|array| array.storage().uses()));
     let owners: Vec<_> = arrays().map(Array::owner).collect();
     recording::record_launch(kernel, config, &packed, owners, None)?;
     Ok(())

@@ -3,7 +3,7 @@
 
 use amdgpu_array::Array;
 
-use crate::elementwise::DivCeil;
+use crate::div_ceil::DivCeil;
 use crate::generated::leaky::{backward_source, forward_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};

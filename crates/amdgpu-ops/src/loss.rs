@@ -4,7 +4,7 @@ use amdgpu_abi::Dtype;
 use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
 
-use crate::elementwise::DivCeil;
+use crate::div_ceil::DivCeil;
 use crate::generated::loss::{cross_entropy_source, squared_error_source};
 use crate::launch::{Shape, launch};
 use crate::{Arg, DeviceOps, KernelKey, Result};

@@ -14,6 +14,7 @@ use amdgpu_array::Array;
 use amdgpu_telemetry::Fallback;
 use smallvec::SmallVec;
 
+use crate::archived::Archived;
 use crate::cpu::{self, Call};
 use crate::{DeviceOps, Error, Operand, Result};
 
@@ -183,7 +184,7 @@ fn compute(ops: &DeviceOps, checked: &Checked) -> Result<()> {
     let (m, n, k) = checked.extents();
     let is_large = m.saturating_mul(n).saturating_mul(k) >= SMALL;
     let (archived, dtypes) = (
-        ops.archived(),
+        Archived::of(ops),
         [checked.sums, checked.a.dtype, checked.b.dtype],
     );
     // Where nothing can be there, no way is prepared and no message written again.
@@ -212,8 +213,8 @@ fn compute(ops: &DeviceOps, checked: &Checked) -> Result<()> {
 
 /// Why no archived kernel computes, without the shape, so that it is told once.
 fn missing(ops: &DeviceOps, checked: &Checked) -> String {
-    let architecture = &ops.archived().facts().architecture;
-    if !ops.archived().has_any(ops) {
+    let architecture = &Archived::of(ops).facts().architecture;
+    if !Archived::of(ops).has_any(ops) {
         return format!(
             "there is no archive for {architecture}: ./x kernels, or a wheel made with kernels=all, has it"
         );

@@ -7,7 +7,7 @@ use amdgpu_matrix::{Described, Matrix, TensorView};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host};
-use crate::elementwise::DivCeil;
+use crate::div_ceil::DivCeil;
 use crate::fallback;
 use crate::generated::nonzero::{CHUNK, nonzero_source};
 use crate::generated::source;

@@ -10,7 +10,7 @@ pub use amdgpu_matrix::{Normalize, NormalizeOptions, RowAxes};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host};
-use crate::elementwise::DivCeil;
+use crate::div_ceil::DivCeil;
 use crate::generated::normalize::Signature;
 use crate::generated::source;
 use crate::launch::{Shape, launch};

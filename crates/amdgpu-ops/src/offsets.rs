@@ -7,7 +7,7 @@ use amdgpu_matrix::{Described, IndexedAxis, Matrix, TensorView, check_indices};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host};
-use crate::elementwise::DivCeil;
+use crate::div_ceil::DivCeil;
 use crate::generated::offsets::{PLACE_BITS, offsets_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};

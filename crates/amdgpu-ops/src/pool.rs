@@ -6,7 +6,7 @@ pub use amdgpu_matrix::{ImageLayout, Pool, PoolOptions, Sliding};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host};
-use crate::elementwise::DivCeil;
+use crate::div_ceil::DivCeil;
 use crate::generated::pool::Signature;
 use crate::generated::source;
 use crate::launch::{Shape, launch};

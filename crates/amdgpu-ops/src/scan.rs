@@ -14,7 +14,7 @@ pub use amdgpu_matrix::Scan;
 use amdgpu_matrix::{Matrix, TensorView, resolve_axes};
 
 use crate::cpu::{self, Call, Host};
-use crate::elementwise::DivCeil;
+use crate::div_ceil::DivCeil;
 use crate::generated::scan::{CHUNK, Kind, scan_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};

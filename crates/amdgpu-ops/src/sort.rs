@@ -11,7 +11,7 @@ pub use amdgpu_matrix::SortOptions;
 use amdgpu_matrix::{Described, Matrix, TensorView, resolve_axes};
 
 use crate::cpu::{self, Call, Host};
-use crate::elementwise::DivCeil;
+use crate::div_ceil::DivCeil;
 use crate::generated::sort::{
     CHUNK, DIGIT_BITS, DIGITS, count_source, finish_source, is_wide, key_bits, keys_source,
     place_source, search_source,

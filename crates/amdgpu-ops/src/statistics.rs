@@ -1,12 +1,12 @@
 //! What batch normalisation and the gradients of norms are put together from: sums over axes, conversions among floats, values for the host.
 
-use amdgpu_abi::Dtype;
+use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Array;
 
 use crate::elementwise::{Elementwise, elementwise};
 use crate::operand::{Operand, Scalar};
 use crate::reduce::{Reduce, ReduceOptions, reduce};
-use crate::{DeviceOps, Result};
+use crate::{DeviceOps, Error, Result, strided};
 
 /// `operation(x)` over `axes`, rounded once to `result`, or with `None` what the operation gives by itself.
 pub(crate) fn over(
@@ -44,8 +44,12 @@ pub(crate) fn product(ops: &DeviceOps, a: &Operand, b: &Operand) -> Result<Opera
     Ok(Operand::of_array(made))
 }
 
-/// A few numbers, one for each channel for example, read as float64.
-pub(crate) fn host_values(ops: &DeviceOps, x: &Operand) -> Result<Vec<f64>> {
+/// A few numbers, one for each channel for example, read as float64 wherever they lie.
+pub(crate) fn host_values(x: &Operand) -> Result<Vec<f64>> {
+    let Some(array) = &x.array else {
+        return Err(Error::refused(ErrorCode::Internal, "a number is no array"));
+    };
+    let ops = &strided::ops_of(array)?;
     // In float64 one times a number is that number, whatever its dtype was.
     let one = Operand::of_number(Scalar::Float(1.0), Dtype::F64);
     let bytes = product(ops, x, &one)?.into_array()?.read()?;

@@ -6,7 +6,8 @@ use amdgpu_matrix::{Matrix, TensorView, describe_transpose, transpose_order};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host};
-use crate::elementwise::{self, DivCeil};
+use crate::div_ceil::DivCeil;
+use crate::elementwise;
 use crate::generated::elementwise::Body;
 use crate::generated::source;
 use crate::generated::transpose::{TILE, TILE_ROWS, transpose_source};

@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::DeviceOps;
+use crate::archived::Archived;
 use crate::archived::problem::{Epilogue, Problem};
 
 pub use database::{Database, cache_folder, database_of, known_architectures};
@@ -63,7 +64,7 @@ pub(crate) fn measured(
     ways: impl FnOnce() -> Vec<String>,
     budget_seconds: f64,
 ) -> Option<Entry> {
-    let database = database_of(&ops.archived().facts().architecture);
+    let database = database_of(&Archived::of(ops).facts().architecture);
     // Kernels that leave the sums as they are differ in what they write only.
     let product = Problem {
         output: problem.operand.output(),

@@ -7,12 +7,13 @@ mod indexing;
 mod lending;
 mod operators;
 pub mod picking;
-mod views;
+pub mod views;
 
 use std::ops::Deref;
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_array::{self as core, recording};
+use amdgpu_ops::strided;
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyDict, PyTuple};
@@ -291,7 +292,8 @@ impl Array {
         slf.get().check_writable().into_py_result(slf.py())?;
         let (py, element) = (slf.py(), element_bytes(slf, value)?);
         let this = slf.get();
-        py.detach(|| this.inner.fill(&element)).into_py_result(py)
+        py.detach(|| strided::fill(&this.inner, &element))
+            .into_py_result(py)
     }
 
     /// Set every byte to `value` (0 to 255).
@@ -306,7 +308,8 @@ impl Array {
             raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
         })?;
         let this = slf.get();
-        py.detach(|| this.inner.fill(&[byte])).into_py_result(py)
+        py.detach(|| strided::fill(&this.inner, &[byte]))
+            .into_py_result(py)
     }
 
     fn __richcmp__<'py>(

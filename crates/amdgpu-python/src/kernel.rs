@@ -64,7 +64,7 @@ fn launch(
     let arguments = &converted.arguments;
     if recording::is_recording() {
         let packed = kernel.pack_arguments(arguments).into_py_result(py)?;
-        recording::record_uses(converted.storages());
+        recording::record_uses(converted.storages().iter().map(|storage| storage.uses()));
         let owners = converted.into_owners(py, args)?;
         graph::record_launch(py, kernel, *config, &packed, owners, stream)?;
         return Ok(LaunchTimes::default());

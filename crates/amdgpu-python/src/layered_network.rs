@@ -7,7 +7,6 @@ use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_neuro as neuro;
 use amdgpu_neuro::config::Built;
 use amdgpu_neuro::{BuildOptions, DenseBackendKind, DeviceInput};
-use amdgpu_ops::{Operand, transpose};
 use amdgpu_telemetry::Boundary;
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -209,16 +208,8 @@ impl LayeredNetwork {
         let array = x.cast::<Array>().ok().map(Bound::get);
         let is_there = array.is_some_and(|array| array.device_name() == ops.name());
         if let Some(array) = array.filter(|array| is_there && array.dtype == Dtype::F32) {
-            let shape: Vec<usize> = array.shape.iter().map(|extent| *extent as usize).collect();
-            let (samples, steps, lead) = self.samples_of(py, &shape)?;
-            let operand = Operand::of_array((**array).clone());
-            let made = py.detach(|| {
-                let x = transpose::dense(&ops, &operand)?;
-                let x = DeviceInput::Device(&x);
-                self.network.forward_on_device(&ops, x, samples, steps)
-            });
-            let made = self.shaped(py, made.into_py_result(py)?, &lead)?;
-            return Ok(Bound::new(py, made)?.into_any());
+            let made = py.detach(|| self.network.forward_array(&ops, array));
+            return Ok(Bound::new(py, Array::from(made.into_py_result(py)?))?.into_any());
         }
         let is_far = array.is_some_and(|array| !array.is_host_visible());
         let input = if is_far {
@@ -226,7 +217,7 @@ impl LayeredNetwork {
         } else {
             to_f32("x", x)?
         };
-        let (samples, steps, lead) = self.samples_of(py, input.shape())?;
+        let (samples, steps, lead) = self.network.samples_of(input.shape()).into_py_result(py)?;
         // SAFETY: the array is only read; it is kept alive by `input`.
         let x = DeviceInput::Host(unsafe { values(&input) });
         let made = py.detach(|| self.network.forward_on_device(&ops, x, samples, steps));
@@ -268,7 +259,8 @@ impl LayeredNetwork {
             )
         })?;
         let input = to_f32("x", x)?;
-        let (batch, steps, mut shape) = self.samples_of(py, input.shape())?;
+        let (batch, steps, mut shape) =
+            self.network.samples_of(input.shape()).into_py_result(py)?;
         shape.push(self.output_size());
         // SAFETY: the array is only read; it is kept alive by `input`.
         let slice = unsafe { values(&input) };
@@ -283,35 +275,6 @@ impl LayeredNetwork {
         let shape = lead.iter().map(|extent| *extent as i64);
         let shape: Vec<i64> = shape.chain([self.output_size() as i64]).collect();
         Ok(Array::from(out.reshaped(&shape).into_py_result(py)?))
-    }
-
-    /// Samples, steps of each, and the axes of the result before its outputs.
-    fn samples_of(&self, py: Python<'_>, shape: &[usize]) -> PyResult<(usize, usize, Vec<usize>)> {
-        let inputs = self.input_size();
-        let is_temporal = self.network.is_temporal();
-        Ok(match *shape {
-            [columns] if !is_temporal && columns == inputs => (1, 1, vec![]),
-            [rows, columns] if !is_temporal && columns == inputs => (rows, 1, vec![rows]),
-            [steps, columns] if is_temporal && columns == inputs => (1, steps, vec![]),
-            [rows, steps, columns] if is_temporal && columns == inputs => (rows, steps, vec![rows]),
-            _ => {
-                let steps = if is_temporal { "steps, " } else { "" };
-                let one = if is_temporal {
-                    format!("(steps, {inputs})")
-                } else {
-                    format!("({inputs},)")
-                };
-                let message = format!(
-                    "the network takes {one} or (batch, {steps}{inputs}); x has shape {shape:?}"
-                );
-                return Err(raise(
-                    py,
-                    ErrorCode::ShapeMismatch,
-                    Language::Rust,
-                    &message,
-                ));
-            }
-        })
     }
 }
 

@@ -63,6 +63,8 @@ mod _native {
         numpy_dtype, pick_by_arrays, picked_shape, promoted, put_by_arrays,
     };
     #[pymodule_export]
+    use super::array::views::broadcast_shapes;
+    #[pymodule_export]
     use super::compile::{check_target, compile_job, compile_source, link_code_object};
     #[pymodule_export]
     use super::device::{
@@ -89,6 +91,10 @@ mod _native {
     };
     #[pymodule_export]
     use super::network_plan::NetworkPlan;
+    #[pymodule_export]
+    use super::ops::batch_norm::{
+        batch_norm, batch_norm_gradient, batch_norm_training, norm_parameter_gradients,
+    };
     #[pymodule_export]
     use super::ops::blocks::{gather, gather_on_device, scatter, scatter_on_device};
     #[pymodule_export]

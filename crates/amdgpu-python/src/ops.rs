@@ -1,5 +1,6 @@
 //! Operations on arrays, one file each.
 
+pub mod batch_norm;
 pub mod blocks;
 pub mod cast;
 pub mod convolve;

@@ -59,7 +59,7 @@ impl PreparedLaunch {
         let stream = stream.as_ref().map(Bound::get);
         if recording::is_recording() {
             let owners = vec![slf.clone().unbind().into_any()];
-            recording::record_uses(&this.memory);
+            recording::record_uses(this.memory.iter().map(|storage| storage.uses()));
             let arguments = &this.arguments;
             return graph::record_launch(py, &this.kernel, this.config, arguments, owners, stream);
         }

@@ -1,12 +1,11 @@
 //! `_native.Stream`: an ordered queue of work, and what its launches keep alive.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use amdgpu_abi::{ErrorCode, Language};
-use amdgpu_aura::Kernel;
+use amdgpu_aura::{Kept, Kernel};
 use amdgpu_hal as hal;
 use pyo3::prelude::*;
 
@@ -17,34 +16,13 @@ use crate::graph;
 use crate::interrupt;
 use crate::numbers;
 
-/// Launches that share the event behind which their arguments are let go: an event costs as much as a launch.
-const MAX_BATCH_LAUNCHES: usize = 64;
-/// Memory of arguments from which an event follows at once, so that loops over large temporary arrays do not fill the device.
-const MAX_BATCH_BYTES: u64 = 64 << 20;
-/// Events kept for the next batch.
-const MAX_SPARE_EVENTS: usize = 8;
-
 /// An ordered queue of work on a device; queues run beside each other.
 #[pyclass(frozen, module = "amdgpu")]
 pub struct Stream {
     queue: Arc<dyn hal::Stream>,
     device: Arc<dyn hal::Device>,
-    kept: Mutex<Kept>,
-}
-
-/// Owners, and the event behind the launches that use them.
-type Batch = (Arc<dyn hal::Event>, Vec<Py<PyAny>>);
-
-/// Arguments of launches.
-#[derive(Default)]
-struct Kept {
-    /// In the order of the stream.
-    batches: VecDeque<Batch>,
-    /// Those without an event yet.
-    open: Vec<Py<PyAny>>,
-    open_launches: usize,
-    open_bytes: u64,
-    spare_events: Vec<Arc<dyn hal::Event>>,
+    /// Arguments of launches.
+    kept: Kept<Py<PyAny>>,
 }
 
 impl Stream {
@@ -52,7 +30,7 @@ impl Stream {
         Self {
             queue,
             device: Arc::clone(device),
-            kept: Mutex::default(),
+            kept: Kept::default(),
         }
     }
 
@@ -75,69 +53,15 @@ impl Stream {
 
     /// Hold what a launch uses, submitted just now, until the stream has passed it. `bytes` is the memory behind the owners.
     pub fn keep(&self, owners: impl IntoIterator<Item = Py<PyAny>>, bytes: u64) -> hal::Result<()> {
-        let mut kept = self.lock();
-        for owner in owners {
-            let is_known = kept.open.last().is_some_and(|last| last.is(&owner));
-            if !is_known {
-                kept.open.push(owner);
-            }
-        }
-        kept.open_launches += 1;
-        kept.open_bytes = kept.open_bytes.saturating_add(bytes);
-        if kept.open_launches < MAX_BATCH_LAUNCHES && kept.open_bytes < MAX_BATCH_BYTES {
-            return Ok(());
-        }
-        let event = match kept.spare_events.pop() {
-            Some(event) => event,
-            None => self.create_event()?,
-        };
-        self.queue.record(&event)?;
-        let owners = std::mem::take(&mut kept.open);
-        kept.batches.push_back((event, owners));
-        (kept.open_launches, kept.open_bytes) = (0, 0);
-        drop(kept);
-        self.release_passed();
-        Ok(())
-    }
-
-    fn release_passed(&self) {
-        // Taken out first: dropping Python objects can run Python code, which may come back here.
-        let mut passed = Vec::new();
-        let mut kept = self.lock();
-        // An event is reached only after those before it, so one question too many is asked, not one for each that waits.
-        while kept
-            .batches
-            .front()
-            .is_some_and(|(event, _)| event.is_complete())
-        {
-            if let Some((event, owners)) = kept.batches.pop_front() {
-                passed.push(owners);
-                if kept.spare_events.len() < MAX_SPARE_EVENTS {
-                    kept.spare_events.push(event);
+        let (stream, device) = (self.queue.as_ref(), self.device.as_ref());
+        self.kept.keep(stream, device, |open| {
+            for owner in owners {
+                if !open.last().is_some_and(|last| last.is(&owner)) {
+                    open.push(owner);
                 }
             }
-        }
-        drop(kept);
-        drop(passed);
-    }
-
-    /// Everything kept for work that was submitted before; what follows is kept apart.
-    fn take_kept(&self) -> Kept {
-        std::mem::take(&mut *self.lock())
-    }
-
-    fn put_back(&self, mut earlier: Kept) {
-        let mut kept = self.lock();
-        earlier.batches.append(&mut kept.batches);
-        kept.batches = std::mem::take(&mut earlier.batches);
-        kept.open.append(&mut earlier.open);
-        kept.open_launches += earlier.open_launches;
-        kept.open_bytes = kept.open_bytes.saturating_add(earlier.open_bytes);
-    }
-
-    /// The list holds whole entries whatever panicked.
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+            bytes
+        })
     }
 }
 
@@ -164,18 +88,13 @@ impl Stream {
     /// Whether everything submitted so far is done.
     #[getter]
     fn is_idle(&self, py: Python<'_>) -> PyResult<bool> {
-        let kept = self.take_kept();
-        let is_idle = self.queue.is_idle();
-        if !matches!(is_idle, Ok(true)) {
-            self.put_back(kept);
-        }
-        is_idle.into_py_result(py)
+        self.kept.is_idle(self.queue.as_ref()).into_py_result(py)
     }
 
     /// Wait until everything submitted so far is done; raises the error that a command left.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         graph::check_not_recording(py, "waiting for a stream")?;
-        let kept = self.take_kept();
+        let kept = self.kept.take();
         let result = py.detach(|| Kernel::wait(self.queue.as_ref(), None));
         drop(kept);
         result.into_py_result(py).map(|_| ())
@@ -190,10 +109,10 @@ impl Stream {
     ) -> PyResult<bool> {
         graph::check_not_recording(py, "waiting for a stream")?;
         let limit = timeout_ms.map(Duration::from_millis);
-        let kept = self.take_kept();
+        let kept = self.kept.take();
         let result = py.detach(|| Kernel::wait(self.queue.as_ref(), limit));
         if matches!(result, Ok(false)) {
-            self.put_back(kept);
+            self.kept.put_back(kept);
         }
         result.into_py_result(py)
     }
@@ -258,7 +177,7 @@ impl Drop for Stream {
     fn drop(&mut self) {
         if hal::cpu::is_ending() && !matches!(self.queue.is_idle(), Ok(true)) {
             // What could not be stopped may use its arguments until the process is gone.
-            std::mem::forget(self.take_kept());
+            std::mem::forget(self.kept.take());
             return;
         }
         // Arguments may go only when no command uses them; an error that sticks to the stream has nobody left to hear it.

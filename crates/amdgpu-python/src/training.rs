@@ -1,17 +1,16 @@
 //! `_native.Trainer`: back-propagation over a `_native.LayeredNetwork`.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_hal::attention;
-use amdgpu_neuro::training::device::DeviceOperations;
 use amdgpu_neuro::training::{
-    self, Loss, Optimizer, Position, Report, Samples, Targets, TrainingOptions,
+    self, Learner, Loss, Optimizer, Position, Report, Samples, Targets, TrainingOptions,
 };
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::errors::{IntoPyResult, raise};
 use crate::floats::{to_f32, values};
@@ -29,85 +28,11 @@ pub struct Trainer {
     steps: usize,
 }
 
-/// A trainer on this machine's cores, or on a device.
-enum Learner {
-    Host(Box<training::Trainer>),
-    Device(Box<training::Trainer<DeviceOperations>>),
-}
-
-/// What either trainer does.
-macro_rules! either {
-    ($learner:expr, $trainer:ident => $work:expr) => {
-        match $learner {
-            Learner::Host($trainer) => $work,
-            Learner::Device($trainer) => $work,
-        }
-    };
-}
-
 /// Gradients by connection or layer.
 type NamedArrays<'py> = Vec<(String, Bound<'py, PyArrayDyn<f32>>)>;
 
 fn invalid(py: Python<'_>, message: &str) -> PyErr {
     raise(py, ErrorCode::InvalidArgument, Language::Rust, message)
-}
-
-/// Numbers of an optimizer by name, those that are missing at their usual values.
-fn optimizer_of(py: Python<'_>, name: &str, parameters: &Bound<'_, PyDict>) -> PyResult<Optimizer> {
-    let number = |key: &str, usual: f32| -> PyResult<f32> {
-        parameters
-            .get_item(key)?
-            .map_or(Ok(usual), |value| value.extract())
-    };
-    let (optimizer, known): (_, &[&str]) = match name {
-        "sgd" => (Optimizer::Sgd, &[]),
-        "momentum" => {
-            let momentum = number("momentum", 0.9)?;
-            (Optimizer::Momentum { momentum }, &["momentum"])
-        }
-        "adam" => {
-            let (beta_1, beta_2, epsilon) = (
-                number("beta_1", 0.9)?,
-                number("beta_2", 0.999)?,
-                number("epsilon", 1e-8)?,
-            );
-            (
-                Optimizer::Adam {
-                    beta_1,
-                    beta_2,
-                    epsilon,
-                },
-                &["beta_1", "beta_2", "epsilon"],
-            )
-        }
-        "adaptive" => {
-            let decay = number("decay", 0.9)?;
-            (Optimizer::Adaptive { decay }, &["decay"])
-        }
-        _ => {
-            return Err(invalid(
-                py,
-                &format!("optimizer is {name:?}; known are sgd, momentum, adam, adaptive"),
-            ));
-        }
-    };
-    for key in parameters.keys() {
-        let key: String = key.extract()?;
-        if !known.contains(&key.as_str()) {
-            return Err(invalid(
-                py,
-                &format!(
-                    "the optimizer {name} has no parameter {key:?}; it has {}",
-                    if known.is_empty() {
-                        "none".to_owned()
-                    } else {
-                        known.join(", ")
-                    }
-                ),
-            ));
-        }
-    }
-    Ok(optimizer)
 }
 
 #[pymethods]
@@ -123,7 +48,7 @@ impl Trainer {
         network: Py<LayeredNetwork>,
         loss: Option<&str>,
         optimizer: &str,
-        parameters: &Bound<'_, PyDict>,
+        parameters: HashMap<String, f32>,
         batch_size: usize,
         l2_penalty: f64,
         seed: u64,
@@ -132,17 +57,10 @@ impl Trainer {
         steps: usize,
         device: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let loss = loss
-            .map(|name| {
-                Loss::from_name(name).ok_or_else(|| {
-                    let known = Loss::ALL.map(Loss::name).join(", ");
-                    invalid(py, &format!("loss is {name:?}; known are {known}"))
-                })
-            })
-            .transpose()?;
+        let parameters: Vec<(String, f32)> = parameters.into_iter().collect();
         let options = TrainingOptions {
-            loss,
-            optimizer: optimizer_of(py, optimizer, parameters)?,
+            loss: loss.map(Loss::from_name).transpose().into_py_result(py)?,
+            optimizer: Optimizer::from_name(optimizer, &parameters).into_py_result(py)?,
             batch_size,
             steps,
             l2_penalty,
@@ -152,17 +70,7 @@ impl Trainer {
         };
         let core = &network.get().network;
         let ops = device.map(on_device::ops_of).transpose()?;
-        let learner = py.detach(|| match ops {
-            None => {
-                let trainer = training::Trainer::new(core, options);
-                trainer.map(|trainer| Learner::Host(Box::new(trainer)))
-            }
-            Some(ops) => {
-                let operations = DeviceOperations::new(ops);
-                let trainer = training::Trainer::with_operations(core, options, operations);
-                trainer.map(|trainer| Learner::Device(Box::new(trainer)))
-            }
-        });
+        let learner = py.detach(|| Learner::new(core, options, ops));
         Ok(Self {
             learner: Mutex::new(learner.into_py_result(py)?),
             network,
@@ -172,13 +80,13 @@ impl Trainer {
 
     #[getter]
     fn loss(&self, py: Python<'_>) -> PyResult<&'static str> {
-        Ok(either!(&*self.lock(py)?, trainer => trainer.loss()).name())
+        Ok(self.lock(py)?.loss().name())
     }
 
     /// (epoch, samples, step, loss sum, correct).
     #[getter]
     fn position(&self, py: Python<'_>) -> PyResult<(u32, u64, u64, f64, u64)> {
-        let position = either!(&*self.lock(py)?, trainer => trainer.position());
+        let position = self.lock(py)?.position();
         Ok((
             position.epoch,
             position.samples,
@@ -189,7 +97,7 @@ impl Trainer {
     }
 
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Vec<Vec<Bound<'py, PyArray1<f32>>>>> {
-        let state = either!(&*self.lock(py)?, trainer => trainer.state()).into_py_result(py)?;
+        let state = self.lock(py)?.state().into_py_result(py)?;
         let arrays = |slots: Vec<Vec<f32>>| {
             let slots = slots.into_iter();
             slots.map(|slot| PyArray1::from_vec(py, slot)).collect()
@@ -220,8 +128,7 @@ impl Trainer {
             loss_sum,
             correct,
         };
-        either!(&mut *self.lock(py)?, trainer => trainer.restore(&slots, position))
-            .into_py_result(py)
+        self.lock(py)?.restore(&slots, position).into_py_result(py)
     }
 
     /// One epoch: (loss, accuracy or None, samples), or None when `progress` or a signal stopped it between two batches.
@@ -259,9 +166,7 @@ impl Trainer {
                     stopped = answer.err();
                     stopped.is_none()
                 };
-                either!(learner, trainer => {
-                 trainer.epoch(network, samples, &chosen, learning_rate, &mut after_batch)
-                })
+                learner.epoch(network, samples, &chosen, learning_rate, &mut after_batch)
             })
         })?;
         if let Some(error) = stopped {
@@ -283,7 +188,7 @@ impl Trainer {
         let network = &self.network.get().network;
         let chosen = chosen.to_vec()?;
         let report = with_samples((network, self.steps), x, targets, |samples| {
-            py.detach(|| either!(learner, trainer => trainer.evaluate(network, samples, &chosen)))
+            py.detach(|| learner.evaluate(network, samples, &chosen))
         })?;
         Ok(plain(report.into_py_result(py)?))
     }
@@ -299,7 +204,7 @@ impl Trainer {
         let learner = &mut *guard;
         let network = &self.network.get().network;
         let found = with_samples((network, self.steps), x, targets, |samples| {
-            py.detach(|| either!(learner, trainer => trainer.gradients(network, samples)))
+            py.detach(|| learner.gradients(network, samples))
         })?;
         let (report, gradients) = found.into_py_result(py)?;
         let arrays = gradients

@@ -23,7 +23,7 @@ _PARALLEL_LOOP: Final = "llvm.loop.parallel_accesses"
 # 400 in 570 kB take minutes. So the first size is that of one function with all that is inlined into it, the second that of a module.
 # For GPUs the pipeline takes 0.2 to 3 µs, one case of 600 loops 11 µs; generating code of what only the clean-up passes saw takes longer
 # than that saves.
-_LARGE_BYTES: Final = 200_000
+LARGE_BYTES: Final = 200_000
 _HUGE_BYTES: Final = 3_000_000
 # Processor time that LLVM may take for a module: eight times what it takes of the kernels measured above, since
 # a busy machine counts up to three times as much. Past it the module is compiled once
@@ -98,16 +98,16 @@ def _affordable(llvm_ir: str, triple: str, level: int) -> tuple[int, bool]:
     if level > 0 and size > _HUGE_BYTES:
         _fall_back(f"a module of {size} bytes of LLVM IR is not optimised by LLVM")
         return 0, is_finished
-    if level == 0 or size <= _LARGE_BYTES or is_finished or triple.startswith(_GPU_TRIPLES):
+    if level == 0 or size <= LARGE_BYTES or is_finished or triple.startswith(_GPU_TRIPLES):
         return level, is_finished
-    largest = _largest_function(llvm_ir)
-    if largest > _LARGE_BYTES:
+    largest = largest_function(llvm_ir)
+    if largest > LARGE_BYTES:
         _fall_back(f"a module with a function of {largest} bytes of LLVM IR gets LLVM's clean-up passes only")
         return level, True
     return level, False
 
 
-def _largest_function(llvm_ir: str) -> int:
+def largest_function(llvm_ir: str) -> int:
     """Bytes of text of the largest function, with everything that it calls in place of the calls."""
     texts = {found[1]: found[0] for found in _FUNCTION.finditer(llvm_ir)}
     sizes: dict[str, int] = {}

@@ -38,7 +38,7 @@ def take(x: Any, indices: Any, axis: int | None = None) -> Any:
         values = _in_a_line(values)
         place = 0
     else:
-        place = _axis("take", axis, values.ndim)
+        place = arguments.axis("take", axis, values.ndim)
     strides = _strides(values)
     # Axes before the one that is indexed go through all their indices, those behind it are taken whole.
     lines = [_numbers(values.shape[before], place - before - 1 + wanted.ndim) for before in range(place)]
@@ -157,13 +157,6 @@ def nonzero(x: Any) -> tuple[Any, ...]:
     return tuple(_gather(rows, np.array([axis]), (count,), (rank,)).reshape(count) for axis in range(rank))
 
 
-def _axis(operation: str, axis: Any, rank: int) -> int:
-    place = arguments.integer(operation, "axis", axis)
-    if not -rank <= place < rank:
-        raise InvalidArgumentError(f"{operation}: axis {place} is out of bounds for an array of {rank} axes")
-    return place % rank
-
-
 def _strides(values: Any) -> tuple[int, ...]:
     """In elements."""
     return tuple(stride // values.itemsize for stride in values.strides)
@@ -192,7 +185,7 @@ def _along(operation: str, values: Any, wanted: Any, axis: Any) -> Any:
     """Offsets of the elements of lines by indices of their own."""
     import numpy as np
 
-    place = _axis(operation, axis, values.ndim)
+    place = arguments.axis(operation, axis, values.ndim)
     if wanted.ndim != values.ndim:
         raise ShapeMismatchError(
             f"{operation}: x has {values.ndim} axes and the indices {wanted.ndim}; they must have as many"

@@ -48,10 +48,7 @@ __all__ = [
 
 
 def _axis(operation: str, axis: Any, rank: int) -> int:
-    place = arguments.integer(operation, "axis", axis)
-    if not -rank <= place < rank:
-        raise IndexOutOfRangeError(f"{operation}: axis {place} is out of bounds for an array with {rank} axes")
-    return place % rank
+    return arguments.axis(operation, axis, rank, IndexOutOfRangeError)
 
 
 def _along(axis: int, item: Any) -> tuple[Any, ...]:
@@ -70,15 +67,11 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
         >>> amdgpu.broadcast_shapes((2, 1), (3,))
         (2, 3)
     """
-    rank = max((len(shape) for shape in shapes), default=0)
-    result = [1] * rank
-    for shape in shapes:
-        for axis, extent in enumerate(shape, rank - len(shape)):
-            if extent != 1:
-                if result[axis] not in (1, extent):
-                    raise ShapeMismatchError(f"shapes do not broadcast: {', '.join(map(str, shapes))}")
-                result[axis] = extent
-    return tuple(result)
+    given = [arguments.integers("broadcast_shapes", "shapes", shape) for shape in shapes]
+    found = _native.broadcast_shapes(given)
+    if found is None:
+        raise ShapeMismatchError(f"shapes do not broadcast: {', '.join(map(str, given))}")
+    return found
 
 
 def broadcast_to(x: Array, /, shape: int | Sequence[int]) -> Array:

@@ -11,11 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from amdgpu import arguments
-from amdgpu._generated.dtypes import FLOATS, NARROW_FLOATS
-from amdgpu.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedDtypeError
 from amdgpu.ops import placement
-from amdgpu.ops.batch_norm import fit_float32, statistic
-from amdgpu.ops.normalize import layer_norm, rms_norm
 
 __all__ = [
     "batch_norm_gradient",
@@ -81,13 +77,8 @@ def layer_norm_gradient(
     """
     extents = arguments.integers("layer_norm_gradient", "normalized_shape", normalized_shape)
     by_x = _over_last("layer_norm", x, gradient, extents, weight=weight, eps=eps)
-    leading = _leading(gradient, extents)
-    x, gradient = _computed("x", x), _computed("gradient", gradient)
-    dtype = _dtype_name(by_x)
-    by_weight = _summed(
-        placement.elementwise("multiply", (layer_norm(x, extents, eps=eps), gradient), None), leading, dtype
-    )
-    return by_x, by_weight, _summed(gradient, leading, dtype)
+    by_weight, by_bias = _by_parameters("layer_norm", x, gradient, extents, eps)
+    return by_x, by_weight, by_bias
 
 
 def rms_norm_gradient(
@@ -96,10 +87,8 @@ def rms_norm_gradient(
     """The gradients of `rms_norm` by x and weight; arguments and errors as for `layer_norm_gradient`."""
     extents = arguments.integers("rms_norm_gradient", "normalized_shape", normalized_shape)
     by_x = _over_last("rms_norm", x, gradient, extents, weight=weight, eps=eps)
-    leading = _leading(gradient, extents)
-    x, gradient = _computed("x", x), _computed("gradient", gradient)
-    products = placement.elementwise("multiply", (rms_norm(x, extents, eps=eps), gradient), None)
-    return by_x, _summed(products, leading, _dtype_name(by_x))
+    (by_weight,) = _by_parameters("rms_norm", x, gradient, extents, eps)
+    return by_x, by_weight
 
 
 def batch_norm_gradient(
@@ -122,57 +111,11 @@ def batch_norm_gradient(
         UnsupportedDtypeError: x and `gradient` are not floats of one dtype.
         InvalidArgumentError: `eps` is negative or NaN.
     """
-    import numpy as np
-
-    x, gradient = (
-        placement.held("batch_norm_gradient", "x", x),
-        placement.held("batch_norm_gradient", "gradient", gradient),
-    )
     eps = arguments.number("batch_norm_gradient", "eps", eps)
-    rank = len(x.shape)
-    given = arguments.integer("batch_norm_gradient", "channel_axis", channel_axis)
-    axis = given + rank if given < 0 else given
-    if not 0 <= axis < rank:
-        raise ShapeMismatchError(f"batch_norm_gradient: channel_axis is {channel_axis}; x has shape {tuple(x.shape)}")
-    if tuple(gradient.shape) != tuple(x.shape):
-        raise ShapeMismatchError(f"batch_norm_gradient: gradient has shape {tuple(gradient.shape)}, x {tuple(x.shape)}")
-    name = _dtype_name(x)
-    if name not in FLOATS or _dtype_name(gradient) != name:
-        raise UnsupportedDtypeError(
-            f"batch_norm_gradient: x has dtype {name} and gradient {_dtype_name(gradient)}; both must be floats of one dtype"
-        )
-    if not eps >= 0:
-        raise InvalidArgumentError(f"batch_norm_gradient: eps is {eps}; it must not be negative")
-    channels = x.shape[axis]
-    factor = np.ones(channels) if weight is None else placement.on_host("batch_norm_gradient", "weight", weight)
-    if factor.shape != (channels,):
-        raise ShapeMismatchError(
-            f"batch_norm_gradient: weight has shape {factor.shape}; x of shape {tuple(x.shape)} has {channels} channels"
-        )
-    others = tuple(other for other in range(rank) if other != axis)
-    shape = [channels if other == axis else 1 for other in range(rank)]
-
-    elementwise = placement.elementwise
-    with np.errstate(all="ignore"):
-        mean = placement.values_of(statistic("mean", x, others), float)
-        deviation = 1 / np.sqrt(placement.values_of(statistic("var", x, others), float) + eps)
-        dtype = "float32" if name != "float64" and fit_float32(mean, deviation) else "float64"
-
-        def of_channels(values: Any) -> Any:
-            return np.asarray(values, dtype).reshape(shape)
-
-        x, gradient = placement.converted(x, dtype), placement.converted(gradient, dtype)
-        zero = np.zeros(1, dtype)
-        normalised = elementwise("standardize", (x, of_channels(mean), of_channels(deviation), zero), None)
-        by_bias = statistic("sum", gradient, others)
-        by_weight = statistic("sum", elementwise("multiply", (normalised, gradient), None), others)
-        count = x.size // max(channels, 1)
-        scale = factor * deviation
-        level = of_channels(placement.values_of(by_bias, float) / count)
-        slope = of_channels(scale * placement.values_of(by_weight, float) / count)
-        by_x = elementwise("standardize", (gradient, level, of_channels(scale), zero), None)
-        by_x = elementwise("subtract", (by_x, elementwise("multiply", (normalised, slope), None)), by_x)
-    return placement.converted(by_x, name), placement.converted(by_weight, name), placement.converted(by_bias, name)
+    axis = arguments.integer("batch_norm_gradient", "channel_axis", channel_axis)
+    given = (x, gradient, weight, eps, axis)
+    found: tuple[Any, Any, Any] = placement.run(("batch_norm_gradient",), (x, gradient), *given)
+    return found
 
 
 def _along(operation: str, y: Any, gradient: Any, axis: Any, out: Any) -> Any:
@@ -187,24 +130,7 @@ def _over_last(operation: str, x: Any, gradient: Any, extents: tuple[int, ...], 
     return placement.run(options, (x, gradient, weight), *given, row_shape=extents, epsilon=eps)
 
 
-def _dtype_name(array: Any) -> str:
-    import numpy as np
-
-    name: str = np.dtype(array.dtype).name
-    return name
-
-
-def _computed(name: str, values: Any) -> Any:
-    """float16 and bfloat16 as float32, so that products of them neither overflow nor are rounded before they are summed."""
-    values = placement.held("norm_gradient", name, values)
-    return placement.converted(values, "float32") if _dtype_name(values) in NARROW_FLOATS else values
-
-
-def _summed(values: Any, axes: tuple[int, ...], dtype: str) -> Any:
-    return placement.implementation("reduce", values)("sum", values, axes, None, dtype=dtype)
-
-
-def _leading(gradient: Any, extents: tuple[int, ...]) -> tuple[int, ...]:
-    import numpy as np
-
-    return tuple(range(np.ndim(gradient) - len(extents)))
+def _by_parameters(operation: str, x: Any, gradient: Any, extents: tuple[int, ...], eps: Any) -> tuple[Any, ...]:
+    options = ("norm_parameter_gradients", f"{operation}_gradient")
+    found: tuple[Any, ...] = placement.run(options, (x, gradient), operation, x, gradient, extents, float(eps))
+    return found

@@ -108,7 +108,7 @@ class ActivityPlots:
         """
         check_ending(path)
         chosen = _recorded(self, names)
-        width, edges = _bins(self, bin_width)
+        width, edges = bins_of(self, bin_width)
         import numpy as np
 
         drawing = new_figure(9, 4)
@@ -201,7 +201,7 @@ def _thinned(spikes: Spikes, every: int) -> tuple[npt.NDArray[np.float64], npt.N
     return spikes.times[kept], spikes.indices[kept]
 
 
-def _bins(result: ActivityPlots, bin_width: float | None) -> tuple[float, npt.NDArray[np.float64]]:
+def bins_of(result: ActivityPlots, bin_width: float | None) -> tuple[float, npt.NDArray[np.float64]]:
     """Width, and edges on whole steps from the beginning to the end of the run; the last bin may be shorter."""
     import numpy as np
 

@@ -213,7 +213,7 @@ class Source:
                 rows, why = [], str(error)
             else:
                 why = "its process lists no such kernel"
-            known = {(pid, row["device"], row["id"]): _occupancy_of(row) for row in rows}
+            known = {(pid, row["device"], row["id"]): occupancy_of(row) for row in rows}
             for kernel in new:
                 if kernel[0] == pid:
                     self._occupancies[kernel] = known.get(kernel, (None, why))
@@ -339,8 +339,8 @@ def _merged(processes: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
     return found
 
 
-def _occupancy_of(row: dict[str, Any]) -> tuple[float | None, str]:
-    """Of one row of a process's list of kernels."""
+def occupancy_of(row: dict[str, Any]) -> tuple[float | None, str]:
+    """Occupancy of a row of a process's list of kernels, or None and why there is none."""
     found = row["occupancy"]
     if found and found["max_waves_per_unit"]:
         return found["waves_per_unit"] / found["max_waves_per_unit"], ""

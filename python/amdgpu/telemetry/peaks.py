@@ -131,7 +131,7 @@ def _measured() -> tuple[Peaks, bool]:
         )
         answer = json.loads(done.stdout)
         figures = (float(answer["flops_per_second"]), float(answer["bytes_per_second"]), float(answer["cpu_seconds"]))
-        caches = _caches(answer["cache_bytes_per_second"], figures[1])
+        caches = caches_of(answer["cache_bytes_per_second"], figures[1])
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError, AttributeError) as error:
         return Peaks(None, None, f"measuring the processor failed: {type(error).__name__}"), False
     elapsed = (time.monotonic() - started) * (os.cpu_count() or 1)
@@ -144,7 +144,7 @@ def _measured() -> tuple[Peaks, bool]:
     return Peaks(figures[0], figures[1], source, caches), is_quiet
 
 
-def _caches(measured: Mapping[str, float], memory: float) -> dict[str, float]:
+def caches_of(measured: Mapping[str, float], memory: float) -> dict[str, float]:
     """Caches that are faster than what lies behind them; others are no roofs. `measured` begins with the one next to the core."""
     found: dict[str, float] = {}
     behind = memory
@@ -179,7 +179,7 @@ def _read(key: str) -> Peaks | None:
     try:
         row = json.loads((folder / f"{key}.json").read_text(encoding="utf-8"))
         memory = float(row["bytes_per_second"])
-        caches = _caches({str(name): float(speed) for name, speed in row["cache_bytes_per_second"].items()}, memory)
+        caches = caches_of({str(name): float(speed) for name, speed in row["cache_bytes_per_second"].items()}, memory)
         peaks = Peaks(float(row["flops_per_second"]), memory, str(row["source"]), caches)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # None yet, or damaged: measured again.

@@ -418,6 +418,28 @@ public:
         check(agpu_network_forward(get(), input.data(), samples, steps, output.data(), output.size()));
         return output;
     }
+    // Where the array lies, with the weights in the memory of its device; with `uses_kernels` by the kernels that GPUs run, on a CPU device too.
+    inline Array forward(const Array &input, bool uses_kernels = false) const;
+    // Outputs of rows of inputs, behind which the plasticity rules of the text are applied once.
+    std::vector<float> hebbian_step(std::span<const float> input) const {
+        const agpu_network_facts facts = info();
+        if (input.size() % facts.inputs != 0) throw std::invalid_argument("the input is not made of whole samples");
+        const std::uint64_t samples = input.size() / facts.inputs;
+        std::vector<float> output(samples * facts.outputs);
+        check(agpu_network_hebbian_step(get(), input.data(), samples, output.data(), output.size()));
+        return output;
+    }
+    // Of a layer; empty for one without.
+    std::vector<float> biases(const std::string &layer) const {
+        std::uint64_t count = 0;
+        check(agpu_network_biases(get(), layer.c_str(), nullptr, 0, &count));
+        std::vector<float> values(count);
+        check(agpu_network_biases(get(), layer.c_str(), values.data(), count, nullptr));
+        return values;
+    }
+    void set_biases(const std::string &layer, std::span<const float> values) const {
+        check(agpu_network_set_biases(get(), layer.c_str(), values.data(), values.size()));
+    }
     // Row-major, and how many columns a row has.
     std::pair<std::vector<float>, std::uint64_t> weights(const std::string &connection) const {
         std::uint64_t rows = 0, columns = 0;
@@ -437,6 +459,92 @@ private:
         check(agpu_network_build(text.c_str(), &c_options, &network));
         return network;
     }
+};
+
+struct TrainerOptions {
+    std::optional<std::string> loss{};
+    std::optional<std::string> optimizer{};
+    std::vector<std::pair<std::string, double>> parameters{};
+    std::uint64_t batch_size = 0, steps = 0;
+    double l2_penalty = 0;
+    std::uint64_t seed = 0;
+    bool keeps_order = false, uses_kernels = false;
+};
+
+// Samples with what the outputs should be, either values or labels; `chosen` empty is all of them.
+struct TrainingSamples {
+    std::span<const float> x;
+    std::span<const float> values{};
+    std::span<const std::uint32_t> labels{};
+    std::span<const std::uint32_t> chosen{};
+};
+
+// Trains a layered network by back-propagation.
+class Trainer : public Object<agpu_trainer> {
+public:
+    // On this machine's cores.
+    explicit Trainer(const Network &network, const TrainerOptions &options = {}) : Trainer(network, nullptr, options) {}
+    // On a device.
+    Trainer(const Network &network, const Device &device, const TrainerOptions &options = {}) : Trainer(network, device.get(), options) {}
+
+    agpu_trainer_facts info() const {
+        agpu_trainer_facts facts = AGPU_TRAINER_FACTS_INIT;
+        check(agpu_trainer_info(get(), &facts));
+        return facts;
+    }
+    agpu_training_report epoch(const TrainingSamples &samples, double learning_rate = 1e-3) const {
+        const agpu_training_samples c_samples = to_c(samples);
+        agpu_training_report report = AGPU_TRAINING_REPORT_INIT;
+        check(agpu_trainer_epoch(get(), &c_samples, learning_rate, &report));
+        return report;
+    }
+    agpu_training_report evaluate(const TrainingSamples &samples) const {
+        const agpu_training_samples c_samples = to_c(samples);
+        agpu_training_report report = AGPU_TRAINING_REPORT_INIT;
+        check(agpu_trainer_evaluate(get(), &c_samples, &report));
+        return report;
+    }
+    // By the weights of each connection in the order of the text, then by the biases of each layer that has some.
+    std::vector<float> gradients(const TrainingSamples &samples) const {
+        const agpu_training_samples c_samples = to_c(samples);
+        std::vector<float> values(parameters_);
+        check(agpu_trainer_gradients(get(), &c_samples, values.data(), values.size(), nullptr));
+        return values;
+    }
+    std::vector<float> state() const {
+        std::vector<float> values(info().state_count);
+        check(agpu_trainer_state(get(), values.data(), values.size()));
+        return values;
+    }
+    // Go on where a trainer with the same options was.
+    void restore(std::span<const float> state, const agpu_trainer_facts &facts) const {
+        check(agpu_trainer_restore(get(), state.data(), state.size(), facts.epochs, facts.batches));
+    }
+
+private:
+    Trainer(const Network &network, agpu_device device, const TrainerOptions &options)
+        : Object(create(network, device, options)), inputs_(network.info().inputs * (options.steps > 0 ? options.steps : 1)),
+          parameters_(network.info().parameters) {}
+
+    static agpu_trainer create(const Network &network, agpu_device device, const TrainerOptions &options) {
+        std::vector<agpu_optimizer_parameter> parameters;
+        for (const auto &[name, value] : options.parameters) parameters.push_back({name.c_str(), value});
+        const agpu_trainer_options c_options = {
+            sizeof(agpu_trainer_options), device,        or_null(options.loss), or_null(options.optimizer), parameters.data(),
+            parameters.size(),            options.batch_size, options.steps,    options.l2_penalty,         options.seed,
+            options.keeps_order ? 1U : 0U, options.uses_kernels ? 1U : 0U,
+        };
+        agpu_trainer trainer = nullptr;
+        check(agpu_trainer_create(network.get(), &c_options, &trainer));
+        return trainer;
+    }
+    agpu_training_samples to_c(const TrainingSamples &samples) const {
+        if (samples.x.size() % inputs_ != 0) throw std::invalid_argument("x is not made of whole samples");
+        return {sizeof(agpu_training_samples), samples.x.data(),     samples.values.data(),      samples.labels.data(),
+                samples.x.size() / inputs_,    samples.chosen.data(), samples.chosen.size()};
+    }
+
+    std::uint64_t inputs_, parameters_;
 };
 
 struct Spikes {
@@ -573,6 +681,13 @@ private:
         return array;
     }
 };
+
+inline Array Network::forward(const Array &input, bool uses_kernels) const {
+    const agpu_network_forward_options options = {sizeof(agpu_network_forward_options), uses_kernels ? 1U : 0U, 0};
+    agpu_array output = nullptr;
+    check(agpu_network_forward_array(get(), input.get(), &options, &output));
+    return Array(output);
+}
 
 inline Argument::Argument(const Array &array) : value_(agpu_argument_array(array.get())) {}
 

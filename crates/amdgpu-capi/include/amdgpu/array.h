@@ -55,7 +55,7 @@ agpu_status agpu_array_read(agpu_array array, void *data, uint64_t bytes);
 /* Set all elements to the one of `bytes` bytes at `element`. */
 agpu_status agpu_array_fill(agpu_array array, const void *element, uint64_t bytes);
 
-/* Copy the elements of an array of the same shape and dtype, which may be on another device; both are contiguous. */
+/* Copy the elements of an array of the same shape and dtype, which may be on another device. Views with gaps are copied element by element. */
 agpu_status agpu_array_copy(agpu_array destination, agpu_array source);
 
 /* The same elements of a contiguous array under another shape; -1 once, for the extent that is left. */

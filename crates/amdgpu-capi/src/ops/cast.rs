@@ -1,6 +1,6 @@
 //! ops.h: elements in another dtype.
 
-use amdgpu_ops::elementwise::convert;
+use amdgpu_ops::cast;
 
 use super::{Call, dtype_of};
 use crate::borrowed::{Out, Text};
@@ -14,9 +14,7 @@ pub extern "C" fn agpu_ops_cast(x: Handle, dtype: Text, result: Out<Handle>) -> 
         let place = result.required("result")?;
         let dtype = dtype_of(dtype.required("dtype")?)?;
         let call = Call::of("cast", &[("x", x)], &[], Handle::NULL)?;
-        let x = call.operand(0);
-        x.check_dtype("cast", "x")?;
-        let made = convert(&call.ops, x, dtype)?.into_array()?;
+        let made = cast(&call.ops, call.operand(0), dtype, None)?;
         place.write(call.insert(made));
         Ok(())
     })

@@ -1,9 +1,9 @@
 //! The forward pass on a device.
 
-use amdgpu_abi::{Coded, ErrorCode, Language};
+use amdgpu_abi::{Coded, Dtype, ErrorCode, Language};
 use amdgpu_array::{Array, Dims, row_major};
 use amdgpu_ops::reduce::{self, Reduce, ReduceOptions};
-use amdgpu_ops::{DeviceOps, Elementwise, Operand, elementwise, leaky};
+use amdgpu_ops::{DeviceOps, Elementwise, Operand, elementwise, leaky, transpose};
 use amdgpu_telemetry::now_ns;
 
 use super::keepers::Placed;
@@ -56,6 +56,37 @@ impl DeviceInput<'_> {
 }
 
 impl LayeredNetwork {
+    /// The forward pass over a float32 array where it lies, of a shape that [`LayeredNetwork::samples_of`] knows: the result is an array of the same
+    /// device. Where `ops` compute on the host the Matrix core does, with the bits of [`LayeredNetwork::forward_steps`].
+    ///
+    /// # Errors
+    ///
+    /// As [`LayeredNetwork::forward_on_device`]; another shape or dtype.
+    pub fn forward_array(&self, ops: &DeviceOps, x: &Array) -> Result<Array> {
+        if x.dtype != Dtype::F32 {
+            let given = x.dtype.name().unwrap_or("of an unknown type");
+            return Err(Error::Core {
+                kind: ErrorCode::UnsupportedDtype,
+                language: Language::Rust,
+                message: format!("the network takes float32; x is {given}"),
+            });
+        }
+        let shape: Vec<usize> = x.shape.iter().map(|extent| *extent as usize).collect();
+        let (samples, steps, lead) = self.samples_of(&shape)?;
+        let x = transpose::dense(ops, &Operand::of_array(x.clone()))?;
+        let made = if ops.computes_on_host() {
+            let backend = DenseBackendKind::Matrix.open()?;
+            let values = self.forward_steps(&read(&x)?, samples, steps, backend.as_ref())?;
+            upload(ops, &values, [samples, self.output_size()])?
+        } else {
+            self.forward_on_device(ops, DeviceInput::Device(&x), samples, steps)?
+        };
+        let shape = lead.into_iter().chain([self.output_size()]);
+        let shape: Dims = shape.map(|extent| extent as i64).collect();
+        let strides = row_major(&shape);
+        Ok(made.view(shape, strides))
+    }
+
     /// As [`LayeredNetwork::forward_steps`], on the device of `ops`, where the result, of shape (samples, outputs), stays. What the device has
     /// no kernel for, the CPU computes with a fallback that is counted.
     ///

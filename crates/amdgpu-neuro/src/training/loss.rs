@@ -23,9 +23,15 @@ impl Loss {
         }
     }
 
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|loss| loss.name() == name)
+    /// # Errors
+    ///
+    /// No loss has this name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|loss| loss.name() == name);
+        found.ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            Error::InvalidArgument(format!("loss is {name:?}; known are {known}"))
+        })
     }
 }
 
@@ -241,9 +247,13 @@ mod tests {
     #[test]
     fn losses_are_known_by_name() {
         for loss in Loss::ALL {
-            assert_eq!(Loss::from_name(loss.name()), Some(loss));
+            assert_eq!(Loss::from_name(loss.name()).unwrap(), loss);
         }
-        assert_eq!(Loss::from_name("hinge"), None);
+        let error = Loss::from_name("hinge").unwrap_err().to_string();
+        assert!(
+            error.contains("known are cross_entropy, mean_squared_error"),
+            "{error}"
+        );
         assert_eq!(Loss::CrossEntropy.name(), "cross_entropy");
     }
 

@@ -25,6 +25,63 @@ pub enum Optimizer {
 }
 
 impl Optimizer {
+    /// Names, each with the parameters that it has and their usual values.
+    const KNOWN: [(&'static str, &'static [(&'static str, f32)]); 4] = [
+        ("sgd", &[]),
+        ("momentum", &[("momentum", 0.9)]),
+        (
+            "adam",
+            &[("beta_1", 0.9), ("beta_2", 0.999), ("epsilon", 1e-8)],
+        ),
+        ("adaptive", &[("decay", 0.9)]),
+    ];
+
+    /// The optimizer of a name: sgd, momentum, adam or adaptive. Parameters that are not given have their usual values.
+    ///
+    /// # Errors
+    ///
+    /// The name is unknown; the optimizer has no parameter of a name that was given.
+    pub fn from_name(name: &str, parameters: &[(String, f32)]) -> Result<Self> {
+        let mut entries = Self::KNOWN.iter();
+        let Some((_, usual)) = entries.find(|(known, _)| *known == name) else {
+            let known = Self::KNOWN.map(|(known, _)| known).join(", ");
+            return Err(Error::InvalidArgument(format!(
+                "optimizer is {name:?}; known are {known}"
+            )));
+        };
+        let is_known = |key: &str| usual.iter().any(|(known, _)| *known == key);
+        if let Some((key, _)) = parameters.iter().find(|(key, _)| !is_known(key)) {
+            let known: Vec<&str> = usual.iter().map(|(known, _)| *known).collect();
+            let known = if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            };
+            return Err(Error::InvalidArgument(format!(
+                "the optimizer {name} has no parameter {key:?}; it has {known}"
+            )));
+        }
+        let number = |at: usize| {
+            let (key, usual) = usual[at];
+            let mut given = parameters.iter().rev();
+            given
+                .find(|(name, _)| name == key)
+                .map_or(usual, |given| given.1)
+        };
+        Ok(match name {
+            "momentum" => Self::Momentum {
+                momentum: number(0),
+            },
+            "adam" => Self::Adam {
+                beta_1: number(0),
+                beta_2: number(1),
+                epsilon: number(2),
+            },
+            "adaptive" => Self::Adaptive { decay: number(0) },
+            _ => Self::Sgd,
+        })
+    }
+
     /// Numbers kept for each weight.
     #[must_use]
     pub const fn slots(self) -> usize {

@@ -3,6 +3,7 @@
 use amdgpu_array::{Array, recording};
 use smallvec::SmallVec;
 
+use super::Archived;
 use super::archive::{ArchivedKernel, Unit};
 use super::choice::{Choice, Demand, Situation, is_for_vendor};
 use super::load::Steps;
@@ -63,7 +64,7 @@ pub fn multiply(ops: &DeviceOps, call: &Gemm<'_>) -> Result<()> {
     let is_ours = recording::is_recording();
     let choice = choose(ops, &call.problem, is_ours)?;
     if let Some(Choice::Vendor(library)) = choice {
-        if ops.archived().libraries.multiply(ops, library, call)? {
+        if Archived::of(ops).libraries.multiply(ops, library, call)? {
             return Ok(());
         }
         let own = choose(ops, &call.problem, true)?;
@@ -80,7 +81,7 @@ pub fn multiply(ops: &DeviceOps, call: &Gemm<'_>) -> Result<()> {
 pub fn multiply_with(ops: &DeviceOps, call: &Gemm<'_>, choice: Choice) -> Result<()> {
     let call = &aligned(call);
     if let Choice::Vendor(library) = choice {
-        if ops.archived().libraries.multiply(ops, library, call)? {
+        if Archived::of(ops).libraries.multiply(ops, library, call)? {
             return Ok(());
         }
         let problem = &call.problem;
@@ -107,7 +108,7 @@ fn aligned<'a>(call: &Gemm<'a>) -> Gemm<'a> {
 ///
 /// As [`multiply`].
 pub fn choose(ops: &DeviceOps, problem: &Problem, is_ours: bool) -> Result<Option<Choice>> {
-    let archived = ops.archived();
+    let archived = Archived::of(ops);
     archived.choice(problem, is_ours, || {
         let demand = if is_ours {
             Demand::Ours
@@ -154,7 +155,7 @@ fn situation<T>(
     problem: &Problem,
     ask: impl FnOnce(&Situation<'_>) -> T,
 ) -> Result<T> {
-    let archived = ops.archived();
+    let archived = Archived::of(ops);
     let libraries = if is_for_vendor(problem) {
         archived.libraries.all(ops)
     } else {
@@ -173,7 +174,7 @@ fn situation<T>(
 fn run(ops: &DeviceOps, call: &Gemm<'_>, choice: Option<Choice>) -> Result<()> {
     let problem = &call.problem;
     let none = || {
-        let architecture = &ops.archived().facts().architecture;
+        let architecture = &Archived::of(ops).facts().architecture;
         Error::no_kernel(format!(
             "the archived kernels for {architecture} do not compute {problem:?}"
         ))
@@ -250,7 +251,7 @@ fn tiles(
         // Blocks stay and compute tile after tile: as many as there are units.
         let clusters = (tiles * problem.batch).min((steps.units() / cluster).max(1));
         grid = [clusters * cluster, 1, 1];
-        let archived = steps.ops().archived();
+        let archived = Archived::of(steps.ops());
         maps = archived
             .maps
             .of(steps.ops(), kernel, call, (leads, strides))?;

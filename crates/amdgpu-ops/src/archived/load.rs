@@ -73,7 +73,13 @@ impl Loaded {
 }
 
 impl Archived {
-    pub(crate) fn new(info: &DeviceInfo) -> Self {
+    /// What is kept for a device.
+    #[must_use]
+    pub fn of(ops: &DeviceOps) -> &Self {
+        ops.attached(|| Self::new(ops.device().info()))
+    }
+
+    fn new(info: &DeviceInfo) -> Self {
         Self {
             facts: Facts::of(info),
             loaded: OnceLock::new(),
@@ -187,7 +193,7 @@ impl<'a> Steps<'a> {
     ///
     /// [`Error::NoKernel`] where there is no archive for the device.
     pub fn of(ops: &'a DeviceOps) -> Result<Self> {
-        let archived = ops.archived();
+        let archived = Archived::of(ops);
         let loaded = archived.loaded()?.ok_or_else(|| {
             let architecture = &archived.facts.architecture;
             Error::no_kernel(format!("there is no archive for {architecture}"))
@@ -204,7 +210,7 @@ impl<'a> Steps<'a> {
     }
 
     pub fn units(&self) -> u64 {
-        self.ops.archived().facts.units
+        Archived::of(self.ops).facts.units
     }
 
     /// The first kernel of a kind that a condition lets pass; `what` says in messages which one was wanted.
@@ -219,7 +225,7 @@ impl<'a> Steps<'a> {
         what: impl FnOnce() -> String,
     ) -> Result<&'a ArchivedKernel> {
         self.archive().first(kind, passes).ok_or_else(|| {
-            let architecture = &self.ops.archived().facts.architecture;
+            let architecture = &Archived::of(self.ops).facts.architecture;
             Error::no_kernel(format!(
                 "the archived kernels for {architecture} have no {kind} of {}",
                 what()

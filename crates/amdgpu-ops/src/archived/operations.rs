@@ -4,6 +4,7 @@ use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Array;
 use smallvec::SmallVec;
 
+use super::Archived;
 use super::archive::ArchivedKernel;
 use super::choice::estimate;
 use super::load::Steps;
@@ -86,7 +87,7 @@ pub fn takes_filters_first(ops: &DeviceOps, dtype: Dtype, is_tf32: bool) -> Resu
     if !is_tf32 || dtype != Dtype::F32 {
         return Ok(false);
     }
-    let archive = ops.archived().archive()?;
+    let archive = Archived::of(ops).archive()?;
     Ok(archive.is_some_and(|archive| {
         let is_tf32 = |kernel: &ArchivedKernel| kernel.operand == Some(Number::Tf32);
         archive.first("convolution", is_tf32).is_some()
@@ -124,7 +125,7 @@ pub fn convolution_for<'a>(ops: &'a DeviceOps, problem: &Problem) -> Result<&'a 
         .map(|kernel| (kernel, estimate(kernel, problem, steps.units(), 1)));
     let best = timed.min_by(|one, other| one.1.total_cmp(&other.1));
     best.map(|(kernel, _)| kernel).ok_or_else(|| {
-        let architecture = &ops.archived().facts().architecture;
+        let architecture = &Archived::of(ops).facts().architecture;
         Error::no_kernel(format!(
             "the archived kernels for {architecture} have no convolution for {problem:?}"
         ))

@@ -5,6 +5,7 @@ use amdgpu_array::Array;
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{ConvolveOptions, ImageLayout};
 
+use crate::archived::Archived;
 use crate::archived::problem::{Epilogue, Number, Problem, VECTOR_BYTES};
 use crate::archived::{self, Convolution, convolution_layout, launch_convolution};
 use crate::operand::Operand;
@@ -45,7 +46,7 @@ fn run(
     options: &ConvolveOptions,
     is_tf32: bool,
 ) -> Result<Option<Array>> {
-    if ops.archived().archive()?.is_none() {
+    if Archived::of(ops).archive()?.is_none() {
         return Ok(None);
     }
     let has_filters_first = archived::takes_filters_first(ops, inputs[0].dtype, is_tf32)?;

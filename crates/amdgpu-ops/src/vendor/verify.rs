@@ -8,6 +8,7 @@ use amdgpu_telemetry::fallback;
 use half::{bf16, f16};
 
 use super::submit;
+use crate::archived::Archived;
 use crate::archived::Gemm;
 use crate::archived::problem::{Epilogue, Layout, Number, Problem};
 use crate::matmul::NAME;
@@ -38,7 +39,7 @@ pub fn is_right(ops: &DeviceOps, session: &Session, operand: Number, epilogue: E
             "{} {what} for {} products on {}: our own kernels compute them",
             session.library().name(),
             operand.name(),
-            ops.archived().facts().architecture
+            Archived::of(ops).facts().architecture
         );
         fallback(NAME, &reason);
         false

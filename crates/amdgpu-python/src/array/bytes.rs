@@ -52,14 +52,6 @@ impl Array {
                 &message,
             ));
         }
-        if !operand.is_contiguous() || !self.is_contiguous() {
-            return Err(raise(
-                py,
-                ErrorCode::NotContiguous,
-                Language::Rust,
-                "copy_from needs contiguous arrays",
-            ));
-        }
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array::{self as core, Side, recording};
 use amdgpu_hal::DevicePointer;
+use amdgpu_ops::strided;
 use pyo3::prelude::*;
 
 use super::bytes::host_side;
@@ -27,6 +28,15 @@ pub fn copy_from(slf: &Bound<'_, Array>, source: &Bound<'_, PyAny>) -> PyResult<
         return Err(raise(py, ErrorCode::InvalidType, Language::Rust, &message));
     };
     this.check_same(py, &operand)?;
+    if !this.is_contiguous() || !operand.is_contiguous() {
+        let from = match source.cast::<Array>() {
+            Ok(own) => own.get().inner.clone(),
+            Err(_) => operand.into_array(py)?,
+        };
+        return py
+            .detach(|| strided::copy(&this.inner, &from))
+            .into_py_result(py);
+    }
     let lent = operand.device(py)?;
     let to = this.side();
     let from = Side {
@@ -43,9 +53,9 @@ pub fn copy_from(slf: &Bound<'_, Array>, source: &Bound<'_, PyAny>) -> PyResult<
             return graph::check_not_recording(py, what);
         }
         let addresses = (to.address, from.address);
-        recording::record_uses([this.storage()]);
+        recording::record_uses([this.storage().uses()]);
         if let Ok(source) = source.cast::<Array>() {
-            recording::record_uses([source.get().storage()]);
+            recording::record_uses([source.get().storage().uses()]);
         }
         let owners = [slf.clone().unbind().into_any(), source.clone().unbind()];
         let owners = owners.map(|owner| Box::new(owner) as core::Owner);

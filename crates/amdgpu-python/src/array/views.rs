@@ -3,6 +3,7 @@
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_array as core;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use super::{Array, indexing};
 use crate::errors::{IntoPyResult, raise};
@@ -38,6 +39,15 @@ pub fn reshape<'py>(
             Bound::new(py, Array::from(made))
         }
     }
+}
+
+/// The shape that all of these broadcast to; None where there is none.
+#[pyfunction]
+pub fn broadcast_shapes(py: Python<'_>, shapes: Vec<Vec<i64>>) -> PyResult<Option<Py<PyTuple>>> {
+    let found = core::broadcast_shapes(shapes.iter().map(Vec::as_slice));
+    found
+        .map(|shape| Ok(PyTuple::new(py, shape)?.unbind()))
+        .transpose()
 }
 
 /// The last two axes swapped.

@@ -189,6 +189,17 @@ fn borrowed<'a, 'py>(
     if let Some(operand) = Operand::borrow_host(object)? {
         return Ok(Argument::Borrowed(Box::new(operand)));
     }
+    let operand = converted(operation, name, object)?;
+    Ok(Argument::Borrowed(Box::new(operand)))
+}
+
+/// What NumPy makes of an object that lends no memory.
+#[cold]
+pub fn converted<'py>(
+    operation: &str,
+    name: &str,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Operand<'py>> {
     let py = object.py();
     let refuse = |why: &str| {
         let message = format!("{operation}: {name} is no array of numbers: {why}");
@@ -208,9 +219,7 @@ fn borrowed<'a, 'py>(
             converted.getattr("dtype")?
         )));
     }
-    Operand::borrow(&converted, None)?
-        .map(|operand| Argument::Borrowed(Box::new(operand)))
-        .ok_or_else(|| refuse("it lends no memory"))
+    Operand::borrow(&converted, None)?.ok_or_else(|| refuse("it lends no memory"))
 }
 
 /// Puts the arguments of an operation that takes numbers beside arrays into `made`, which is empty.

@@ -17,7 +17,8 @@ use crate::ops::on_device::{self, Out};
 static NORMALIZE: Boundary = Boundary::new(Language::Python, Language::Rust, "normalize");
 static GRADIENT: Boundary = Boundary::new(Language::Python, Language::Rust, "normalize_gradient");
 
-fn known(py: Python<'_>, operation: &str) -> PyResult<Normalize> {
+/// The normalisation of a name.
+pub fn known(py: Python<'_>, operation: &str) -> PyResult<Normalize> {
     Normalize::from_name(operation).ok_or_else(|| {
         let message = format!("no normalisation is called {operation:?}");
         raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)

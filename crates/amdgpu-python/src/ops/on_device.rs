@@ -16,6 +16,7 @@ use crate::array::Array;
 use crate::device::Device;
 use crate::errors::{IntoPyResult, raise};
 use crate::operand;
+use crate::ops::host;
 use crate::ops::number::{beyond, dtype_beside, is_number, plain, refused};
 
 /// Operations by kernels of a device, a CPU device included: of a `_native.Device`, or of an object that has one as `native`.
@@ -58,6 +59,24 @@ pub fn lend(
         return Ok(operand);
     }
     upload(operation, name, object, ops)
+}
+
+/// An argument where it lies: memory that is lent, on a device or not, or what NumPy makes of it.
+pub fn lend_in_place(operation: &str, name: &str, object: &Bound<'_, PyAny>) -> PyResult<Operand> {
+    let py = object.py();
+    let array = if let Ok(array) = object.cast::<Array>() {
+        array.get().check_alive().into_py_result(py)?;
+        (**array.get()).clone()
+    } else {
+        let lent = match operand::Operand::borrow(object, None)? {
+            Some(lent) => lent,
+            None => host::converted(operation, name, object)?,
+        };
+        lent.into_array(py)?
+    };
+    let operand = Operand::of_array(array);
+    operand.check_dtype(operation, name).into_py_result(py)?;
+    Ok(operand)
 }
 
 /// A host array, or whatever NumPy makes one of, copied to the device; a value without axes becomes a number.

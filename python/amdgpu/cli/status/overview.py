@@ -67,7 +67,7 @@ def lines(content: dict[str, Any]) -> list[str]:
     is_ascii = not output.has_unicode()
     text = [output.paint(f"amdgpu {content['version']}", "bold"), ""]
     for device in content["devices"]:
-        text += [*_device_lines(device, width, is_ascii=is_ascii), ""]
+        text += [*device_lines(device, width, is_ascii=is_ascii), ""]
     cache = content["kernel_cache"]
     known = f"{cache['kernels']} kernels, {output.bytes_text(cache['bytes'])}" if cache["kernels"] is not None else "-"
     place = f"  {output.paint(cache['path'] or '', 'dim')}" if cache["path"] else ""
@@ -78,7 +78,8 @@ def lines(content: dict[str, Any]) -> list[str]:
     return text
 
 
-def _device_lines(device: dict[str, Any], width: int, *, is_ascii: bool) -> list[str]:
+def device_lines(device: dict[str, Any], width: int, *, is_ascii: bool) -> list[str]:
+    """A device as the overview shows it: its name, cores, memory and load, and what sensors tell."""
     name, sensors = device["device"], device["sensors"]
     head = f"{device['id']}  {output.paint(name, 'bold', 'cyan')}  {device['name']}"
     dot = " | " if is_ascii else " · "
@@ -94,7 +95,7 @@ def _device_lines(device: dict[str, Any], width: int, *, is_ascii: bool) -> list
             if busy is None
             else [_labelled("busy", f"{_bar(busy, is_ascii=is_ascii)}  {output.percent_text(busy):>5}")]
         ),
-        *_condition_lines(device, dot, width),
+        *condition_lines(device, dot, width),
     ]
 
 
@@ -110,7 +111,7 @@ def _memory_lines(
     return [_labelled("memory", f"{_bar(share, is_ascii=is_ascii)}  {output.percent_text(share):>5}  {amounts}")]
 
 
-def _condition_lines(device: dict[str, Any], dot: str, width: int) -> list[str]:
+def condition_lines(device: dict[str, Any], dot: str, width: int) -> list[str]:
     """Temperature, power and clock: what is known on one line, what is not with its reason on lines of their own."""
     name, sensors = device["device"], device["sensors"]
     heat, no_heat = machine.hottest(sensors, name)

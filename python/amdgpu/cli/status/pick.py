@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.count < 1:
         raise UsageError(f"--count must be at least 1, got {options.count}")
-    wanted = _bytes(options.memory) if options.memory else 0
+    wanted = bytes_of(options.memory) if options.memory else 0
     # Loads are differences between two looks; the first one is taken for the second to have something to compare with.
     machine.readings()
     devices = [d for d in amdgpu.list_devices() if options.kind in (None, d.kind)]
@@ -106,7 +106,8 @@ def candidate(device: DeviceInfo, readings: Sequence[machine.Reading]) -> Candid
     )
 
 
-def _bytes(text: str) -> int:
+def bytes_of(text: str) -> int:
+    """The number of bytes that a text such as 512M or 8G stands for."""
     number = text.strip().upper().removesuffix("B").removesuffix("I")
     unit = number[-1:] if number[-1:] in UNITS else ""
     try:

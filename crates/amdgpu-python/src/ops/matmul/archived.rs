@@ -7,7 +7,7 @@ use amdgpu_matrix::vendor::VendorLibrary;
 use amdgpu_ops::DeviceOps;
 use amdgpu_ops::archived::choice::{Choice, Demand, Situation, is_for_vendor};
 use amdgpu_ops::archived::problem::{ArrayProduct, Epilogue, Layout, Number, Problem};
-use amdgpu_ops::archived::{self, Archive, Facts, Gemm};
+use amdgpu_ops::archived::{self, Archive, Archived, Facts, Gemm};
 use amdgpu_ops::tuning;
 use pyo3::prelude::*;
 
@@ -119,7 +119,7 @@ pub fn matmul_ways(
     let ways = py
         .detach(|| archived::ways(&ops, &problem))
         .into_py_result(py)?;
-    let archive = ops.archived().archive().into_py_result(py)?;
+    let archive = Archived::of(&ops).archive().into_py_result(py)?;
     Ok(ways
         .into_iter()
         .map(|(_, way)| way_of(way, archive))
@@ -138,7 +138,7 @@ pub fn matmul_choice(
     let ops = on_device::ops_of(device)?;
     let problem = problem_of(py, &problem)?;
     let chosen = py.detach(|| archived::choose(&ops, &problem, is_ours));
-    let archive = ops.archived().archive().into_py_result(py)?;
+    let archive = Archived::of(&ops).archive().into_py_result(py)?;
     Ok(chosen.into_py_result(py)?.map(|way| way_of(way, archive)))
 }
 
@@ -146,7 +146,7 @@ pub fn matmul_choice(
 #[pyfunction]
 pub fn matmul_libraries(py: Python<'_>, device: &Bound<'_, PyAny>) -> PyResult<Vec<&'static str>> {
     let ops = on_device::ops_of(device)?;
-    let found = py.detach(|| ops.archived().libraries(&ops));
+    let found = py.detach(|| Archived::of(&ops).libraries(&ops));
     Ok(found.into_iter().map(VendorLibrary::name).collect())
 }
 
@@ -163,15 +163,15 @@ pub fn matmul_is_verified(
     let Some(library) = VendorLibrary::from_name(library) else {
         return Ok(false);
     };
-    Ok(py.detach(|| ops.archived().is_verified(&ops, library, &problem)))
+    Ok(py.detach(|| Archived::of(&ops).is_verified(&ops, library, &problem)))
 }
 
 /// What was chosen on a device so far, in no order; None for problems that nothing of the archive or of a library computes.
 #[pyfunction]
 pub fn matmul_choices(py: Python<'_>, device: &Bound<'_, PyAny>) -> PyResult<Vec<Option<Way>>> {
     let ops = on_device::ops_of(device)?;
-    let archive = ops.archived().archive().into_py_result(py)?;
-    let choices = ops.archived().choices().into_iter();
+    let archive = Archived::of(&ops).archive().into_py_result(py)?;
+    let choices = Archived::of(&ops).choices().into_iter();
     Ok(choices
         .map(|choice| choice.map(|way| way_of(way, archive)))
         .collect())
@@ -321,7 +321,7 @@ fn named(
         raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
     };
     if let Some(name) = kernel.map(ArchivedKernel::symbol) {
-        let archive = ops.archived().archive().into_py_result(py)?;
+        let archive = Archived::of(ops).archive().into_py_result(py)?;
         let mut kernels = archive.map_or(&[][..], Archive::kernels).iter();
         let found = kernels.find(|kernel| kernel.name == name);
         let kernel = found.ok_or_else(|| unknown(name))?.index;
