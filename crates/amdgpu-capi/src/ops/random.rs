@@ -7,7 +7,7 @@ use amdgpu_aura::OpenDevice;
 use amdgpu_ops::random::{Draw, Generator, Stream, draw, dropout, permutation};
 use amdgpu_ops::{DeviceOps, Operand, Scalar};
 
-use super::{Call, OpsOptions, live, unknown};
+use super::{Call, OpsOptions, unknown};
 use crate::array::ArrayObject;
 use crate::borrowed::{Described, Items, ItemsOut, Options, Out, Text, Versioned};
 use crate::handles::{self, Handle, Object};
@@ -215,7 +215,7 @@ fn of(generator: Handle) -> Answer<Arc<GeneratorObject>> {
 }
 
 fn fill(generator: &Generator, what: &Draw, out: Handle) -> Answer {
-    let out = live("out", out)?;
+    let out = ArrayObject::alive("out", out)?;
     toolchain::of_process();
     let array: &Array = &out.array;
     let device = match array.open_device() {
