@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use amdgpu_array::Array;
-use amdgpu_aura::OpenDevice;
 use amdgpu_ops::random::{Draw, Generator, Stream, draw, dropout, permutation};
 use amdgpu_ops::{DeviceOps, Operand, Scalar};
 
@@ -218,10 +217,7 @@ fn fill(generator: &Generator, what: &Draw, out: Handle) -> Answer {
     let out = ArrayObject::alive("out", out)?;
     toolchain::of_process();
     let array: &Array = &out.array;
-    let device = match array.open_device() {
-        Some(device) => Arc::clone(device),
-        None => OpenDevice::open(array.device_name())?,
-    };
+    let device = out.open_device()?;
     let ops = DeviceOps::of(&device)?;
     draw(&ops, generator, what, None, array.dtype, Some(array))?;
     Ok(())

@@ -46,7 +46,7 @@ pub fn reshape<'py>(
 pub fn broadcast_shapes(py: Python<'_>, shapes: Vec<Vec<i64>>) -> PyResult<Option<Py<PyTuple>>> {
     let found = core::broadcast_shapes(shapes.iter().map(Vec::as_slice));
     found
-        .map(|shape| Ok(PyTuple::new(py, shape)?.unbind()))
+        .map(|shape| Ok(PyTuple::new(py, shape.iter())?.unbind()))
         .transpose()
 }
 
