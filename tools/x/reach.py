@@ -52,10 +52,13 @@ MAP: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         (f"python/amdgpu/{name}", (), ("neuro",))
         for name in ("external_inputs", "layered_network", "spiking", "training")
     ),
-    ("python/amdgpu/array", (), ("array",)),
+    *((f"python/amdgpu/{name}", (), ("array",)) for name in ("array", "fft", "files", "later", "linalg", "namespace")),
     ("python/amdgpu/memory", (), ("array", "memory")),
     ("python/amdgpu/math", (), ("math",)),
-    *((f"python/amdgpu/{name}", (), ("aura", "api")) for name in ("device", "kernel", "benchmark", "shutdown")),
+    *(
+        (f"python/amdgpu/{name}", (), ("aura", "api"))
+        for name in ("compile_options", "device", "kernel", "benchmark", "shutdown")
+    ),
     ("python/", (), ("api", "docs")),
     ("examples/", (), ("docs", "neuro")),
     ("docs/", ("tools",), ("docs",)),
