@@ -10,6 +10,7 @@ mod normalize;
 mod pool;
 mod reduce;
 mod scan;
+mod segments;
 mod top_k;
 mod transpose;
 

@@ -15,6 +15,7 @@ pub mod on_device;
 pub mod pool;
 pub mod reduce;
 pub mod scan;
+pub mod segments;
 pub mod sort;
 pub mod top_k;
 pub mod transpose;

@@ -24,6 +24,7 @@ from amdgpu.ops.arithmetic import (
 )
 from amdgpu.ops.batch_norm import batch_norm, batch_norm_training
 from amdgpu.ops.convolve import conv2d, conv2d_input_gradient, conv2d_weight_gradient
+from amdgpu.ops.cumulative import accumulate, cummax, cummin
 from amdgpu.ops.data_types import astype
 from amdgpu.ops.elementwise import (
     absolute,
@@ -77,7 +78,7 @@ from amdgpu.ops.elementwise import (
     where,
 )
 from amdgpu.ops.embedding import embedding
-from amdgpu.ops.indexing import argwhere, nonzero, put_along_axis, take, take_along_axis
+from amdgpu.ops.indexing import argwhere, masked_select, nonzero, put_along_axis, take, take_along_axis
 from amdgpu.ops.matmul import matrix_multiply
 from amdgpu.ops.norm_gradient import (
     batch_norm_gradient,
@@ -90,12 +91,24 @@ from amdgpu.ops.normalize import layer_norm, log_softmax, rms_norm, softmax
 from amdgpu.ops.pool import avg_pool2d, avg_pool2d_gradient, max_pool2d, max_pool2d_gradient
 from amdgpu.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, std, sum, var
 from amdgpu.ops.scan import cumprod, cumsum
+from amdgpu.ops.segments import (
+    embedding_gradient,
+    index_add,
+    index_select,
+    scatter_reduce,
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+)
 from amdgpu.ops.sorting import argsort, searchsorted, sort
 from amdgpu.ops.top_k import top_k
 from amdgpu.ops.transpose import transpose
 
 __all__ = [
     "absolute",
+    "accumulate",
     "add",
     "all",
     "any",
@@ -118,12 +131,15 @@ __all__ = [
     "conv2d_input_gradient",
     "conv2d_weight_gradient",
     "cos",
+    "cummax",
+    "cummin",
     "cumprod",
     "cumsum",
     "divide",
     "elu",
     "elu_gradient",
     "embedding",
+    "embedding_gradient",
     "equal",
     "erf",
     "exp",
@@ -136,6 +152,8 @@ __all__ = [
     "gelu_gradient",
     "greater",
     "greater_equal",
+    "index_add",
+    "index_select",
     "invert",
     "isfinite",
     "isinf",
@@ -156,6 +174,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "masked_select",
     "matrix_multiply",
     "max",
     "max_pool2d",
@@ -180,7 +199,13 @@ __all__ = [
     "rms_norm",
     "rms_norm_gradient",
     "round",
+    "scatter_reduce",
     "searchsorted",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
     "sigmoid",
     "sigmoid_gradient",
     "sign",
