@@ -32,6 +32,7 @@ ZIG = (sys.executable, "-m", "ziglang")
 # first. Without `prefer_256_bit`, which x86_64_v4 sets, a store of 64 bytes is one instruction instead of three.
 GEMM, TENSORS, AMX = "gemm/gemm_routines.zig", "tensor/tensor_routines.zig", "gemm/kernel_amx.zig"
 RANDOM = "random/random_routines.zig"
+SORTS = "reduce/sort_routines.zig"
 ROUTINES = {
     "x86_64": {
         "tensor_avx512": (TENSORS, "x86_64_v4-prefer_256_bit"),
@@ -44,6 +45,7 @@ ROUTINES = {
         "random_avx2": (RANDOM, "x86_64_v3"),
         "random_generic": (RANDOM, "x86_64"),
         "gemm_avx512_dot": (GEMM, "x86_64_v4+avx512vnni+avx512bf16-prefer_256_bit"),
+        "sort_avx512": (SORTS, "x86_64_v4-prefer_256_bit"),
         "gemm_amx": (AMX, "x86_64_v4+avx512vnni+avx512bf16+amx_tile+amx_bf16+amx_int8-prefer_256_bit"),
     },
     "aarch64": {

@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0xcc80204357a03671
+const ABI_HASH = 0xc45b60e224feb484
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -193,8 +193,18 @@ const SCATTER_ADD = UInt32(1)
 const SCATTER_MULTIPLY = UInt32(2)
 const SCATTER_MAXIMUM = UInt32(3)
 const SCATTER_MINIMUM = UInt32(4)
+const SEGMENTS_SUM = UInt32(0)
+const SEGMENTS_PRODUCT = UInt32(1)
+const SEGMENTS_MEAN = UInt32(2)
+const SEGMENTS_MAXIMUM = UInt32(3)
+const SEGMENTS_MINIMUM = UInt32(4)
+const SEGMENTS_FILL = UInt32(0)
+const SEGMENTS_KEEP = UInt32(1)
+const SEGMENTS_INCLUDE = UInt32(2)
 const SCAN_SUM = UInt32(0)
 const SCAN_PRODUCT = UInt32(1)
+const SCAN_MAXIMUM = UInt32(2)
+const SCAN_MINIMUM = UInt32(3)
 const CONVOLVE_FORWARD = UInt32(0)
 const CONVOLVE_IMAGE_GRADIENT = UInt32(1)
 const CONVOLVE_WEIGHT_GRADIENT = UInt32(2)
@@ -363,6 +373,17 @@ struct BlocksOptions
     executor::Ptr{Executor}
 end
 
+"`agpu_segments_options`. `has_offsets` is 1 where segments are given by where they begin, and where the last one ends; else every value has the row that it belongs to. * Values of the row `skipped` are left out. `wraps` is 1 where negative rows count from the end."
+struct SegmentsOptions
+    size_bytes::UInt64
+    operation::UInt32
+    start::UInt32
+    has_offsets::UInt32
+    wraps::UInt32
+    skipped::Int64
+    executor::Ptr{Executor}
+end
+
 "`agpu_nonzero_options`. `counts` has `piece_count` numbers: those of the elements that are not zero in pieces of nearly the same length."
 struct NonzeroOptions
     size_bytes::UInt64
@@ -525,6 +546,7 @@ const MANIFEST_ROWS = (
     ("agpu_cast_options", CastOptions),
     ("agpu_offsets_options", OffsetsOptions),
     ("agpu_blocks_options", BlocksOptions),
+    ("agpu_segments_options", SegmentsOptions),
     ("agpu_nonzero_options", NonzeroOptions),
     ("agpu_sort_options", SortOptions),
     ("agpu_search_sorted_options", SearchSortedOptions),

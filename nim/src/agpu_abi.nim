@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0xcc80204357a03671'u64
+  abiHash* = 0xc45b60e224feb484'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -195,8 +195,18 @@ const
   scatterMultiply* = 2'u32
   scatterMaximum* = 3'u32
   scatterMinimum* = 4'u32
+  segmentsSum* = 0'u32
+  segmentsProduct* = 1'u32
+  segmentsMean* = 2'u32
+  segmentsMaximum* = 3'u32
+  segmentsMinimum* = 4'u32
+  segmentsFill* = 0'u32
+  segmentsKeep* = 1'u32
+  segmentsInclude* = 2'u32
   scanSum* = 0'u32
   scanProduct* = 1'u32
+  scanMaximum* = 2'u32
+  scanMinimum* = 3'u32
   convolveForward* = 0'u32
   convolveImageGradient* = 1'u32
   convolveWeightGradient* = 2'u32
@@ -326,6 +336,14 @@ type
     mode*: uint32
     reserved*: uint32
     executor*: ptr Executor
+  SegmentsOptions* {.bycopy.} = object ## `agpu_segments_options` `has_offsets` is 1 where segments are given by where they begin, and where the last one ends; else every value has the row that it belongs to. * Values of the row `skipped` are left out. `wraps` is 1 where negative rows count from the end.
+    sizeBytes*: uint64
+    operation*: uint32
+    start*: uint32
+    hasOffsets*: uint32
+    wraps*: uint32
+    skipped*: int64
+    executor*: ptr Executor
   NonzeroOptions* {.bycopy.} = object ## `agpu_nonzero_options` `counts` has `piece_count` numbers: those of the elements that are not zero in pieces of nearly the same length.
     sizeBytes*: uint64
     pieceCount*: uint64
@@ -451,6 +469,7 @@ proc layoutManifest*(): string =
   result.add ["agpu_cast_options size=", $sizeof(CastOptions), " size_bytes@", $offsetOf(CastOptions, sizeBytes), " executor@", $offsetOf(CastOptions, executor)].join & "\n"
   result.add ["agpu_offsets_options size=", $sizeof(OffsetsOptions), " size_bytes@", $offsetOf(OffsetsOptions, sizeBytes), " axes@", $offsetOf(OffsetsOptions, axes), " extents@", $offsetOf(OffsetsOptions, extents), " strides@", $offsetOf(OffsetsOptions, strides), " executor@", $offsetOf(OffsetsOptions, executor)].join & "\n"
   result.add ["agpu_blocks_options size=", $sizeof(BlocksOptions), " size_bytes@", $offsetOf(BlocksOptions, sizeBytes), " block_rank@", $offsetOf(BlocksOptions, blockRank), " block_shape@", $offsetOf(BlocksOptions, blockShape), " block_strides@", $offsetOf(BlocksOptions, blockStrides), " lowest@", $offsetOf(BlocksOptions, lowest), " highest@", $offsetOf(BlocksOptions, highest), " mode@", $offsetOf(BlocksOptions, mode), " reserved@", $offsetOf(BlocksOptions, reserved), " executor@", $offsetOf(BlocksOptions, executor)].join & "\n"
+  result.add ["agpu_segments_options size=", $sizeof(SegmentsOptions), " size_bytes@", $offsetOf(SegmentsOptions, sizeBytes), " operation@", $offsetOf(SegmentsOptions, operation), " start@", $offsetOf(SegmentsOptions, start), " has_offsets@", $offsetOf(SegmentsOptions, hasOffsets), " wraps@", $offsetOf(SegmentsOptions, wraps), " skipped@", $offsetOf(SegmentsOptions, skipped), " executor@", $offsetOf(SegmentsOptions, executor)].join & "\n"
   result.add ["agpu_nonzero_options size=", $sizeof(NonzeroOptions), " size_bytes@", $offsetOf(NonzeroOptions, sizeBytes), " piece_count@", $offsetOf(NonzeroOptions, pieceCount), " counts@", $offsetOf(NonzeroOptions, counts), " executor@", $offsetOf(NonzeroOptions, executor)].join & "\n"
   result.add ["agpu_sort_options size=", $sizeof(SortOptions), " size_bytes@", $offsetOf(SortOptions, sizeBytes), " is_descending@", $offsetOf(SortOptions, isDescending), " gives_places@", $offsetOf(SortOptions, givesPlaces), " executor@", $offsetOf(SortOptions, executor)].join & "\n"
   result.add ["agpu_search_sorted_options size=", $sizeof(SearchSortedOptions), " size_bytes@", $offsetOf(SearchSortedOptions, sizeBytes), " is_right@", $offsetOf(SearchSortedOptions, isRight), " reserved@", $offsetOf(SearchSortedOptions, reserved), " executor@", $offsetOf(SearchSortedOptions, executor)].join & "\n"

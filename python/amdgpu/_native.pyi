@@ -69,6 +69,8 @@ __all__ = [
     "elementwise_fast_call",
     "elementwise_on_device",
     "embedding",
+    "embedding_gradient",
+    "embedding_gradient_on_device",
     "embedding_on_device",
     "end_cpu_work",
     "flight_save",
@@ -79,11 +81,15 @@ __all__ = [
     "from_dlpack",
     "gather",
     "gather_on_device",
+    "index_add",
+    "index_add_on_device",
     "is_recording_graph",
     "julia_source_path",
     "libraries",
     "link_code_object",
     "list_devices",
+    "masked_select",
+    "masked_select_on_device",
     "math_activation",
     "math_adaptive_learning_rate",
     "math_adopt_table",
@@ -128,8 +134,12 @@ __all__ = [
     "scan_on_device",
     "scatter",
     "scatter_on_device",
+    "scatter_reduce",
+    "scatter_reduce_on_device",
     "search_sorted",
     "search_sorted_on_device",
+    "segment_reduce",
+    "segment_reduce_on_device",
     "sensor_processes",
     "sensor_readings",
     "set_current_device",
@@ -262,6 +272,8 @@ def scatter_on_device(
 ) -> None: ...
 def nonzero(x: Any, *, threads: int | None = None) -> Any: ...
 def nonzero_on_device(x: Any, *, device: Any) -> Array: ...
+def masked_select(x: Any, mask: Any, *, threads: int | None = None) -> Any: ...
+def masked_select_on_device(x: Any, mask: Any, *, device: Any) -> Array: ...
 def sort(x: Any, axis: int, *, descending: bool = False, places: bool = False, threads: int | None = None) -> Any: ...
 def sort_on_device(x: Any, axis: int, *, descending: bool = False, places: bool = False, device: Any) -> Array: ...
 def search_sorted(x: Any, values: Any, *, right: bool = False, threads: int | None = None) -> Any: ...
@@ -275,8 +287,72 @@ def random_torch_bits(
 def random_torch_layout(count: int, multiprocessors: int, threads_each: int, unroll: int) -> tuple[int, int]: ...
 def random_tensorflow_bits(count: int, key: int, counter: int, device: Any) -> Array: ...
 def random_tensorflow_stateless(seed: list[int], device: Any) -> tuple[int, int]: ...
-def scan(operation: str, x: Any, axis: int, out: Any | None = None, *, threads: int | None = None) -> Any: ...
-def scan_on_device(operation: str, x: Any, axis: int, out: Any | None = None, *, device: Any) -> Any: ...
+def scan(
+    operation: str,
+    x: Any,
+    axis: int,
+    out: Any | None = None,
+    *,
+    exclusive: bool = False,
+    reverse: bool = False,
+    threads: int | None = None,
+) -> Any: ...
+def scan_on_device(
+    operation: str,
+    x: Any,
+    axis: int,
+    out: Any | None = None,
+    *,
+    exclusive: bool = False,
+    reverse: bool = False,
+    device: Any,
+) -> Any: ...
+def segment_reduce(
+    reduce: str,
+    x: Any,
+    segments: Any,
+    count: int | None = None,
+    axis: int = 0,
+    *,
+    offsets: bool = False,
+    threads: int | None = None,
+) -> Any: ...
+def segment_reduce_on_device(
+    reduce: str, x: Any, segments: Any, count: int | None = None, axis: int = 0, *, offsets: bool = False, device: Any
+) -> Array: ...
+def embedding_gradient(
+    gradient: Any,
+    indices: Any,
+    rows: int,
+    padding_idx: int | None = None,
+    *,
+    scale_by_frequency: bool = False,
+    threads: int | None = None,
+) -> Any: ...
+def embedding_gradient_on_device(
+    gradient: Any,
+    indices: Any,
+    rows: int,
+    padding_idx: int | None = None,
+    *,
+    scale_by_frequency: bool = False,
+    device: Any,
+) -> Array: ...
+def index_add(x: Any, axis: int, indices: Any, values: Any, *, threads: int | None = None) -> Any: ...
+def index_add_on_device(x: Any, axis: int, indices: Any, values: Any, *, device: Any) -> Array: ...
+def scatter_reduce(
+    x: Any,
+    axis: int,
+    indices: Any,
+    values: Any,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    threads: int | None = None,
+) -> Any: ...
+def scatter_reduce_on_device(
+    x: Any, axis: int, indices: Any, values: Any, reduce: str, *, include_self: bool = True, device: Any
+) -> Array: ...
 def top_k(x: Any, k: int, axis: int, *, largest: bool = True, threads: int | None = None) -> tuple[Any, Any]: ...
 def top_k_on_device(x: Any, k: int, axis: int, *, largest: bool = True, device: Any) -> tuple[Array, Array]: ...
 def convolve(

@@ -66,7 +66,20 @@ _table: list[Implementation] = [
     Implementation("embedding", "matrix", "cpu", "zig", "zig", "amdgpu._native:embedding"),
     *(
         Implementation(operation, "matrix", "cpu", "zig", "zig", f"amdgpu._native:{operation}")
-        for operation in ("cast", "gather", "nonzero", "offsets", "scatter", "search_sorted", "sort")
+        for operation in (
+            "cast",
+            "embedding_gradient",
+            "gather",
+            "index_add",
+            "masked_select",
+            "nonzero",
+            "offsets",
+            "scatter",
+            "scatter_reduce",
+            "search_sorted",
+            "segment_reduce",
+            "sort",
+        )
     ),
     Implementation("scan", "matrix", "cpu", "zig", "zig", "amdgpu._native:scan"),
     Implementation("top_k", "matrix", "cpu", "zig", "zig", "amdgpu._native:top_k"),
@@ -85,7 +98,10 @@ _table: list[Implementation] = [
             "convolve",
             "elementwise",
             "embedding",
+            "embedding_gradient",
             "gather",
+            "index_add",
+            "masked_select",
             "nonzero",
             "normalize",
             "normalize_gradient",
@@ -94,7 +110,9 @@ _table: list[Implementation] = [
             "reduce",
             "scan",
             "scatter",
+            "scatter_reduce",
             "search_sorted",
+            "segment_reduce",
             "sort",
             "top_k",
             "transpose",

@@ -29,6 +29,14 @@ static void places_and_handles(struct scene *s) {
     REFUSED(agpu_ops_reduce("sum", s->matrix, NULL, NULL), INVALID, "result is NULL");
     REFUSED(agpu_ops_scan("cumsum", NULL, 0, NULL, &s->result), HANDLE, "x is NULL");
     REFUSED(agpu_ops_scan("cumsum", s->matrix, 0, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_segment_reduce("sum", NULL, s->whole, NULL, &s->result), HANDLE, "x is NULL");
+    REFUSED(agpu_ops_segment_reduce("sum", s->matrix, s->whole, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_index_add(s->matrix, 0, s->released, s->matrix, &s->result), HANDLE, "released before");
+    REFUSED(agpu_ops_index_add(s->matrix, 0, s->whole, s->matrix, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_scatter_reduce("sum", s->matrix, 0, NULL, s->matrix, NULL, &s->result), HANDLE, "indices is NULL");
+    REFUSED(agpu_ops_scatter_reduce("sum", s->matrix, 0, s->whole, s->matrix, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_embedding_gradient(s->matrix, NULL, 3, NULL, &s->result), HANDLE, "indices is NULL");
+    REFUSED(agpu_ops_embedding_gradient(s->matrix, s->whole, 3, NULL, NULL), INVALID, "result is NULL");
     REFUSED(agpu_ops_top_k(s->matrix, 1, 0, NULL, NULL, &s->second), INVALID, "values is NULL");
     REFUSED(agpu_ops_top_k(s->released, 1, 0, NULL, &s->result, &s->second), HANDLE, "released before");
     REFUSED(agpu_ops_matmul(s->matrix, s->there, NULL, &s->result), DEVICE, "matrix_multiply: b " ON_OTHER_DEVICE);
@@ -63,7 +71,11 @@ static void names(struct scene *s) {
     agpu_ops_matmul_options product = AGPU_OPS_MATMUL_OPTIONS_INIT;
     REFUSED(agpu_ops_elementwise(NULL, &s->matrix, 1, NULL, &s->result), INVALID, "operation is NULL; pass a text");
     REFUSED(agpu_ops_reduce("total", s->matrix, NULL, &s->result), INVALID, "operation is \"total\"; known are sum, prod");
-    REFUSED(agpu_ops_scan("cummax", s->matrix, 0, NULL, &s->result), INVALID, "operation is \"cummax\"; known are cumsum, cumprod");
+    REFUSED(agpu_ops_scan("cummean", s->matrix, 0, NULL, &s->result), INVALID,
+            "operation is \"cummean\"; known are cumsum, cumprod, cummax, cummin, cumulative_any, cumulative_all");
+    REFUSED(agpu_ops_segment_reduce("median", s->matrix, s->whole, NULL, &s->result), INVALID,
+            "reduce is \"median\"; known are sum, prod, mean, amax, amin");
+    REFUSED(agpu_ops_scatter_reduce("median", s->matrix, 0, s->whole, s->matrix, NULL, &s->result), INVALID, "reduce is \"median\"");
     REFUSED(agpu_ops_normalize("norm", s->matrix, NULL, &s->result), INVALID, "known are softmax, log_softmax, layer_norm, rms_norm");
     REFUSED(agpu_ops_normalize_gradient("norm", s->matrix, s->matrix, NULL, &s->result, NULL, NULL), INVALID, "known are softmax");
     REFUSED(agpu_ops_pool("min_pool2d", s->image, NULL, &s->result), INVALID, "known are max_pool2d, avg_pool2d");
@@ -104,7 +116,12 @@ static void sizes(struct scene *s) {
     const int64_t shape[4] = {1, 1, 3, 3};
     SIZES(agpu_ops_elementwise_options, AGPU_OPS_ELEMENTWISE_OPTIONS_INIT, agpu_ops_elementwise("exp", &m, 1, options, result));
     SIZES(agpu_ops_reduce_options, AGPU_OPS_REDUCE_OPTIONS_INIT, agpu_ops_reduce("sum", m, options, result));
-    SIZES(agpu_ops_options, AGPU_OPS_OPTIONS_INIT, agpu_ops_scan("cumsum", m, 0, options, result));
+    SIZES(agpu_ops_scan_options, AGPU_OPS_SCAN_OPTIONS_INIT, agpu_ops_scan("cumsum", m, 0, options, result));
+    SIZES(agpu_ops_segment_options, AGPU_OPS_SEGMENT_OPTIONS_INIT, agpu_ops_segment_reduce("sum", m, s->whole, options, result));
+    SIZES(agpu_ops_scatter_reduce_options, AGPU_OPS_SCATTER_REDUCE_OPTIONS_INIT,
+          agpu_ops_scatter_reduce("sum", m, 0, s->whole, m, options, result));
+    SIZES(agpu_ops_embedding_gradient_options, AGPU_OPS_EMBEDDING_GRADIENT_OPTIONS_INIT,
+          agpu_ops_embedding_gradient(m, s->whole, 3, options, result));
     SIZES(agpu_ops_top_k_options, AGPU_OPS_TOP_K_OPTIONS_INIT, agpu_ops_top_k(m, 1, 0, options, result, NULL));
     SIZES(agpu_ops_matmul_options, AGPU_OPS_MATMUL_OPTIONS_INIT, agpu_ops_matmul(m, m, options, result));
     SIZES(agpu_ops_normalize_options, AGPU_OPS_NORMALIZE_OPTIONS_INIT, agpu_ops_normalize("softmax", m, options, result));
@@ -147,6 +164,16 @@ static void axes_and_numbers(struct scene *s) {
     norm = (agpu_ops_normalize_options){.size_bytes = sizeof norm, .epsilon = -1, .has_epsilon = 1};
     REFUSED(agpu_ops_normalize("layer_norm", s->matrix, &norm, &s->result), INVALID, "eps is -1; it must not be negative");
     REFUSED(agpu_ops_scan("cumsum", s->matrix, -3, NULL, &s->result), INVALID, "cumsum: axis -3 is out of range");
+    agpu_ops_segment_options segments = AGPU_OPS_SEGMENT_OPTIONS_INIT;
+    segments.count = 3;
+    REFUSED(agpu_ops_segment_reduce("sum", s->matrix, s->whole, &segments, &s->result), AGPU_ERROR_INDEX_OUT_OF_RANGE,
+            "index 3 at place 1 is none of 3 rows");
+    segments.axis = 4;
+    REFUSED(agpu_ops_segment_reduce("sum", s->matrix, s->whole, &segments, &s->result), INVALID, "axis 4 is out of range");
+    agpu_ops_embedding_gradient_options table = AGPU_OPS_EMBEDDING_GRADIENT_OPTIONS_INIT;
+    table.has_padding_index = 1;
+    table.padding_index = 5;
+    REFUSED(agpu_ops_embedding_gradient(s->matrix, s->whole, 4, &table, &s->result), AGPU_ERROR_INDEX_OUT_OF_RANGE, "padding_idx is 5");
     REFUSED(agpu_ops_top_k(s->matrix, 1, 5, NULL, &s->result, NULL), INVALID, "top_k: axis 5 is out of range");
     REFUSED(agpu_ops_top_k(s->matrix, 4, 1, NULL, &s->result, &s->second), INVALID, "k is 4; axis 1 of x has 3 values");
     REFUSED(agpu_ops_top_k(s->matrix, -1, 1, NULL, &s->result, NULL), INVALID, "k is -1");
@@ -217,7 +244,17 @@ static void shapes_and_dtypes(struct scene *s) {
     REFUSED(agpu_ops_conv2d(s->image, s->whole, NULL, &s->result), SHAPE, "weight has shape [2]");
     agpu_ops_options options = AGPU_OPS_OPTIONS_INIT;
     options.out = s->vector;
-    REFUSED(agpu_ops_scan("cumsum", s->matrix, 0, &options, &s->result), SHAPE, "cumsum: out has shape [3], the result [2, 3]");
+    agpu_ops_scan_options scan = AGPU_OPS_SCAN_OPTIONS_INIT;
+    scan.out = s->vector;
+    REFUSED(agpu_ops_scan("cumsum", s->matrix, 0, &scan, &s->result), SHAPE, "cumsum: out has shape [3], the result [2, 3]");
+    scan.out = s->matrix;
+    scan.is_exclusive = 1;
+    REFUSED(agpu_ops_scan("cumsum", s->matrix, 0, &scan, &s->result), INVALID, "cumsum: out may share memory with x");
+    REFUSED(agpu_ops_scan("cumulative_any", s->matrix, 0, NULL, &s->result), DTYPE, "x has dtype float32; compare it with zero first");
+    REFUSED(agpu_ops_segment_reduce("sum", s->matrix, s->matrix, NULL, &s->result), DTYPE, "indices have dtype float32");
+    REFUSED(agpu_ops_index_add(s->matrix, 0, s->whole, s->vector, &s->result), SHAPE, "index_add");
+    REFUSED(agpu_ops_scatter_reduce("sum", s->matrix, 0, s->whole, s->matrix, NULL, &s->result), SHAPE, "scatter_reduce");
+    REFUSED(agpu_ops_embedding_gradient(s->vector, s->whole, 3, NULL, &s->result), SHAPE, "embedding_gradient: values have shape [3]");
     REFUSED(agpu_ops_contiguous(s->matrix, &options, &s->result), SHAPE, "out has shape [3]");
     options.out = s->matrix;
     REFUSED(agpu_ops_transpose(s->matrix, (int64_t[]){0, 1}, 2, &options, &s->result), INVALID, "transpose: out may share memory with x");

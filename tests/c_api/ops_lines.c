@@ -13,11 +13,17 @@ static void scans(agpu_device device) {
     DO(agpu_release(x));
     /* Into x itself. */
     const float powers[5] = {2, 2, 2, 2, 2}, products[5] = {2, 4, 8, 16, 32};
-    agpu_ops_options options = AGPU_OPS_OPTIONS_INIT;
+    agpu_ops_scan_options options = AGPU_OPS_SCAN_OPTIONS_INIT;
     options.out = x = ARRAY(device, "float32", powers, 5);
     DO(agpu_ops_scan("cumprod", x, 0, &options, &result));
     DO(agpu_release(result));
     CHECK_BYTES(x, "float32", products);
+    const int16_t waves[5] = {3, 5, 4, 1, 2}, best[5] = {5, 4, 2, 2, INT16_MIN};
+    options = (agpu_ops_scan_options){.size_bytes = sizeof options, .is_exclusive = 1, .is_reversed = 1};
+    x = ARRAY(device, "int16", waves, 5);
+    DO(agpu_ops_scan("cummax", x, 0, &options, &result));
+    CHECK_BYTES(result, "int16", best);
+    DO(agpu_release(x));
 }
 
 static void best_values(agpu_device device) {

@@ -73,6 +73,11 @@ def test_indexing_and_sorting_agree_with_the_library(cpu: Any) -> None:
     compare(cpu, cases.indexing_and_sorting())
 
 
+@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+def test_segments_agree_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.segments((dtype,)))
+
+
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_images_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.images((dtype,)))
@@ -180,16 +185,23 @@ def test_operations_run_where_their_arrays_lie() -> None:
 
 
 def test_what_a_device_does_not_compute_falls_back_aloud(expected_fallbacks: list[str]) -> None:
-    expected_fallbacks.append("top_k")
-    x = amdgpu.empty((2000,), "float32", device="null:gfx1100")
+    expected_fallbacks.append("elementwise")
+    x = amdgpu.empty((20,), "int32", device="null:gfx1100")
     before = cases.fallbacks()
-    with pytest.warns(RuntimeWarning, match="top_k of more than 1024 values"):
-        values, places = amdgpu.ops.top_k(x, 1500)
-    assert (values.device, values.shape, places.shape) == ("null:gfx1100", (1500,), (1500,))
-    reason = "top_k: the CPU computes what null:gfx1100 does not: top_k of more than 1024 values"
+    with pytest.warns(RuntimeWarning, match="powers of integers") as said:
+        result = amdgpu.ops.power(x, x)
+    assert (result.device, result.shape) == ("null:gfx1100", (20,))
+    (reason,) = (name for name in cases.fallbacks() if name not in before)
+    assert reason.split(": ", 1)[1] in str(said[0].message)
     assert cases.fallbacks() == {**before, reason: 1}
     # It is said once, and counted each time.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        amdgpu.ops.top_k(x, 1500)
+        amdgpu.ops.power(x, x)
     assert cases.fallbacks()[reason] == 2
+
+
+def test_top_k_of_any_k_stays_on_the_device() -> None:
+    x = amdgpu.empty((2000,), "float32", device="null:gfx1100")
+    values, places = amdgpu.ops.top_k(x, 1500)
+    assert (values.device, values.shape, places.shape) == ("null:gfx1100", (1500,), (1500,))

@@ -145,3 +145,30 @@ def test_values_of_another_dtype_are_placed_and_sorters_obeyed():
     assert (
         ops.searchsorted(mixed, values, sorter=order).tolist() == np.searchsorted(mixed, values, sorter=order).tolist()
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint32", "uint64"])
+@pytest.mark.parametrize("length", [15, 16, 17, 127, 128, 129, 255, 256, 257, 511, 4095, 4097, 66_000])
+def test_values_of_32_and_64_bits_come_in_order_whatever_repeats(dtype, length):
+    rng = np.random.default_rng(length)
+    kind = np.dtype(dtype)
+    for different in (1, 2, 17, 2**31 - 1):
+        x = rng.integers(0, different, length).astype(kind)
+        if kind.kind == "f":
+            x = np.where(
+                rng.random(length) < 0.1, rng.choice(np.array([-0.0, 0.0, np.nan, np.inf, -np.inf])), x - 3
+            ).astype(kind)
+        for values in (x, np.sort(x), np.sort(x)[::-1].copy(), np.repeat(x, 2)[::2]):
+            for descending in (False, True):
+                check(values, 0, descending, threads=1)
+
+
+def test_splits_that_are_always_bad_do_not_make_a_sort_slow():
+    # An organ pipe, a saw and nearly equal values mislead medians of samples.
+    length = 100_000
+    for x in (
+        np.r_[np.arange(length), np.arange(length)[::-1]],
+        np.arange(length) % 64,
+        (np.arange(length) == 77_777).astype(np.int64),
+    ):
+        check(x.astype(np.int32), 0, False, threads=1)

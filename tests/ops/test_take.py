@@ -260,3 +260,33 @@ def test_arrays_of_ours_stay_where_they_are():
         assert isinstance(result, amdgpu.Array)
         assert result.device == "cpu:0"
     assert ops.take(x, amdgpu.array(np.array([2, 0]), device="cpu:0"), 1).numpy().tolist() == [[2, 0], [6, 4], [10, 8]]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.integers(0, 40), min_size=0, max_size=3).map(tuple),
+    layouts,
+    st.sampled_from([*FLOATS, *INTEGERS, np.dtype(bool)]),
+    st.sampled_from([*FLOATS, *INTEGERS, np.dtype(bool)]),
+    st.floats(0, 1),
+    st.integers(0, 2**32 - 1),
+)
+def test_masked_select_takes_what_the_mask_chooses(shape, layout, dtype, mask_dtype, share, seed):
+    rng = np.random.default_rng(seed)
+    x = arrange(random_values(rng, shape, dtype), layout)
+    mask = arrange((rng.random(shape) < share).astype(mask_dtype), layout)
+    bits = np.dtype(f"u{x.itemsize}")
+    wanted = np.ascontiguousarray(x).view(bits)[mask != 0] if x.ndim else x.reshape(1).view(bits)[mask.reshape(1) != 0]
+    for threads in (1, 3):
+        result = np.asarray(cases.on_host("masked_select")(x, mask, threads=threads))
+        assert result.dtype == x.dtype
+        np.testing.assert_array_equal(result.view(bits), wanted)
+
+
+def test_masked_select_of_many_pieces_and_bad_shapes():
+    x = np.arange(200_000, dtype=np.float32)
+    np.testing.assert_array_equal(ops.masked_select(x, x % 7 == 0), x[x % 7 == 0])
+    np.testing.assert_array_equal(ops.masked_select(x, np.ones(200_000, bool)), x)
+    assert ops.masked_select(x, np.zeros(200_000, bool)).shape == (0,)
+    with pytest.raises(errors.ShapeMismatchError, match="they must be the same"):
+        ops.masked_select(x, [True])

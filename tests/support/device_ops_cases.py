@@ -245,6 +245,8 @@ def searches_and_moves() -> Iterator[Case]:
                 for largest in (True, False):
                     yield Case("top_k", (with_nan, k, axis), {"largest": largest})
     yield Case("scan", ("cumsum", values((1, 100_000), "float64"), 1), {}, SUMMED, 1e-2)
+    yield from _best_values()
+    yield from _scans()
     for dtype in ("float32", "float64", "float16", "uint8"):
         for shape, axes in (
             ((5, 37), None),
@@ -261,6 +263,70 @@ def searches_and_moves() -> Iterator[Case]:
             yield Case("embedding", (table, places))
 
 
+def _best_values() -> Iterator[Case]:
+    """More values than are taken one by one, of short lines and of long ones."""
+    yield Case("top_k", (values((2, 5000), "float32", special=True), 700, 1), {"largest": True})
+    yield Case("top_k", (values((300, 3), "float64", special=True), 20, 0), {"largest": False})
+    for dtype in (*FLOATS, np.dtype(np.int8), np.dtype(np.uint64)):
+        x = values((20_000, 2), dtype, special=dtype.kind not in "biu")
+        for k, largest in ((1, True), (300, False), (6000, True)):
+            yield Case("top_k", (x, k, 0), {"largest": largest})
+
+
+def _scans() -> Iterator[Case]:
+    """Bests and truth values so far, and every direction."""
+    for dtype in DTYPES:
+        for shape, axis in (((5, 37), 1), ((5, 37), 0), ((1, 40_000), 1)):
+            x = values(shape, dtype, special=dtype.kind not in "biu")
+            for operation in ("cummax", "cummin"):
+                for exclusive, reverse in ((False, False), (True, False), (False, True), (True, True)):
+                    options = {"exclusive": exclusive, "reverse": reverse}
+                    yield Case("scan", (operation, x, axis), options, EXACT, 0.0)
+    truth = values((3, 70), "int8") > 50
+    for operation in ("cumulative_any", "cumulative_all"):
+        for options in ({"exclusive": True}, {"reverse": True}):
+            yield Case("scan", (operation, truth, 1), options)
+    whole = values((2, 50_000), "int32")
+    for options in ({"exclusive": True}, {"reverse": True}, {"exclusive": True, "reverse": True}):
+        yield Case("scan", ("cumsum", whole, 1), options)
+
+
+def segments(dtypes: tuple[Any, ...] = DTYPES) -> Iterator[Case]:
+    """Segmented reductions, values added and reduced by index, gradients of embeddings: short and long rows, rows without values."""
+    rng = np.random.default_rng(6)
+    for dtype in dtypes:
+        x, many = values((300, 3), dtype), values((5000,), dtype)
+        small = x if dtype.kind in "biu" else np.asarray(1 + x / 1000, dtype)
+        ids = rng.integers(0, 40, 300)
+        for reduce in ("sum", "prod", "mean", "amax", "amin"):
+            if reduce == "mean" and dtype.kind == "b":
+                continue
+            own = small if reduce == "prod" else x
+            yield Case("segment_reduce", (reduce, own, ids, 50), {}, SUMMED, 1e-2)
+            yield Case("segment_reduce", (reduce, own.T.copy(), np.sort(ids).astype(np.int32), 40, 1), {}, SUMMED, 1e-2)
+            offsets = np.array([0, 0, 100, 299, 300])
+            yield Case("segment_reduce", (reduce, own, offsets), {"offsets": True}, SUMMED, 1e-2)
+            index = rng.integers(-5, 5, (40, 2))
+            for include in (True, False):
+                arguments = (values((5, 3), dtype), 0, index, own[:40, :2].copy(), reduce)
+                yield Case("scatter_reduce", arguments, {"include_self": include}, SUMMED, 1e-2)
+        yield Case("segment_reduce", ("sum", many, np.zeros(5000, np.int64), 3), {}, SUMMED, 1e-2)
+        yield Case("segment_reduce", ("sum", x[:0], ids[:0], 4), {}, SUMMED, 1e-2)
+        yield Case(
+            "index_add",
+            (values((4, 7, 3), dtype), 1, rng.integers(-7, 7, 20), values((4, 20, 3), dtype, 1)),
+            {},
+            SUMMED,
+            1e-2,
+        )
+    for dtype in (np.dtype(np.float32), np.dtype(np.float16)):
+        gradient, looked_up = values((20, 30, 8), dtype), rng.integers(0, 11, (20, 30))
+        for padding, scale in ((None, False), (3, False), (-1, True)):
+            yield Case(
+                "embedding_gradient", (gradient, looked_up, 11, padding), {"scale_by_frequency": scale}, SUMMED, 1e-2
+            )
+
+
 def indexing_and_sorting() -> Iterator[Case]:
     """Conversions, offsets, gathers, indices of what is not zero, sorted lines."""
     for source in DTYPES:
@@ -268,7 +334,7 @@ def indexing_and_sorting() -> Iterator[Case]:
         for target in DTYPES:
             yield Case("cast", (x, target.name), {}, EXACT, 0.0)
         yield Case("nonzero", (x,))
-        for shape, axis in (((5, 37), 1), ((5, 37), 0), ((3, 3000), 1), ((2, 1, 3), -1)):
+        for shape, axis in (((5, 37), 1), ((5, 37), 0), ((3, 3000), 1), ((2, 1, 3), -1), ((2, 9000), 1)):
             line = values(shape, source, special=True)
             for descending in (False, True):
                 yield Case("sort", (line, axis), {"descending": descending}, EXACT, 0.0)
@@ -281,6 +347,10 @@ def indexing_and_sorting() -> Iterator[Case]:
         yield Case("gather", (x, np.array([36, 0]), (5,), (37,)), {}, EXACT, 0.0)
         yield Case("gather", (x, np.array([36, 0, 184]), (), ()), {}, EXACT, 0.0)
     yield Case("nonzero", (values((3, 40, 50), "int8") > 50,))
+    for dtype in ("uint8", "float16", "float32", "float64"):
+        for shape in ((3, 40, 50), (0, 3)):
+            arguments = (values(shape, dtype), values(shape, "int8") > 50)
+            yield Case("masked_select", arguments, {}, EXACT, 0.0)
     yield Case("search_sorted", (np.sort(values((100,), "float32")), values((3, 5), "float32", 1)), {"right": True})
 
 

@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0xcc80204357a03671;
+pub const abi_hash: u64 = 0xc45b60e224feb484;
 
 pub const Status = i32;
 
@@ -250,8 +250,18 @@ pub const scatter_add: u32 = 1;
 pub const scatter_multiply: u32 = 2;
 pub const scatter_maximum: u32 = 3;
 pub const scatter_minimum: u32 = 4;
+pub const segments_sum: u32 = 0;
+pub const segments_product: u32 = 1;
+pub const segments_mean: u32 = 2;
+pub const segments_maximum: u32 = 3;
+pub const segments_minimum: u32 = 4;
+pub const segments_fill: u32 = 0;
+pub const segments_keep: u32 = 1;
+pub const segments_include: u32 = 2;
 pub const scan_sum: u32 = 0;
 pub const scan_product: u32 = 1;
+pub const scan_maximum: u32 = 2;
+pub const scan_minimum: u32 = 3;
 pub const convolve_forward: u32 = 0;
 pub const convolve_image_gradient: u32 = 1;
 pub const convolve_weight_gradient: u32 = 2;
@@ -451,6 +461,17 @@ pub const BlocksOptions = extern struct {
     executor: ?*const Executor,
 };
 
+/// `agpu_segments_options`. `has_offsets` is 1 where segments are given by where they begin, and where the last one ends; else every value has the row that it belongs to. * Values of the row `skipped` are left out. `wraps` is 1 where negative rows count from the end.
+pub const SegmentsOptions = extern struct {
+    size_bytes: u64,
+    operation: u32,
+    start: u32,
+    has_offsets: u32,
+    wraps: u32,
+    skipped: i64,
+    executor: ?*const Executor,
+};
+
 /// `agpu_nonzero_options`. `counts` has `piece_count` numbers: those of the elements that are not zero in pieces of nearly the same length.
 pub const NonzeroOptions = extern struct {
     size_bytes: u64,
@@ -613,6 +634,7 @@ const manifest_rows = .{
     .{ "agpu_cast_options", CastOptions },
     .{ "agpu_offsets_options", OffsetsOptions },
     .{ "agpu_blocks_options", BlocksOptions },
+    .{ "agpu_segments_options", SegmentsOptions },
     .{ "agpu_nonzero_options", NonzeroOptions },
     .{ "agpu_sort_options", SortOptions },
     .{ "agpu_search_sorted_options", SearchSortedOptions },

@@ -28,6 +28,7 @@ const offset_sums = @import("movement/offsets.zig");
 const nonzero_places = @import("movement/nonzero.zig");
 const scattering = @import("movement/scatter.zig");
 const scans = @import("reduce/scan.zig");
+const segment_reduction = @import("reduce/segments.zig");
 const sorting = @import("reduce/sort.zig");
 const sorted_search = @import("reduce/search_sorted.zig");
 const selection = @import("reduce/top_k.zig");
@@ -170,6 +171,15 @@ fn scatter(
     return scattering.scatter(@ptrCast(inputs), input_count, out, options);
 }
 
+fn segments(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.SegmentsOptions,
+) callconv(.c) abi.Status {
+    return segment_reduction.segments(@ptrCast(inputs), input_count, out, options);
+}
+
 fn nonzero(
     inputs: ?*const abi.Tensor,
     input_count: u64,
@@ -300,6 +310,7 @@ comptime {
     @export(&offsets, .{ .name = "agpu_matrix_offsets" });
     @export(&gather, .{ .name = "agpu_matrix_gather" });
     @export(&scatter, .{ .name = "agpu_matrix_scatter" });
+    @export(&segments, .{ .name = "agpu_matrix_segments" });
     @export(&nonzero, .{ .name = "agpu_matrix_nonzero" });
     @export(&sort, .{ .name = "agpu_matrix_sort" });
     @export(&searchSorted, .{ .name = "agpu_matrix_search_sorted" });
@@ -348,6 +359,7 @@ test {
     _ = @import("reduce/sort_order.zig");
     _ = @import("reduce/sort_test.zig");
     _ = @import("reduce/scan_test.zig");
+    _ = @import("reduce/segments_test.zig");
     _ = @import("norm/normalize_gradient_test.zig");
     _ = @import("conv/windows.zig");
     _ = @import("random/random_test.zig");

@@ -223,6 +223,31 @@ typedef struct {
     const agpu_executor *executor;
 } agpu_blocks_options;
 
+/* Operations of agpu_matrix_segments. */
+#define AGPU_SEGMENTS_SUM 0
+#define AGPU_SEGMENTS_PRODUCT 1
+#define AGPU_SEGMENTS_MEAN 2
+#define AGPU_SEGMENTS_MAXIMUM 3
+#define AGPU_SEGMENTS_MINIMUM 4
+
+/* What agpu_matrix_segments makes of `out`: every row is written, one without values with what the operation gives for none; rows without values
+ * keep what they hold; what rows hold takes part as a value before the others. */
+#define AGPU_SEGMENTS_FILL 0
+#define AGPU_SEGMENTS_KEEP 1
+#define AGPU_SEGMENTS_INCLUDE 2
+
+/* `has_offsets` is 1 where segments are given by where they begin, and where the last one ends; else every value has the row that it belongs to.
+ * Values of the row `skipped` are left out. `wraps` is 1 where negative rows count from the end. */
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t operation;
+    uint32_t start;
+    uint32_t has_offsets;
+    uint32_t wraps;
+    int64_t skipped;
+    const agpu_executor *executor;
+} agpu_segments_options;
+
 /* `counts` has `piece_count` numbers: those of the elements that are not zero in pieces of nearly the same length. */
 typedef struct {
     uint64_t size_bytes;
@@ -250,6 +275,8 @@ typedef struct {
 /* Operations of agpu_matrix_scan. */
 #define AGPU_SCAN_SUM 0
 #define AGPU_SCAN_PRODUCT 1
+#define AGPU_SCAN_MAXIMUM 2
+#define AGPU_SCAN_MINIMUM 3
 
 typedef struct {
     uint64_t size_bytes;
@@ -437,7 +464,13 @@ AGPU_MATRIX agpu_status agpu_matrix_gather(const agpu_tensor *inputs, uint64_t i
  * both. */
 AGPU_MATRIX agpu_status agpu_matrix_scatter(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
                                             const agpu_blocks_options *options);
-/* Without `out` the elements of x that are not zero are counted; with it, their indices are written, a row of int64 for each, by the counts. */
+/* Inputs: values of shape (n..., inner...), and int32 or int64 of shape (n...): the row of `out`, of shape (rows, inner...), that values belong to; or
+ * offsets of shape (rows + 1). Every row joins its values in their order, whatever the number of threads; those of 16 and of 32 bits of floats are
+ * joined with more bits and rounded once. AGPU_ERROR_INDEX_OUT_OF_RANGE before anything is written. */
+AGPU_MATRIX agpu_status agpu_matrix_segments(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                             const agpu_segments_options *options);
+/* Without `out` the elements of x that are not zero are counted; with it, their indices are written, a row of int64 for each, by the counts. Where a
+ * second input is given, of the shape of x and with elements of 1, 2, 4, 8 or 16 bytes, its elements are written in the place of indices. */
 AGPU_MATRIX agpu_status agpu_matrix_nonzero(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
                                             const agpu_nonzero_options *options);
 /* Along the last axis; stable; NaN comes last. */

@@ -11,6 +11,7 @@ mod pool;
 mod random;
 mod reduce;
 mod scan;
+mod segments;
 mod top_k;
 mod transpose;
 

@@ -169,6 +169,31 @@ impl Layout {
         turned
     }
 
+    /// The same memory with the last axis from its last element to the first.
+    pub(crate) fn reversed_last(&self) -> Self {
+        let mut reversed = self.clone();
+        let last = self.rank - 1;
+        let reach = self.strides[last].wrapping_mul((self.shape[last] - 1).max(0));
+        reversed.data = self.moved(reach);
+        reversed.strides[last] = -self.strides[last];
+        reversed
+    }
+
+    /// So many elements of the last axis, from `first` on.
+    pub(crate) fn narrowed_last(&self, first: i64, len: i64) -> Self {
+        let mut narrowed = self.clone();
+        let last = self.rank - 1;
+        narrowed.data = self.moved(self.strides[last].wrapping_mul(first));
+        narrowed.shape[last] = len;
+        narrowed
+    }
+
+    /// Where an element lies that is so many away from index 0.
+    fn moved(&self, elements: i64) -> *mut c_void {
+        let bytes = elements.wrapping_mul(self.dtype.size_bytes() as i64);
+        self.data.wrapping_byte_offset(bytes as isize)
+    }
+
     /// As the C ABI sees it; borrows shape and strides.
     pub(crate) fn to_abi(&self) -> Tensor {
         Tensor::host(

@@ -1,4 +1,4 @@
-//! The indices of the elements that are not zero.
+//! The indices of the elements that are not zero, and elements where others are not zero.
 
 use std::mem::size_of;
 use std::ptr;
@@ -11,6 +11,7 @@ use crate::matrix::{Work, crossing};
 use crate::{Error, Matrix, TensorView, TensorViewMut};
 
 const NAME: &str = "nonzero";
+const SELECT: &str = "masked_select";
 static NONZERO: Boundary = crossing("agpu_matrix_nonzero");
 /// Elements of a piece at least: counting them takes as long as handing the piece out.
 const PIECE_ELEMENTS: u64 = 1 << 13;
@@ -42,7 +43,7 @@ impl Matrix {
         let input = Layout::of(NAME, "x", x)?;
         let pieces = (input.len() / PIECE_ELEMENTS).clamp(1, MOST_PIECES);
         let mut counts = vec![0; pieces as usize];
-        self.nonzero_pass(&input, &mut counts, None, thread_limit)?;
+        self.nonzero_pass(&[&input], &mut counts, None, thread_limit)?;
         Ok(NonzeroCounts(counts))
     }
 
@@ -68,21 +69,49 @@ impl Matrix {
         if target.is_empty() {
             return Ok(());
         }
-        self.nonzero_pass(&input, &mut counts.0.clone(), Some(&target), thread_limit)
+        let mut counts = counts.0.clone();
+        self.nonzero_pass(&[&input], &mut counts, Some(&target), thread_limit)
+    }
+
+    /// The elements of `x`, of any dtype, where `mask` is not zero, in row-major order; the mask was counted and must not have changed.
+    ///
+    /// # Errors
+    ///
+    /// `shape-mismatch` unless mask and x have one shape and `out` one axis of as many elements as were counted; as [`Self::nonzero`].
+    pub fn select(
+        &self,
+        mask: &TensorView,
+        counts: &NonzeroCounts,
+        x: &TensorView,
+        out: &mut TensorViewMut,
+        thread_limit: Option<u32>,
+    ) -> Result<(), Error> {
+        let chosen = Layout::of(SELECT, "mask", mask)?;
+        let input = Layout::of_any(SELECT, "x", x)?.broadcast_into(SELECT, "x", chosen.shape())?;
+        let target = Layout::of_any(SELECT, "out", &out.as_view())?;
+        target.check_out(SELECT, input.dtype, &[counts.total() as i64])?;
+        target.check_dense(SELECT)?;
+        target.check_apart(SELECT, "mask", &chosen, false)?;
+        target.check_apart(SELECT, "x", &input, false)?;
+        if target.is_empty() {
+            return Ok(());
+        }
+        let mut counts = counts.0.clone();
+        self.nonzero_pass(&[&chosen, &input], &mut counts, Some(&target), thread_limit)
     }
 
     fn nonzero_pass(
         &self,
-        input: &Layout,
+        inputs: &[&Layout],
         counts: &mut [u64],
         target: Option<&Layout>,
         thread_limit: Option<u32>,
     ) -> Result<(), Error> {
-        let tensors: [Tensor; 1] = [input.to_abi()];
+        let tensors: Vec<Tensor> = inputs.iter().map(|input| input.to_abi()).collect();
         let target_tensor = target.map(Layout::to_abi);
         let work = Work {
-            operations: input.len(),
-            dtype: input.dtype,
+            operations: inputs[0].len(),
+            dtype: inputs[0].dtype,
             thread_limit,
         };
         self.run_tensor(&NONZERO, &work, |executor| {

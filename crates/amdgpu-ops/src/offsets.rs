@@ -174,12 +174,12 @@ pub fn on_device(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> 
     let blocks = count.div_ceil_positive(source::BLOCK);
     launch(&kernel, Shape::line(blocks, source::BLOCK), &args)?;
     drop(args);
-    check(ops, &first_bad, &wide, axes)?;
+    check(&first_bad, &wide, axes)?;
     Ok(made)
 }
 
 /// Waits for the kernel, and refuses what it has noted.
-fn check(ops: &DeviceOps, first_bad: &Array, wide: &[Operand], axes: &[IndexedAxis]) -> Result<()> {
+fn check(first_bad: &Array, wide: &[Operand], axes: &[IndexedAxis]) -> Result<()> {
     if amdgpu_array::recording::is_recording() {
         // Nothing runs, so nothing is known yet.
         return Ok(());
@@ -194,7 +194,7 @@ fn check(ops: &DeviceOps, first_bad: &Array, wide: &[Operand], axes: &[IndexedAx
         noted & ((1 << PLACE_BITS) - 1),
     );
     let named = axes[k];
-    let index = element(ops, &wide[k], place as i64)?;
+    let index = element(&wide[k], place as i64)?;
     Err(Error::refused(
         ErrorCode::IndexOutOfRange,
         format!(
@@ -205,7 +205,7 @@ fn check(ops: &DeviceOps, first_bad: &Array, wide: &[Operand], axes: &[IndexedAx
 }
 
 /// An integer of an array, by its place in row-major order.
-fn element(ops: &DeviceOps, x: &Operand, place: i64) -> Result<i128> {
+pub(crate) fn element(x: &Operand, place: i64) -> Result<i128> {
     let Some(array) = &x.array else {
         return Ok(match x.number {
             crate::Scalar::Int(value) => value,
@@ -219,7 +219,6 @@ fn element(ops: &DeviceOps, x: &Operand, place: i64) -> Result<i128> {
     }
     let at = offset * x.item_bytes() as i64;
     let one = crate::fallback::read_bytes(array, at, x.item_bytes())?;
-    let _ = ops;
     let mut wide = [0; 8];
     wide[..one.len()].copy_from_slice(&one);
     let bits = u64::from_ne_bytes(wide);

@@ -1,4 +1,4 @@
-//! Prefix sums and products along an axis.
+//! Prefix sums, products, bests and truth values along an axis.
 //!
 //! Adjacent values of a line are scanned by blocks: 1,024 at a time, long lines in chunks whose totals are scanned first. Lines that lie side
 //! by side are each scanned by one work-item. Floats are carried in float64, so the order shows in the last bit at most.
@@ -6,16 +6,17 @@
 use std::sync::Arc;
 
 use amdgpu_abi::Dtype;
+use amdgpu_abi::layout::DTYPE_INT;
 use amdgpu_abi::promotion::is_float;
 use amdgpu_array::{Array, Dims};
 use amdgpu_aura::Kernel;
 use amdgpu_hal::MemoryKind;
-pub use amdgpu_matrix::Scan;
 use amdgpu_matrix::{Matrix, TensorView, resolve_axes};
+pub use amdgpu_matrix::{Scan, ScanOptions};
 
 use crate::cpu::{self, Call, Host};
 use crate::div_ceil::DivCeil;
-use crate::generated::scan::{CHUNK, Kind, scan_source};
+use crate::generated::scan::{CHUNK, Kind, ScanKernel, scan_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::lines::Lines;
@@ -23,47 +24,44 @@ use crate::operand::{Operand, Target};
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, KernelKey, Result};
 
-/// `out[..., i] = out[..., i - 1]` joined with `x[..., i]` along `axis`. `out` may be x itself. Where the device has no kernel, the CPU
-/// computes it.
+/// `out[..., i] = out[..., i - 1]` joined with `x[..., i]` along an axis. `out` may be x itself, unless the scan is exclusive. Where the device
+/// has no kernel, the CPU computes it.
 ///
 /// # Errors
 ///
 /// `invalid-argument` for an axis that does not exist or an `out` that overlaps x otherwise; `unsupported-dtype`, `shape-mismatch`.
 pub fn scan(
     ops: &DeviceOps,
-    operation: Scan,
     x: &Operand,
-    axis: i64,
+    options: &ScanOptions,
     out: Option<&Array>,
 ) -> Result<Array> {
     let call = Call {
         ops,
         family: "scan",
-        name: operation.name(),
+        name: options.name(),
         inputs: &[("x", x)],
         out,
     };
     cpu::run_one(
         &call,
-        || on_device(ops, operation, x, axis, out),
-        |views, host| on_host(operation, &views[0], axis, None, host),
+        || on_device(ops, x, options, out),
+        |views, host| on_host(&views[0], options, host),
     )
 }
 
-/// [`scan`] in memory of the host, on so many threads at most.
+/// [`scan`] in memory of the host.
 ///
 /// # Errors
 ///
 /// As [`scan`], and those of the host.
 pub fn on_host<H: Host>(
-    operation: Scan,
     x: &TensorView<'_>,
-    axis: i64,
-    thread_limit: Option<u32>,
+    options: &ScanOptions,
     host: &mut H,
 ) -> std::result::Result<(), H::Error> {
-    host.write(&operation.describe(x), cpu::len(x), |out| {
-        Ok(Matrix::global()?.scan(operation, x, axis, out, thread_limit)?)
+    host.write(&options.operation.describe(x), cpu::len(x), |out| {
+        Ok(Matrix::global()?.scan(x, out, options)?)
     })
 }
 
@@ -74,21 +72,21 @@ pub fn on_host<H: Host>(
 /// As [`scan`]; `no-implementation` for too many axes.
 pub fn on_device(
     ops: &DeviceOps,
-    operation: Scan,
     x: &Operand,
-    axis: i64,
+    options: &ScanOptions,
     out: Option<&Array>,
 ) -> Result<Array> {
-    let name = operation.name();
+    let name = options.name();
     x.check_dtype(name, "x")?;
-    let axis = resolve_axes(name, &x.shape, &[axis])?[0];
-    let described = operation.describe(&x.view());
+    options.operation.check(x.dtype)?;
+    let axis = resolve_axes(name, &x.shape, &[options.axis])?[0];
+    let described = options.operation.describe(&x.view());
     let target = Target {
         operation: name,
         device: ops.device(),
         out,
         inputs: &[x],
-        may_alias: true,
+        may_alias: !options.is_exclusive,
         is_dense: true,
     };
     let made = target
@@ -97,16 +95,25 @@ pub fn on_device(
     if !made.is_empty() {
         let scanner = Scanner {
             ops,
-            operation,
-            state: if is_float(made.dtype) {
-                Dtype::F64
-            } else {
-                Dtype::I64
-            },
+            operation: options.operation,
+            state: state_of(made.dtype),
+            is_exclusive: options.is_exclusive,
+            is_reversed: options.is_reversed,
         };
         scanner.run(&dense(ops, x)?, &made, Lines::of(&x.shape, axis, axis))?;
     }
     Ok(made)
+}
+
+/// What values of a dtype are carried in.
+fn state_of(dtype: Dtype) -> Dtype {
+    if is_float(dtype) {
+        Dtype::F64
+    } else if dtype.code == DTYPE_INT {
+        Dtype::I64
+    } else {
+        Dtype::U64
+    }
 }
 
 /// A scan on a device, carried in one dtype.
@@ -114,6 +121,8 @@ struct Scanner<'a> {
     ops: &'a DeviceOps,
     operation: Scan,
     state: Dtype,
+    is_exclusive: bool,
+    is_reversed: bool,
 }
 
 impl Scanner<'_> {
@@ -136,7 +145,13 @@ impl Scanner<'_> {
             length: chunks,
             ..lines
         };
-        self.run(&totals, &carries, of_chunks)?;
+        // The totals are in the order in which chunks are scanned, and every chunk wants all up to the one before it.
+        let of_totals = Scanner {
+            is_exclusive: false,
+            is_reversed: false,
+            ..*self
+        };
+        of_totals.run(&totals, &carries, of_chunks)?;
         self.blocks(Kind::Carried, [x, out, &carries], lines, chunks)
     }
 
@@ -160,14 +175,23 @@ impl Scanner<'_> {
     }
 
     fn kernel(&self, kind: Kind, x: Dtype, result: Dtype) -> Result<Arc<Kernel>> {
+        let text = ScanKernel {
+            operation: self.operation,
+            kind,
+            x,
+            result,
+            state: self.state,
+            is_exclusive: self.is_exclusive,
+            is_reversed: self.is_reversed,
+        };
         let key = KernelKey::new("scan")
             .text(self.operation.name())
             .with(kind as u64)
             .dtype(x)
             .dtype(result)
-            .dtype(self.state);
-        self.ops.kernel(key, "scan", || {
-            scan_source(self.operation, kind, x, result, self.state)
-        })
+            .dtype(self.state)
+            .flag(self.is_exclusive)
+            .flag(self.is_reversed);
+        self.ops.kernel(key, "scan", || scan_source(&text))
     }
 }

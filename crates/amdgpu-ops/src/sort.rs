@@ -1,11 +1,7 @@
 //! Lines in order, the places that their elements come from, and where values belong in a sorted line.
 
-use std::sync::Arc;
-
-use amdgpu_abi::layout::DTYPE_UINT;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims};
-use amdgpu_aura::Kernel;
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::SortOptions;
 use amdgpu_matrix::{Described, Matrix, TensorView, resolve_axes};
@@ -13,18 +9,16 @@ use amdgpu_matrix::{Described, Matrix, TensorView, resolve_axes};
 use crate::cpu::{self, Call, Host};
 use crate::div_ceil::DivCeil;
 use crate::generated::sort::{
-    CHUNK, DIGIT_BITS, DIGITS, count_source, finish_source, is_wide, key_bits, keys_source,
-    place_source, search_source,
+    NanPlace, finish_source, key_bits, key_source, line_result, needs_places, search_source,
 };
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::lines::Lines;
 use crate::operand::Operand;
-use crate::scan::{self, Scan};
+use crate::radix::{Radix, place_type};
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
-const UINT32: Dtype = Dtype::new(DTYPE_UINT, 32);
 const SEARCH: &str = "searchsorted";
 
 /// x in order along an axis. Equal elements stay in order, whether `stable` asks for it or not; -0.0 equals 0.0; NaN comes last, in both
@@ -108,7 +102,7 @@ fn check(x: &Operand, options: &SortOptions) -> Result<()> {
     Ok(())
 }
 
-/// [`sort`] or [`argsort`] by kernels of the device: elements become keys, which are put in order by four bits at a time.
+/// [`sort`] or [`argsort`] by kernels of the device: elements become keys, which are put in order by eight bits at a time.
 ///
 /// # Errors
 ///
@@ -120,12 +114,56 @@ pub fn on_device(ops: &DeviceOps, x: &Operand, options: &SortOptions) -> Result<
     if made.is_empty() {
         return Ok(made);
     }
-    let sorter = Sorter::new(ops, x.dtype, Lines::of(&x.shape, axis, axis))?;
+    let lines = Lines::of(&x.shape, axis, axis);
     let values = dense(ops, x)?;
-    sorter.make_keys(&values, options.is_descending)?;
-    let places = sorter.sort()?;
-    sorter.finish(&values, places, &made, options.gives_places)?;
+    let gives_places = options.gives_places;
+    let place = needs_places(x.dtype, gives_places).then(|| place_type(lines.length));
+    let order = (options.is_descending, NanPlace::Last);
+    let radix = radix_of(ops, &values, order, lines, place);
+    let result = line_result(x.dtype, options.is_descending, gives_places);
+    let key = KernelKey::new("sort result")
+        .dtype(x.dtype)
+        .flag(options.is_descending)
+        .flag(gives_places);
+    if radix.fits_block() {
+        radix.write_lines(&made, &result, key.text("line"))?;
+        return Ok(made);
+    }
+    let sorted = radix.sort()?;
+    let key = place.map_or(key.clone(), |dtype| key.dtype(dtype));
+    let kernel = ops.kernel(key.text("finish"), "sort_finish", || {
+        finish_source(&radix.source, place, &result)
+    })?;
+    let mut args = [&values, &made, &sorted.keys].map(Arg::Array).to_vec();
+    args.extend(sorted.places.as_ref().map(Arg::Array));
+    let count = lines.count * lines.length;
+    args.extend([count, lines.length, lines.stride].map(Arg::from));
+    let blocks = count.div_ceil_positive(source::BLOCK);
+    launch(&kernel, Shape::line(blocks, source::BLOCK), &args)?;
     Ok(made)
+}
+
+/// The radix sort of the lines of a dense array.
+pub(crate) fn radix_of<'a>(
+    ops: &'a DeviceOps,
+    values: &'a Array,
+    (is_descending, nan): (bool, NanPlace),
+    lines: Lines,
+    place: Option<Dtype>,
+) -> Radix<'a> {
+    let dtype = values.dtype;
+    Radix {
+        ops,
+        memory: values,
+        source: key_source(dtype, is_descending, nan),
+        key: KernelKey::new("sort")
+            .dtype(dtype)
+            .flag(is_descending)
+            .flag(nan == NanPlace::Last),
+        lines,
+        bits: key_bits(dtype),
+        place,
+    }
 }
 
 fn empty(ops: &DeviceOps, shape: impl Into<Dims>, dtype: Dtype) -> Result<Array> {
@@ -135,126 +173,6 @@ fn empty(ops: &DeviceOps, shape: impl Into<Dims>, dtype: Dtype) -> Result<Array>
         dtype,
         MemoryKind::Device,
     )?)
-}
-
-/// Keys and places of all lines, twice: from one to the other and back, digit by digit.
-struct Sorter<'a> {
-    ops: &'a DeviceOps,
-    dtype: Dtype,
-    lines: Lines,
-    chunks: i64,
-    /// The type of places within a line.
-    place: Dtype,
-    keys: [Array; 2],
-    places: [Array; 2],
-    counts: Array,
-}
-
-impl<'a> Sorter<'a> {
-    fn new(ops: &'a DeviceOps, dtype: Dtype, lines: Lines) -> Result<Self> {
-        let chunks = lines.length.div_ceil_positive(CHUNK);
-        let place = if source::is_narrow(lines.length) {
-            Dtype::I32
-        } else {
-            Dtype::I64
-        };
-        let key = if is_wide(dtype) { Dtype::U64 } else { UINT32 };
-        let array = |dtype| empty(ops, Dims::from_slice(&[lines.count * lines.length]), dtype);
-        Ok(Self {
-            ops,
-            dtype,
-            lines,
-            chunks,
-            place,
-            keys: [array(key)?, array(key)?],
-            places: [array(place)?, array(place)?],
-            counts: empty(
-                ops,
-                Dims::from_slice(&[lines.count, DIGITS * chunks]),
-                Dtype::I64,
-            )?,
-        })
-    }
-
-    fn launch_elements(&self, kernel: &Arc<Kernel>, arrays: [&Array; 3]) -> Result<()> {
-        let count = self.lines.count * self.lines.length;
-        let [a, b, c] = arrays.map(Arg::Array);
-        let [all, length, inner] = [count, self.lines.length, self.lines.stride].map(Arg::from);
-        let blocks = count.div_ceil_positive(source::BLOCK);
-        launch(
-            kernel,
-            Shape::line(blocks, source::BLOCK),
-            &[a, b, c, all, length, inner],
-        )
-    }
-
-    fn make_keys(&self, values: &Array, is_descending: bool) -> Result<()> {
-        let key = KernelKey::new("sort keys")
-            .dtype(self.dtype)
-            .dtype(self.place)
-            .flag(is_descending);
-        let kernel = self.ops.kernel(key, "sort_keys", || {
-            keys_source(self.dtype, is_descending, self.place)
-        })?;
-        self.launch_elements(&kernel, [values, &self.keys[0], &self.places[0]])
-    }
-
-    /// Puts keys and places in order; which of the two places holds the result.
-    fn sort(&self) -> Result<&Array> {
-        let is_wide = is_wide(self.dtype);
-        let key = KernelKey::new("sort count").flag(is_wide);
-        let count = self
-            .ops
-            .kernel(key, "sort_count", || count_source(is_wide))?;
-        let key = KernelKey::new("sort place").flag(is_wide).dtype(self.place);
-        let place = self
-            .ops
-            .kernel(key, "sort_place", || place_source(is_wide, self.place))?;
-        let shape = Shape::line(self.lines.count * self.chunks, source::BLOCK);
-        let [length, chunks] = [self.lines.length, self.chunks].map(Arg::from);
-        let (first, end) = key_bits(self.dtype);
-        let counts = Operand::of_array(self.counts.clone());
-        let mut from = 0;
-        let mut shift = first;
-        while shift < end {
-            let to = 1 - from;
-            let [keys, counted] = [&self.keys[from], &self.counts].map(Arg::Array);
-            let args = [keys, counted, length, chunks, Arg::from(shift)];
-            launch(&count, shape, &args)?;
-            let ends = scan::on_device(self.ops, Scan::Sum, &counts, 1, None)?;
-            let arrays = [
-                &self.keys[from],
-                &self.places[from],
-                &self.keys[to],
-                &self.places[to],
-                &ends,
-            ];
-            let mut args = arrays.map(Arg::Array).to_vec();
-            args.extend([length, chunks, Arg::from(shift)]);
-            launch(&place, shape, &args)?;
-            from = to;
-            shift += DIGIT_BITS;
-        }
-        Ok(&self.places[from])
-    }
-
-    fn finish(
-        &self,
-        values: &Array,
-        places: &Array,
-        out: &Array,
-        gives_places: bool,
-    ) -> Result<()> {
-        let item_bytes = self.dtype.size_bytes();
-        let key = KernelKey::new("sort finish")
-            .with(item_bytes as u64)
-            .flag(gives_places)
-            .dtype(self.place);
-        let kernel = self.ops.kernel(key, "sort_finish", || {
-            finish_source(item_bytes, gives_places, self.place)
-        })?;
-        self.launch_elements(&kernel, [values, places, out])
-    }
 }
 
 /// For each of the values, how many elements of `sorted` stand before it, as int64: those that are smaller, and with `right` those that are

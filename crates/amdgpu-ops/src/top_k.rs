@@ -6,17 +6,24 @@ pub use amdgpu_matrix::TopKOptions;
 use amdgpu_matrix::{Matrix, TensorView, resolve_axes};
 
 use crate::cpu::{self, Call, Host, Results};
+use crate::div_ceil::DivCeil;
+use crate::generated::sort::NanPlace;
 use crate::generated::source;
-use crate::generated::top_k::top_k_source;
+use crate::generated::top_k::{take_source, top_k_source};
 use crate::launch::{Shape, launch};
 use crate::lines::Lines;
 use crate::operand::{Operand, Target};
+use crate::radix::place_type;
+use crate::select;
+use crate::sort::radix_of;
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
 const NAME: &str = "top_k";
 /// Every value taken costs a round of the block; for more of them sorting is faster.
-const TAKEN_LIMIT: i64 = 1024;
+const TAKEN_LIMIT: i64 = 16;
+/// Lines that one block is enough for.
+const BLOCK_LIMIT: i64 = 16_384;
 
 /// The k best values of each line along an axis, best first, and their indices. Of equal values the first is better; NaN is larger than any
 /// number. Where the device has no kernel, the CPU computes it.
@@ -62,20 +69,16 @@ pub fn on_host<H: Host>(
     })?)
 }
 
-/// [`top_k`] by a kernel of the device.
+/// [`top_k`] by kernels of the device: a few values are taken one by one, more of them from sorted lines, and
+/// from long lines they are selected.
 ///
 /// # Errors
 ///
-/// As [`top_k`]; [`Error::NoKernel`] for a k that sorting is faster for.
+/// As [`top_k`]; what the device reports.
 pub fn on_device(ops: &DeviceOps, x: &Operand, options: &TopKOptions) -> Result<(Array, Array)> {
     x.check_dtype(NAME, "x")?;
     let described = options.describe(&x.view())?;
     let axis = resolve_axes(NAME, &x.shape, &[options.axis])?[0];
-    if options.k > TAKEN_LIMIT {
-        return Err(Error::no_kernel(format!(
-            "top_k of more than {TAKEN_LIMIT} values"
-        )));
-    }
     let target = Target {
         operation: NAME,
         device: ops.device(),
@@ -92,12 +95,53 @@ pub fn on_device(ops: &DeviceOps, x: &Operand, options: &TopKOptions) -> Result<
         return Ok((best, indices));
     }
     let lines = Lines::of(&x.shape, axis, axis);
+    let values = dense(ops, x)?;
+    if options.k > TAKEN_LIMIT || lines.length > BLOCK_LIMIT {
+        take_first(ops, &values, lines, options, [&best, &indices])?;
+        return Ok((best, indices));
+    }
     let key = KernelKey::new(NAME).dtype(x.dtype).flag(options.is_largest);
     let kernel = ops.kernel(key, NAME, || top_k_source(x.dtype, options.is_largest))?;
-    let values = dense(ops, x)?;
     let [values, found, at] = [&values, &best, &indices].map(Arg::Array);
     let [length, stride, k] = [lines.length, lines.stride, options.k].map(Arg::from);
     let args = [values, found, at, length, stride, k];
     launch(&kernel, Shape::line(lines.count, source::BLOCK), &args)?;
     Ok((best, indices))
+}
+
+/// The first k of lines, in the order of their keys, and where they come from: of sorted short lines, selected from long ones.
+fn take_first(
+    ops: &DeviceOps,
+    values: &Array,
+    lines: Lines,
+    options: &TopKOptions,
+    [best, indices]: [&Array; 2],
+) -> Result<()> {
+    let order = (options.is_largest, NanPlace::Largest);
+    let radix = radix_of(ops, values, order, lines, Some(place_type(lines.length)));
+    // Where the keys of a line are: in the order of the keys themselves, or by way of the selected ones.
+    let (order, places, row) = if radix.fits_block() {
+        (radix.places()?, None, lines.length)
+    } else {
+        let selected = select::first_keys(&radix, options.k)?;
+        (selected.order, Some(selected.places), options.k)
+    };
+    let item_bytes = values.dtype.size_bytes();
+    let through = places.as_ref().map(|places| places.dtype);
+    let mut key = KernelKey::new("top_k take")
+        .with(item_bytes as u64)
+        .dtype(order.dtype);
+    if let Some(dtype) = through {
+        key = key.dtype(dtype);
+    }
+    let kernel = ops.kernel(key, "top_k_take", || {
+        take_source(item_bytes, order.dtype, through)
+    })?;
+    let mut args = [values, &order].map(Arg::Array).to_vec();
+    args.extend(places.as_ref().map(Arg::Array));
+    args.extend([best, indices].map(Arg::Array));
+    let count = lines.count * options.k;
+    args.extend([count, lines.length, lines.stride, options.k, row].map(Arg::from));
+    let blocks = count.div_ceil_positive(source::BLOCK);
+    launch(&kernel, Shape::line(blocks, source::BLOCK), &args)
 }

@@ -14,7 +14,7 @@ use amdgpu_ops::matmul::{Activation, Matmul, Precision, matmul};
 use amdgpu_ops::normalize::{Normalize, NormalizeOptions, RowAxes};
 use amdgpu_ops::pool::{ImageLayout, Pool, PoolOptions, Sliding};
 use amdgpu_ops::reduce::{Reduce, ReduceOptions};
-use amdgpu_ops::scan::Scan;
+use amdgpu_ops::scan::{Scan, ScanOptions};
 use amdgpu_ops::top_k::TopKOptions;
 use amdgpu_ops::{DeviceOps, Operand, Scalar};
 
@@ -173,7 +173,7 @@ fn reductions_normalisations_and_moves_are_computed() {
     let made =
         amdgpu_ops::normalize_gradient(ops, norm, &x, &x, Some(&scale), None, &axes).unwrap();
     assert_eq!(made.shape.as_slice(), [2, 3]);
-    let running = amdgpu_ops::scan(ops, Scan::Sum, &x, 1, None).unwrap();
+    let running = amdgpu_ops::scan(ops, &x, &ScanOptions::new(Scan::Sum, 1), None).unwrap();
     assert_eq!(floats(&running), [1.0, 3.0, 6.0, 4.0, 9.0, 18.0]);
     let best = TopKOptions {
         k: 2,

@@ -111,7 +111,7 @@ mod _native {
         matmul_is_verified, matmul_libraries, matmul_on_device, matmul_problem, matmul_ways,
     };
     #[pymodule_export]
-    use super::ops::nonzero::{nonzero, nonzero_on_device};
+    use super::ops::nonzero::{masked_select, masked_select_on_device, nonzero, nonzero_on_device};
     #[pymodule_export]
     use super::ops::normalize::{
         normalize, normalize_fast_call, normalize_gradient, normalize_gradient_on_device,
@@ -130,6 +130,11 @@ mod _native {
     use super::ops::reduce::{reduce, reduce_fast_call, reduce_on_device};
     #[pymodule_export]
     use super::ops::scan::{scan, scan_on_device};
+    #[pymodule_export]
+    use super::ops::segments::{
+        embedding_gradient, embedding_gradient_on_device, index_add, index_add_on_device,
+        scatter_reduce, scatter_reduce_on_device, segment_reduce, segment_reduce_on_device,
+    };
     #[pymodule_export]
     use super::ops::sort::{search_sorted, search_sorted_on_device, sort, sort_on_device};
     #[pymodule_export]

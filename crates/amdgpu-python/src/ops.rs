@@ -17,6 +17,7 @@ pub mod pool;
 pub mod random;
 pub mod reduce;
 pub mod scan;
+pub mod segments;
 pub mod sort;
 pub mod top_k;
 pub mod transpose;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PACKAGE_VERSION = "0.1.0"
-ABI_HASH = 0xCC80204357A03671
+ABI_HASH = 0xC45B60E224FEB484
 LAYOUT_MANIFEST = (
     "agpu_str size=16 ptr@0 len@8\n"
     "agpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\n"
@@ -22,6 +22,7 @@ LAYOUT_MANIFEST = (
     "agpu_cast_options size=16 size_bytes@0 executor@8\n"
     "agpu_offsets_options size=40 size_bytes@0 axes@8 extents@16 strides@24 executor@32\n"
     "agpu_blocks_options size=64 size_bytes@0 block_rank@8 block_shape@16 block_strides@24 lowest@32 highest@40 mode@48 reserved@52 executor@56\n"
+    "agpu_segments_options size=40 size_bytes@0 operation@8 start@12 has_offsets@16 wraps@20 skipped@24 executor@32\n"
     "agpu_nonzero_options size=32 size_bytes@0 piece_count@8 counts@16 executor@24\n"
     "agpu_sort_options size=24 size_bytes@0 is_descending@8 gives_places@12 executor@16\n"
     "agpu_search_sorted_options size=24 size_bytes@0 is_right@8 reserved@12 executor@16\n"

@@ -37,6 +37,7 @@ from amdgpu.ops.arithmetic import (
 )
 from amdgpu.ops.batch_norm import batch_norm, batch_norm_training
 from amdgpu.ops.convolve import conv2d, conv2d_input_gradient, conv2d_weight_gradient
+from amdgpu.ops.cumulative import accumulate, cummax, cummin
 from amdgpu.ops.data_types import astype
 from amdgpu.ops.dropout import dropout
 from amdgpu.ops.elementwise import (
@@ -91,7 +92,7 @@ from amdgpu.ops.elementwise import (
     where,
 )
 from amdgpu.ops.embedding import embedding
-from amdgpu.ops.indexing import argwhere, nonzero, put_along_axis, take, take_along_axis
+from amdgpu.ops.indexing import argwhere, masked_select, nonzero, put_along_axis, take, take_along_axis
 from amdgpu.ops.matmul import matrix_multiply
 from amdgpu.ops.norm_gradient import (
     batch_norm_gradient,
@@ -104,6 +105,17 @@ from amdgpu.ops.normalize import layer_norm, log_softmax, rms_norm, softmax
 from amdgpu.ops.pool import avg_pool2d, avg_pool2d_gradient, max_pool2d, max_pool2d_gradient
 from amdgpu.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, std, sum, var
 from amdgpu.ops.scan import cumprod, cumsum
+from amdgpu.ops.segments import (
+    embedding_gradient,
+    index_add,
+    index_select,
+    scatter_reduce,
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+)
 from amdgpu.ops.sorting import argsort, searchsorted, sort
 from amdgpu.ops.top_k import top_k
 from amdgpu.ops.transpose import transpose
@@ -114,6 +126,7 @@ from amdgpu.ops.linear_algebra import matmul  # isort: skip
 
 __all__ = [
     "absolute",
+    "accumulate",
     "acos",
     "acosh",
     "add",
@@ -145,6 +158,8 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "cummax",
+    "cummin",
     "cumprod",
     "cumsum",
     "divide",
@@ -152,6 +167,7 @@ __all__ = [
     "elu",
     "elu_gradient",
     "embedding",
+    "embedding_gradient",
     "equal",
     "erf",
     "exp",
@@ -165,6 +181,8 @@ __all__ = [
     "greater",
     "greater_equal",
     "hypot",
+    "index_add",
+    "index_select",
     "invert",
     "isfinite",
     "isinf",
@@ -187,6 +205,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "masked_select",
     "matmul",
     "matrix_multiply",
     "max",
@@ -214,7 +233,13 @@ __all__ = [
     "rms_norm",
     "rms_norm_gradient",
     "round",
+    "scatter_reduce",
     "searchsorted",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
     "sigmoid",
     "sigmoid_gradient",
     "sign",

@@ -128,6 +128,11 @@ def get(x: Array, key: Any) -> Array:
     """`x[key]` for a key with arrays: a new array."""
     key = _with_arrays(key)
     _check_mask(x, key)
+    if isinstance(key, _native.Array) and key.dtype.kind == "b" and key.ndim == x.ndim > 0 and x.dtype.kind != "c":
+        from amdgpu.ops.indexing import masked_select
+
+        chosen: Array = masked_select(x, key)
+        return chosen
     pick = _Pick(x, key)
     found = _native.pick_by_arrays(pick.view, pick.axes, pick.indices)
     order = pick.order(found.ndim - len(pick.rest))

@@ -9,7 +9,7 @@ from amdgpu.errors import InvalidArgumentError, InvalidTypeError, ShapeMismatchE
 from amdgpu.ops import placement
 from amdgpu.ops.data_types import astype
 
-__all__ = ["argwhere", "nonzero", "put_along_axis", "take", "take_along_axis"]
+__all__ = ["argwhere", "masked_select", "nonzero", "put_along_axis", "take", "take_along_axis"]
 
 
 def take(x: Any, indices: Any, axis: int | None = None) -> Any:
@@ -109,6 +109,27 @@ def put_along_axis(x: Any, indices: Any, values: Any, axis: int = -1, *, mode: s
         given = astype(given, x.dtype)
     scatter = placement.implementation("scatter", x, offsets, given, said="put_along_axis")
     scatter(x, offsets, (), (), given, mode)
+
+
+def masked_select(x: Any, mask: Any) -> Any:
+    """The elements of an array where another one of its shape is not zero, in row-major order, as PyTorch's `masked_select`.
+
+    Args:
+        x: Values of any shape.
+        mask: Truth values or numbers of that shape; NaN is not zero.
+
+    Returns:
+        Values of the dtype of x, of one axis. The call waits for the device, because their number decides the shape.
+
+    Raises:
+        ShapeMismatchError: The shapes differ.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.masked_select([[1, 2], [3, 4]], [[True, False], [False, True]]).tolist()
+        [1, 4]
+    """
+    return placement.run(("masked_select", "masked_select"), (x, mask), x, mask)
 
 
 def argwhere(x: Any) -> Any:

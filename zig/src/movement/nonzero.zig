@@ -1,18 +1,19 @@
-//! The indices of the elements that are not zero, in row-major order. Elements are counted in pieces first, so that each piece knows where its
-//! indices go. Descriptions were validated in Rust.
+//! The indices of the elements that are not zero, or elements of another array where they are not, in row-major order. Elements are counted in
+//! pieces first, so that each piece knows where its results go. Descriptions were validated in Rust.
 
 const std = @import("std");
 const abi = @import("../abi.zig");
 const status = @import("../status.zig");
 const parallel = @import("../tensor/parallel.zig");
 const strided = @import("../tensor/strided.zig");
+const blocks = @import("blocks.zig");
 
 const View = strided.View;
 const Storage = strided.Storage;
 const Space = strided.Space(1);
 
 pub fn nonzero(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.NonzeroOptions) abi.Status {
-    std.debug.assert(input_count == 1);
+    std.debug.assert(input_count == 1 or input_count == 2);
     const given = options.?;
     const x: View = .of(&inputs.?[0]);
     const counts = given.counts.?[0..given.piece_count];
@@ -20,7 +21,12 @@ pub fn nonzero(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.
         @memset(counts, 0);
         return abi.ok;
     }
-    const outcome = if (out) |target| write(&x, counts, strided.dataOf(target), given.executor) else count(&x, counts, given.executor);
+    const outcome = if (input_count == 2)
+        select(&x, counts, &inputs.?[1], out.?, given.executor)
+    else if (out) |target|
+        write(&x, counts, strided.dataOf(target), given.executor)
+    else
+        count(&x, counts, given.executor);
     outcome catch return status.fail(abi.errors.internal, "the executor could not run the pieces of nonzero", .{});
     return abi.ok;
 }
@@ -43,6 +49,28 @@ fn write(x: *const View, counts: []const u64, target: usize, executor: ?*const a
         inline else => |storage| {
             const job: Writing(storage) = .{ .x = x, .space = &space, .counts = counts, .target = @ptrFromInt(target) };
             try parallel.run(executor, counts.len, Writing(storage), &job);
+        },
+    }
+}
+
+fn select(mask: *const View, counts: []const u64, values: *const abi.Tensor, out: *const abi.Tensor, executor: ?*const abi.Executor) parallel.Error!void {
+    const x = blocks.anyView(values);
+    var space: strided.Space(2) = .of(.{ mask, &x });
+    space.coalesce();
+    switch (mask.storage) {
+        inline else => |storage| switch (blocks.itemBytes(values.dtype)) {
+            inline 1, 2, 4, 8, 16 => |bytes| {
+                const T = blocks.Item(bytes);
+                const job: Selecting(storage, T) = .{
+                    .mask = mask,
+                    .values = x.address,
+                    .space = &space,
+                    .counts = counts,
+                    .target = @ptrFromInt(strided.dataOf(out)),
+                };
+                try parallel.run(executor, counts.len, Selecting(storage, T), &job);
+            },
+            else => unreachable,
         },
     }
 }
@@ -135,6 +163,56 @@ fn Writing(comptime storage: Storage) type {
                     walk.pass(run_len);
                     done += run_len;
                 }
+            }
+        }
+    };
+}
+
+fn Selecting(comptime storage: Storage, comptime T: type) type {
+    return struct {
+        mask: *const View,
+        values: usize,
+        /// View 0 is the mask, view 1 the values.
+        space: *const strided.Space(2),
+        counts: []const u64,
+        target: [*]T,
+
+        pub fn run(job: *const @This(), begin: usize, end: usize) void {
+            const len = job.space.len();
+            var before: u64 = 0;
+            for (job.counts[0..begin]) |one| before += one;
+            for (begin..end) |piece| {
+                const first = piece * len / job.counts.len;
+                const last = (piece + 1) * len / job.counts.len;
+                if (job.counts[piece] == 0) continue;
+                const chosen = job.target[before..][0..job.counts[piece]];
+                before += chosen.len;
+                job.choose(first, last, chosen);
+            }
+        }
+
+        /// The values of elements [first, last), of which as many are chosen as there is room for.
+        fn choose(job: *const @This(), first: usize, last: usize, chosen: []T) void {
+            var of_mask = job.space.walk(0, first);
+            var of_values = job.space.walk(1, first);
+            const mask_step = job.space.innerStride(0);
+            const value_step = job.space.innerStride(1);
+            var found: usize = 0;
+            var done = first;
+            while (done < last) {
+                const run_len = @min(of_mask.runLen(), last - done);
+                const address = strided.addressAt(job.mask, of_mask.start);
+                const source = @intFromPtr(blocks.at(T, job.values, of_values.start));
+                for (0..run_len) |i| {
+                    if (found == chosen.len) return;
+                    const index: isize = @intCast(i);
+                    // Written whether it is chosen or not: nobody foresees which are.
+                    chosen[found] = blocks.at(T, source, index * value_step).*;
+                    found += @intFromBool(isNonzero(storage, element(storage, address, index * mask_step)));
+                }
+                of_mask.pass(run_len);
+                of_values.pass(run_len);
+                done += run_len;
             }
         }
     };

@@ -12,6 +12,7 @@ const parallel = @import("../tensor/parallel.zig");
 const strided = @import("../tensor/strided.zig");
 const tensor_kernels = @import("../tensor/tensor_kernels.zig");
 const blocks = @import("blocks.zig");
+const narrow_floats = @import("narrow_floats.zig");
 
 const View = strided.View;
 const Storage = strided.Storage;
@@ -67,7 +68,7 @@ fn Joined(comptime storage: Storage, comptime mode: Mode) type {
                     else => @intFromBool(old != 0 and value != 0),
                 },
                 .f16 => @floatCast(ofFloats(f32, mode, old, value)),
-                .bf16 => narrowed(ofFloats(f32, mode, widened(old), widened(value))),
+                .bf16 => narrow_floats.toBfloat16(ofFloats(f32, mode, narrow_floats.fromBfloat16(old), narrow_floats.fromBfloat16(value))),
                 .f32, .f64 => ofFloats(Raw, mode, old, value),
                 else => switch (mode) {
                     .add => old +% value,
@@ -78,17 +79,6 @@ fn Joined(comptime storage: Storage, comptime mode: Mode) type {
             };
         }
     };
-}
-
-inline fn widened(bits: u16) f32 {
-    return @bitCast(@as(u32, bits) << 16);
-}
-
-/// Rounded to nearest, ties to even.
-inline fn narrowed(value: f32) u16 {
-    const bits: u32 = @bitCast(value);
-    if (value != value) return @truncate(bits >> 16 | 0x40);
-    return @truncate((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 inline fn ofFloats(comptime T: type, comptime mode: Mode, old: T, value: T) T {

@@ -1,4 +1,4 @@
-//! Prefix sums and products along the last axis of tensors with any strides. Every value is the one before it and its own element joined in
+//! Prefix sums, products and bests along the last axis of tensors with any strides. Every value is the one before it and its own element joined in
 //! the type that is computed in, in order, whatever the layout. Arguments were validated in Rust; `out` may be the very view of x.
 
 const std = @import("std");
@@ -14,6 +14,7 @@ const kernel = generic.scan_kernel;
 const View = strided.View;
 
 pub const Operation = kernel.Operation;
+pub const identity = kernel.identity;
 
 comptime {
     for (std.meta.fieldNames(Operation)) |name| {

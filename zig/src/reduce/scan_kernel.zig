@@ -1,28 +1,50 @@
-//! Prefix sums and products: every value is the one before it and its own element joined, in order.
+//! Prefix sums, products and bests: every value is the one before it and its own element joined, in order.
 //!
 //! A value only waits for the value before it, so many lines that are scanned side by side keep a CPU busy. No bit depends on how many lines
 //! there are.
 
+const std = @import("std");
 const pack = @import("../gemm/pack.zig");
 const storage = @import("../simd/storage.zig");
 const stream_store = @import("../simd/stream_store.zig");
 
 /// The numbers are those of agpu.h; scan.zig asserts that.
-pub const Operation = enum(u32) { sum = 0, product = 1 };
+pub const Operation = enum(u32) { sum = 0, product = 1, maximum = 2, minimum = 3 };
 
 pub fn identity(comptime T: type, operation: Operation) T {
-    return if (operation == .sum) 0 else 1;
+    const is_integer = comptime storage.isInteger(T);
+    return switch (operation) {
+        .sum => 0,
+        .product => 1,
+        .maximum => if (is_integer) std.math.minInt(T) else -std.math.inf(T),
+        .minimum => if (is_integer) std.math.maxInt(T) else std.math.inf(T),
+    };
 }
 
+/// `a` and `b` are vectors, or both scalars.
 inline fn join(comptime V: type, comptime is_integer: bool, comptime operation: Operation, a: V, b: V) V {
-    if (is_integer) return if (operation == .sum) a +% b else a *% b;
-    return if (operation == .sum) a + b else a * b;
+    return switch (operation) {
+        .sum => if (is_integer) a +% b else a + b,
+        .product => if (is_integer) a *% b else a * b,
+        .maximum => better(V, is_integer, a > b, a, b),
+        .minimum => better(V, is_integer, a < b, a, b),
+    };
+}
+
+/// `a` where it is better, or NaN: that stays.
+inline fn better(comptime V: type, comptime is_integer: bool, a_is_better: anytype, a: V, b: V) V {
+    if (@typeInfo(V) != .vector) return if (a_is_better or (!is_integer and a != a)) a else b;
+    const Element = @typeInfo(V).vector.child;
+    const best = @select(Element, a_is_better, a, b);
+    return if (is_integer) best else @select(Element, a != a, a, best);
 }
 
 /// The scalar twin of both routines, element by element.
 pub inline fn next(comptime T: type, operation: Operation, before: T, element: T) T {
     const is_integer = comptime storage.isInteger(T);
-    return if (operation == .sum) join(T, is_integer, .sum, before, element) else join(T, is_integer, .product, before, element);
+    return switch (operation) {
+        inline else => |known| join(T, is_integer, known, before, element),
+    };
 }
 
 /// Rows of adjacent elements, each joined to the one before it.
@@ -43,7 +65,10 @@ pub fn Rows(comptime T: type) type {
 }
 
 pub inline fn scanRows(comptime T: type, comptime lanes: comptime_int, job: *const Rows(T)) void {
-    if (job.operation == .sum) rowsOf(T, lanes, .sum, job) else rowsOf(T, lanes, .product, job);
+    @setEvalBranchQuota(10_000);
+    switch (job.operation) {
+        inline else => |operation| rowsOf(T, lanes, operation, job),
+    }
 }
 
 /// Rows that pass between two uses of the values so far: these are loaded and stored once for all.
@@ -134,7 +159,10 @@ pub fn Lines(comptime T: type) type {
 const least_lines = 3;
 
 pub inline fn scanLines(comptime T: type, comptime lanes: comptime_int, job: *const Lines(T)) void {
-    if (job.operation == .sum) linesOf(T, lanes, .sum, job) else linesOf(T, lanes, .product, job);
+    @setEvalBranchQuota(10_000);
+    switch (job.operation) {
+        inline else => |operation| linesOf(T, lanes, operation, job),
+    }
 }
 
 inline fn linesOf(comptime T: type, comptime lanes: comptime_int, comptime operation: Operation, job: *const Lines(T)) void {

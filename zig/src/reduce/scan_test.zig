@@ -36,6 +36,21 @@ fn randomValues(comptime T: type, rng: std.Random, values: []T) void {
     };
 }
 
+fn Bits(comptime T: type) type {
+    return @Int(.unsigned, @bitSizeOf(T));
+}
+
+/// NaN stays.
+fn joined(comptime T: type, operation: scan.Operation, old: T, value: T) T {
+    const is_float = @typeInfo(T) == .float;
+    return switch (operation) {
+        .sum => if (is_float) old + value else old +% value,
+        .product => if (is_float) old * value else old *% value,
+        .maximum => if (old != old or old > value) old else value,
+        .minimum => if (old != old or old < value) old else value,
+    };
+}
+
 fn testScans(comptime T: type) !void {
     const allocator = std.testing.allocator;
     var random: std.Random.DefaultPrng = .init(31);
@@ -44,27 +59,26 @@ fn testScans(comptime T: type) !void {
     const out = try allocator.alignedAlloc(T, .@"64", pitch * len);
     defer allocator.free(out);
     randomValues(T, random.random(), x);
+    if (@typeInfo(T) == .float) x[indexOf(layouts[0], 7, len / 2)] = std.math.nan(T);
     const executor = test_support.executor(3);
-    for (kernels.available()) |set| for (layouts) |strides| for ([_]scan.Operation{ .sum, .product }) |operation| for ([_]usize{ 0, std.math.maxInt(usize) }) |streamed_bytes| {
+    for (kernels.available()) |set| for (layouts) |strides| for (std.enums.values(scan.Operation)) |operation| for ([_]usize{ 0, std.math.maxInt(usize) }) |streamed_bytes| {
         const view = viewOf(T, x, &.{ lines, len }, &strides);
         const target = viewOf(T, out, &.{ lines, len }, &strides);
         @memset(out, 0);
         try scan.runWith(T, tensor_kernels.tableOf(T, set), operation, &view, &target, streamed_bytes, &executor);
         for (0..lines) |line| {
-            var value: T = if (operation == .sum) 0 else 1;
+            var value: ?T = null;
             for (0..len) |index| {
                 const next = x[indexOf(strides, line, index)];
-                value = if (@typeInfo(T) == .float)
-                    (if (operation == .sum) value + next else value * next)
-                else if (operation == .sum) value +% next else value *% next;
+                value = joined(T, operation, value orelse scan.identity(T, operation), next);
                 // In order, so that every layout and instruction set has the bits of the loop.
-                try std.testing.expectEqual(value, out[indexOf(strides, line, index)]);
+                try std.testing.expectEqual(@as(Bits(T), @bitCast(value.?)), @as(Bits(T), @bitCast(out[indexOf(strides, line, index)])));
             }
         }
     };
 }
 
-test "prefix sums and products are those of a loop on every instruction set and layout" {
+test "prefix sums, products and bests are those of a loop on every instruction set and layout" {
     try testScans(f32);
     try testScans(f64);
     try testScans(i64);

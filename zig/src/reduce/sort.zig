@@ -1,7 +1,8 @@
 //! Lines along the last axis in order, or the places that their elements come from. Arguments were validated in Rust; `out` shares no memory with x.
 //!
-//! Elements become unsigned integers that rise with them, for places with the place behind the key, which radix sorts put in order. Short lines are
-//! shared out among threads; a long one is shared out by the first digit that tells its elements apart.
+//! Elements become unsigned integers that rise with them, for places with the place behind the key, which radix sorts put in order, and vectors where
+//! only values are wanted and the CPU has the instructions. Short lines are shared out among threads; a long one is shared out by the first digit
+//! that tells its elements apart.
 
 const std = @import("std");
 const abi = @import("../abi.zig");
@@ -13,12 +14,14 @@ const long_line = @import("sort_long.zig");
 const sort_line = @import("sort_line.zig");
 const radix = @import("radix.zig");
 const sort_order = @import("sort_order.zig");
+const sort_words = @import("sort_words.zig");
 
 const View = strided.View;
 const Storage = strided.Storage;
 
 const Error = long_line.Error;
 const Line = sort_line.Line;
+const Table = @import("sort_table.zig").Table;
 
 /// Lines from which on threads share one; one thread gains by it, too, as parts fit its caches.
 const long_len = 1 << 16;
@@ -102,6 +105,8 @@ fn Sorter(comptime Kind: type) type {
         pieces: usize,
         /// Two lines of words for each piece.
         words: []Word,
+        /// Sorts words with vectors; null where there are none, or where places stand behind keys.
+        vectors: ?*const Table(Word),
 
         const Self = @This();
         /// Whether there are so few keys that each is counted and repeated.
@@ -111,15 +116,17 @@ fn Sorter(comptime Kind: type) type {
             const axis = x.rank - 1;
             const lines: strided.Space(2) = .of(.{ &x.axes(0, axis), &out.axes(0, axis) });
             const len = x.shape[axis];
-            var job: Self = .{ .kind = kind, .x = x, .out = out, .lines = &lines, .pieces = 0, .words = &.{} };
-            if (len >= long_len and !is_counted) {
+            const vectors = if (Kind.low == 0) sort_words.routines(Word) else null;
+            var job: Self = .{ .kind = kind, .x = x, .out = out, .lines = &lines, .pieces = 0, .words = &.{}, .vectors = vectors };
+            const is_in_place = vectors != null and out.strides[axis] == 1;
+            const threads = parallel.threadCount(executor);
+            if (len >= long_len and !is_counted and (threads > 1 or !is_in_place)) {
                 for (0..lines.len()) |index| try long_line.sort(Kind, &job.line(index), executor);
                 return;
             }
-            const threads = parallel.threadCount(executor);
             job.pieces = @max(1, @min(4 * threads, lines.len() * len / piece_len, lines.len()));
             if (threads == 1) job.pieces = 1;
-            const words_len = if (is_counted) 0 else 2 * job.pieces * len;
+            const words_len = if (is_counted or is_in_place) 0 else 2 * job.pieces * len;
             const buffer = try workspace.acquire(words_len * @sizeOf(Word));
             defer workspace.release(buffer);
             job.words = buffer.slice(Word, 0, words_len);
@@ -149,13 +156,20 @@ fn Sorter(comptime Kind: type) type {
         fn runPiece(self: *const Self, piece: usize) void {
             const count = self.lines.len();
             const len = self.x.shape[self.x.rank - 1];
-            const words = if (is_counted) {} else self.words[2 * piece * len ..][0..len];
-            const buffer = if (is_counted) {} else self.words[(2 * piece + 1) * len ..][0..len];
+            const has_words = self.words.len > 0;
+            const words = if (has_words) self.words[2 * piece * len ..][0..len] else self.words;
+            const buffer = if (has_words) self.words[(2 * piece + 1) * len ..][0..len] else self.words;
             for (piece * count / self.pieces..(piece + 1) * count / self.pieces) |index| {
                 const own = self.line(index);
                 if (is_counted) {
                     own.repeatCounted();
                     continue;
+                }
+                if (Kind.low == 0 and @sizeOf(Word) >= 4 and own.target_step == 1) {
+                    if (self.vectors) |vectors| {
+                        own.sortByVectors(vectors);
+                        continue;
+                    }
                 }
                 own.read(0, words);
                 own.write(0, radix.sort(Word, Kind.low, words, buffer, @bitSizeOf(Kind.Order.Key)));

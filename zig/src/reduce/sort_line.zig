@@ -2,6 +2,8 @@
 //!
 //! `Kind` says what words are: the keys of elements, or keys with the places of elements behind them (sort.zig).
 
+const Table = @import("sort_table.zig").Table;
+
 /// A line of x and that of the result; steps are in elements.
 pub fn Line(comptime Kind: type) type {
     return struct {
@@ -38,6 +40,28 @@ pub fn Line(comptime Kind: type) type {
                 const target = @as([*]Kind.Result, @ptrFromInt(line.target)) + first;
                 for (words, target[0..words.len]) |word, *value| value.* = line.kind.result(word);
             } else for (words, first..) |word, rank| line.result(rank).* = line.kind.result(word);
+        }
+
+        /// Sorts by vectors, where results are adjacent in their own memory.
+        pub fn sortByVectors(line: *const @This(), table: *const Table(Kind.Word)) void {
+            const Order = Kind.Order;
+            const words = @as([*]Kind.Word, @ptrFromInt(line.target))[0..line.len];
+            const flip = line.kind.order.flip;
+            const source: [*]const Kind.Word = if (line.source_step == 1) @ptrFromInt(line.source) else words.ptr;
+            if (line.source_step != 1) {
+                for (words, 0..) |*word, place| word.* = @bitCast(line.element(place));
+            }
+            if (Order.is_float) {
+                table.of_floats(source, words.ptr, line.len, flip);
+                table.sort(words.ptr, line.len);
+                table.to_floats(words.ptr, line.len, flip);
+                line.orderZeros();
+                return;
+            }
+            const mask = line.kind.order.key(@bitCast(@as(Kind.Word, 0)));
+            table.flip(source, words.ptr, line.len, mask);
+            table.sort(words.ptr, line.len);
+            if (mask != 0) table.flip(words.ptr, words.ptr, line.len, mask);
         }
 
         /// Sorts elements of one byte, which are all that equal keys differ in.

@@ -7,6 +7,7 @@ const parallel = @import("../tensor/parallel.zig");
 const workspace = @import("../memory/workspace.zig");
 const radix = @import("radix.zig");
 const sort_line = @import("sort_line.zig");
+const sort_words = @import("sort_words.zig");
 
 pub const Error = error{OutOfMemory} || parallel.Error;
 
@@ -173,7 +174,14 @@ fn Job(comptime Kind: type) type {
             const first = if (bucket == 0) 0 else job.ends[bucket - 1];
             const end = job.ends[bucket];
             if (first == end) return;
-            job.line.write(first, radix.sort(Word, Kind.low, job.words[first..end], job.spare[first..end], job.rest));
+            const words = job.words[first..end];
+            if (Kind.low == 0) {
+                if (sort_words.routines(Word)) |vectors| {
+                    vectors.sort(words.ptr, words.len);
+                    return job.line.write(first, words);
+                }
+            }
+            job.line.write(first, radix.sort(Word, Kind.low, words, job.spare[first..end], job.rest));
         }
     };
 }

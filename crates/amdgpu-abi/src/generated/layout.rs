@@ -6,9 +6,9 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0xcc80_2043_57a0_3671;
+pub const ABI_HASH: u64 = 0xc45b_60e2_24fe_b484;
 /// What every library must report of the structs it was built with.
-pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_cast_options size=16 size_bytes@0 executor@8\nagpu_offsets_options size=40 size_bytes@0 axes@8 extents@16 strides@24 executor@32\nagpu_blocks_options size=64 size_bytes@0 block_rank@8 block_shape@16 block_strides@24 lowest@32 highest@40 mode@48 reserved@52 executor@56\nagpu_nonzero_options size=32 size_bytes@0 piece_count@8 counts@16 executor@24\nagpu_sort_options size=24 size_bytes@0 is_descending@8 gives_places@12 executor@16\nagpu_search_sorted_options size=24 size_bytes@0 is_right@8 reserved@12 executor@16\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\nagpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\nagpu_random_options size=80 size_bytes@0 distribution@8 skip@12 key@16 block@24 high@32 a@40 b@48 low@56 span@64 executor@72\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_host_memory size=32 size_bytes@0 data@8 bytes@16 kind@24 reserved@28\nagpu_host_memory_stats size=56 size_bytes@0 plain_bytes@8 advised_bytes@16 pool_bytes@24 allocations_total@32 frees_total@40 failures_total@48\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
+pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_cast_options size=16 size_bytes@0 executor@8\nagpu_offsets_options size=40 size_bytes@0 axes@8 extents@16 strides@24 executor@32\nagpu_blocks_options size=64 size_bytes@0 block_rank@8 block_shape@16 block_strides@24 lowest@32 highest@40 mode@48 reserved@52 executor@56\nagpu_segments_options size=40 size_bytes@0 operation@8 start@12 has_offsets@16 wraps@20 skipped@24 executor@32\nagpu_nonzero_options size=32 size_bytes@0 piece_count@8 counts@16 executor@24\nagpu_sort_options size=24 size_bytes@0 is_descending@8 gives_places@12 executor@16\nagpu_search_sorted_options size=24 size_bytes@0 is_right@8 reserved@12 executor@16\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\nagpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\nagpu_random_options size=80 size_bytes@0 distribution@8 skip@12 key@16 block@24 high@32 a@40 b@48 low@56 span@64 executor@72\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_host_memory size=32 size_bytes@0 data@8 bytes@16 kind@24 reserved@28\nagpu_host_memory_stats size=56 size_bytes@0 plain_bytes@8 advised_bytes@16 pool_bytes@24 allocations_total@32 frees_total@40 failures_total@48\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
 pub const DTYPE_INT: u8 = 0;
 pub const DTYPE_UINT: u8 = 1;
@@ -149,8 +149,18 @@ pub const SCATTER_ADD: u32 = 1;
 pub const SCATTER_MULTIPLY: u32 = 2;
 pub const SCATTER_MAXIMUM: u32 = 3;
 pub const SCATTER_MINIMUM: u32 = 4;
+pub const SEGMENTS_SUM: u32 = 0;
+pub const SEGMENTS_PRODUCT: u32 = 1;
+pub const SEGMENTS_MEAN: u32 = 2;
+pub const SEGMENTS_MAXIMUM: u32 = 3;
+pub const SEGMENTS_MINIMUM: u32 = 4;
+pub const SEGMENTS_FILL: u32 = 0;
+pub const SEGMENTS_KEEP: u32 = 1;
+pub const SEGMENTS_INCLUDE: u32 = 2;
 pub const SCAN_SUM: u32 = 0;
 pub const SCAN_PRODUCT: u32 = 1;
+pub const SCAN_MAXIMUM: u32 = 2;
+pub const SCAN_MINIMUM: u32 = 3;
 pub const CONVOLVE_FORWARD: u32 = 0;
 pub const CONVOLVE_IMAGE_GRADIENT: u32 = 1;
 pub const CONVOLVE_WEIGHT_GRADIENT: u32 = 2;
@@ -427,6 +437,19 @@ pub struct BlocksOptions {
     pub executor: *const Executor,
 }
 
+/// `agpu_segments_options`. `has_offsets` is 1 where segments are given by where they begin, and where the last one ends; else every value has the row that it belongs to. * Values of the row `skipped` are left out. `wraps` is 1 where negative rows count from the end.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentsOptions {
+    pub size_bytes: u64,
+    pub operation: u32,
+    pub start: u32,
+    pub has_offsets: u32,
+    pub wraps: u32,
+    pub skipped: i64,
+    pub executor: *const Executor,
+}
+
 /// `agpu_nonzero_options`. `counts` has `piece_count` numbers: those of the elements that are not zero in pieces of nearly the same length.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -619,6 +642,7 @@ pub fn compiled_manifest() -> String {
         format!("agpu_cast_options size={} size_bytes@{} executor@{}\n", size_of::<CastOptions>(), offset_of!(CastOptions, size_bytes), offset_of!(CastOptions, executor)),
         format!("agpu_offsets_options size={} size_bytes@{} axes@{} extents@{} strides@{} executor@{}\n", size_of::<OffsetsOptions>(), offset_of!(OffsetsOptions, size_bytes), offset_of!(OffsetsOptions, axes), offset_of!(OffsetsOptions, extents), offset_of!(OffsetsOptions, strides), offset_of!(OffsetsOptions, executor)),
         format!("agpu_blocks_options size={} size_bytes@{} block_rank@{} block_shape@{} block_strides@{} lowest@{} highest@{} mode@{} reserved@{} executor@{}\n", size_of::<BlocksOptions>(), offset_of!(BlocksOptions, size_bytes), offset_of!(BlocksOptions, block_rank), offset_of!(BlocksOptions, block_shape), offset_of!(BlocksOptions, block_strides), offset_of!(BlocksOptions, lowest), offset_of!(BlocksOptions, highest), offset_of!(BlocksOptions, mode), offset_of!(BlocksOptions, reserved), offset_of!(BlocksOptions, executor)),
+        format!("agpu_segments_options size={} size_bytes@{} operation@{} start@{} has_offsets@{} wraps@{} skipped@{} executor@{}\n", size_of::<SegmentsOptions>(), offset_of!(SegmentsOptions, size_bytes), offset_of!(SegmentsOptions, operation), offset_of!(SegmentsOptions, start), offset_of!(SegmentsOptions, has_offsets), offset_of!(SegmentsOptions, wraps), offset_of!(SegmentsOptions, skipped), offset_of!(SegmentsOptions, executor)),
         format!("agpu_nonzero_options size={} size_bytes@{} piece_count@{} counts@{} executor@{}\n", size_of::<NonzeroOptions>(), offset_of!(NonzeroOptions, size_bytes), offset_of!(NonzeroOptions, piece_count), offset_of!(NonzeroOptions, counts), offset_of!(NonzeroOptions, executor)),
         format!("agpu_sort_options size={} size_bytes@{} is_descending@{} gives_places@{} executor@{}\n", size_of::<SortOptions>(), offset_of!(SortOptions, size_bytes), offset_of!(SortOptions, is_descending), offset_of!(SortOptions, gives_places), offset_of!(SortOptions, executor)),
         format!("agpu_search_sorted_options size={} size_bytes@{} is_right@{} reserved@{} executor@{}\n", size_of::<SearchSortedOptions>(), offset_of!(SearchSortedOptions, size_bytes), offset_of!(SearchSortedOptions, is_right), offset_of!(SearchSortedOptions, reserved), offset_of!(SearchSortedOptions, executor)),
@@ -729,7 +753,14 @@ pub struct MatrixSymbols {
         out: *const Tensor,
         options: *const BlocksOptions,
     ) -> Status,
-    /// Without `out` the elements of x that are not zero are counted; with it, their indices are written, a row of int64 for each, by the counts.
+    /// Inputs: values of shape (n..., inner...), and int32 or int64 of shape (n...): the row of `out`, of shape (rows, inner...), that values belong to; or * offsets of shape (rows + 1). Every row joins its values in their order, whatever the number of threads; those of 16 and of 32 bits of floats are * joined with more bits and rounded once. AGPU_ERROR_INDEX_OUT_OF_RANGE before anything is written.
+    pub segments: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const SegmentsOptions,
+    ) -> Status,
+    /// Without `out` the elements of x that are not zero are counted; with it, their indices are written, a row of int64 for each, by the counts. Where a * second input is given, of the shape of x and with elements of 1, 2, 4, 8 or 16 bytes, its elements are written in the place of indices.
     pub nonzero: unsafe extern "C" fn(
         inputs: *const Tensor,
         input_count: u64,
@@ -973,6 +1004,17 @@ impl MatrixSymbols {
                     ) -> Status,
                 >(
                     resolve("agpu_matrix_scatter").ok_or("agpu_matrix_scatter")?
+                ),
+                segments: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const SegmentsOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_segments").ok_or("agpu_matrix_segments")?
                 ),
                 nonzero: std::mem::transmute::<
                     *const c_void,

@@ -53,8 +53,47 @@ typedef struct agpu_ops_reduce_options {
 /* `operation(x)` over axes: sum, prod, mean, max, min, any, all, var, std, argmax, argmin. */
 agpu_status agpu_ops_reduce(const char *operation, agpu_array x, const agpu_ops_reduce_options *options, agpu_array *result);
 
-/* Prefix sums ("cumsum") or products ("cumprod") along an axis; integers in 64 bits. `out` may be x itself. */
-agpu_status agpu_ops_scan(const char *operation, agpu_array x, int64_t axis, const agpu_ops_options *options, agpu_array *result);
+typedef struct agpu_ops_scan_options {
+    uint64_t size_bytes;
+    agpu_array out;        /* NULL: a new array. It may be x itself, unless the scan is exclusive */
+    uint32_t is_exclusive; /* 1: an element does not take part in its own result; the first is what joins to every element without a change */
+    uint32_t is_reversed;  /* 1: from the last element to the first */
+} agpu_ops_scan_options;
+#define AGPU_OPS_SCAN_OPTIONS_INIT {sizeof(agpu_ops_scan_options), NULL, 0, 0}
+
+/* Every element joined to those before it along an axis: sums ("cumsum") and products ("cumprod"), integers in 64 bits; the largest ("cummax") and
+ * smallest ("cummin"), NaN winning over any number; of truth values whether any ("cumulative_any") or all ("cumulative_all") are true. */
+agpu_status agpu_ops_scan(const char *operation, agpu_array x, int64_t axis, const agpu_ops_scan_options *options, agpu_array *result);
+
+typedef struct agpu_ops_segment_options {
+    uint64_t size_bytes;
+    int64_t axis;         /* of x, along which its rows lie */
+    int64_t count;        /* number of segments, where there are no offsets */
+    uint32_t has_offsets; /* 1: segments are where each begins, and where the last one ends */
+    uint32_t reserved;
+} agpu_ops_segment_options;
+#define AGPU_OPS_SEGMENT_OPTIONS_INIT {sizeof(agpu_ops_segment_options), 0, 0, 0, 0}
+
+/* The values of each segment joined: sum, prod, mean, amax, amin. `segments` are int32 or int64: the segment of each row of x in any order, or
+ * offsets. Rows are joined in their order, so that results are the same in every run. A segment without rows gives 0 as a sum or mean, 1 as a
+ * product, and what every value is better than as the best one. Waits for the segments. */
+agpu_status agpu_ops_segment_reduce(const char *reduce, agpu_array x, agpu_array segments, const agpu_ops_segment_options *options,
+                                    agpu_array *result);
+
+/* A copy of x with values added to the rows along an axis that indices, int32 or int64 of one axis, name. Waits for the indices. */
+agpu_status agpu_ops_index_add(agpu_array x, int64_t axis, agpu_array indices, agpu_array values, agpu_array *result);
+
+typedef struct agpu_ops_scatter_reduce_options {
+    uint64_t size_bytes;
+    uint32_t excludes_self; /* 1: what x holds takes no part, but where no value is joined */
+    uint32_t reserved;
+} agpu_ops_scatter_reduce_options;
+#define AGPU_OPS_SCATTER_REDUCE_OPTIONS_INIT {sizeof(agpu_ops_scatter_reduce_options), 0, 0}
+
+/* A copy of x whose elements along an axis are joined (sum, prod, mean, amax, amin) with the values whose index names them, line by line. The
+ * values have the shape of the indices. Waits for the indices. */
+agpu_status agpu_ops_scatter_reduce(const char *reduce, agpu_array x, int64_t axis, agpu_array indices, agpu_array values,
+                                    const agpu_ops_scatter_reduce_options *options, agpu_array *result);
 
 typedef struct agpu_ops_top_k_options {
     uint64_t size_bytes;
@@ -181,6 +220,18 @@ agpu_status agpu_ops_pool_gradient(const char *operation, agpu_array x, agpu_arr
 
 /* `table[indices]`: rows of a table by int32 or int64 indices, negative ones of which are refused. Waits for the indices. */
 agpu_status agpu_ops_embedding(agpu_array indices, agpu_array table, const agpu_ops_options *options, agpu_array *result);
+
+typedef struct agpu_ops_embedding_gradient_options {
+    uint64_t size_bytes;
+    int64_t padding_index;        /* a row that receives nothing, where has_padding_index is 1 */
+    uint32_t has_padding_index;
+    uint32_t scales_by_frequency; /* 1: divided by how often a row was looked up */
+} agpu_ops_embedding_gradient_options;
+#define AGPU_OPS_EMBEDDING_GRADIENT_OPTIONS_INIT {sizeof(agpu_ops_embedding_gradient_options), 0, 0, 0}
+
+/* The gradient of `agpu_ops_embedding` by a table of so many rows, from that of its result. Waits for the indices. */
+agpu_status agpu_ops_embedding_gradient(agpu_array gradient, agpu_array indices, int64_t rows, const agpu_ops_embedding_gradient_options *options,
+                                        agpu_array *result);
 
 /* A row-major copy whose axis i is axis `axes[i]` of x; with NULL and 0 the axes are reversed. */
 agpu_status agpu_ops_transpose(agpu_array x, const int64_t *axes, size_t axis_count, const agpu_ops_options *options, agpu_array *result);

@@ -119,10 +119,35 @@ inline Array reduce(const std::string &operation, const Array &x, const ReduceOp
     return detail::made([&](agpu_array *result) { return agpu_ops_reduce(operation.c_str(), x.get(), &c_options, result); });
 }
 
-// Prefix sums ("cumsum") or products ("cumprod").
-inline Array scan(const std::string &operation, const Array &x, std::int64_t axis = -1, const Array &out = {}) {
-    const agpu_ops_options options = detail::with_out(out);
+// "cumsum", "cumprod", "cummax", "cummin", "cumulative_any", "cumulative_all".
+inline Array scan(const std::string &operation, const Array &x, std::int64_t axis = -1, const Array &out = {}, bool is_exclusive = false,
+                  bool is_reversed = false) {
+    const agpu_ops_scan_options options = {sizeof(agpu_ops_scan_options), out.get(), is_exclusive ? 1U : 0U, is_reversed ? 1U : 0U};
     return detail::made([&](agpu_array *result) { return agpu_ops_scan(operation.c_str(), x.get(), axis, &options, result); });
+}
+
+// The rows of each of `count` segments joined: "sum", "prod", "mean", "amax", "amin".
+inline Array segment_reduce(const std::string &reduce, const Array &x, const Array &segments, std::int64_t count, std::int64_t axis = 0) {
+    const agpu_ops_segment_options options = {sizeof(agpu_ops_segment_options), axis, count, 0, 0};
+    return detail::made([&](agpu_array *result) { return agpu_ops_segment_reduce(reduce.c_str(), x.get(), segments.get(), &options, result); });
+}
+
+// With segments that are given by where each begins, and where the last one ends.
+inline Array segment_reduce_offsets(const std::string &reduce, const Array &x, const Array &offsets, std::int64_t axis = 0) {
+    const agpu_ops_segment_options options = {sizeof(agpu_ops_segment_options), axis, 0, 1, 0};
+    return detail::made([&](agpu_array *result) { return agpu_ops_segment_reduce(reduce.c_str(), x.get(), offsets.get(), &options, result); });
+}
+
+inline Array index_add(const Array &x, std::int64_t axis, const Array &indices, const Array &values) {
+    return detail::made([&](agpu_array *result) { return agpu_ops_index_add(x.get(), axis, indices.get(), values.get(), result); });
+}
+
+inline Array scatter_reduce(const std::string &reduce, const Array &x, std::int64_t axis, const Array &indices, const Array &values,
+                            bool includes_self = true) {
+    const agpu_ops_scatter_reduce_options options = {sizeof(agpu_ops_scatter_reduce_options), includes_self ? 0U : 1U, 0};
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_scatter_reduce(reduce.c_str(), x.get(), axis, indices.get(), values.get(), &options, result);
+    });
 }
 
 struct TopK {
@@ -233,6 +258,15 @@ inline Array pool_gradient(const std::string &operation, const Array &x, const A
 inline Array embedding(const Array &indices, const Array &table, const Array &out = {}) {
     const agpu_ops_options options = detail::with_out(out);
     return detail::made([&](agpu_array *result) { return agpu_ops_embedding(indices.get(), table.get(), &options, result); });
+}
+
+inline Array embedding_gradient(const Array &gradient, const Array &indices, std::int64_t rows,
+                                std::optional<std::int64_t> padding_index = std::nullopt, bool scales_by_frequency = false) {
+    const agpu_ops_embedding_gradient_options options = {sizeof(agpu_ops_embedding_gradient_options), padding_index.value_or(0),
+                                                         padding_index ? 1U : 0U, scales_by_frequency ? 1U : 0U};
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_embedding_gradient(gradient.get(), indices.get(), rows, &options, result);
+    });
 }
 
 // Without axes they are reversed.

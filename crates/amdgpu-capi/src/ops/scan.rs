@@ -1,28 +1,50 @@
-//! ops.h: prefix sums and products.
+//! ops.h: prefix sums, products, bests and truth values.
 
-use amdgpu_ops::scan::{Scan, scan};
+use amdgpu_ops::scan::{Scan, ScanOptions, scan};
 
-use super::{Call, OpsOptions, unknown};
-use crate::borrowed::{Options, Out, Text};
+use super::{Call, unknown};
+use crate::borrowed::{Options, Out, Text, Versioned};
 use crate::handles::Handle;
 use crate::status::{Status, answer};
 
-/// `cumsum` or `cumprod` along an axis.
+/// `agpu_ops_scan_options`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CScanOptions {
+    size_bytes: u64,
+    out: Handle,
+    is_exclusive: u32,
+    is_reversed: u32,
+}
+
+// SAFETY: plain numbers; all zeros is a valid value.
+unsafe impl Versioned for CScanOptions {
+    const NAME: &'static str = "agpu_ops_scan_options";
+    const FIRST_BYTES: usize = size_of::<u64>() + size_of::<Handle>();
+}
+
+/// `cumsum` and its like along an axis.
 #[unsafe(no_mangle)]
 pub extern "C" fn agpu_ops_scan(
     operation: Text,
     x: Handle,
     axis: i64,
-    options: Options<OpsOptions>,
+    options: Options<CScanOptions>,
     result: Out<Handle>,
 ) -> Status {
     answer(|| {
         let place = result.required("result")?;
         let name = operation.required("operation")?;
-        let known = [Scan::Sum, Scan::Product].into_iter().map(Scan::name);
+        let known = Scan::ALL.into_iter().map(Scan::name);
         let operation = Scan::from_name(name).ok_or_else(|| unknown("operation", name, known))?;
-        let call = Call::of(name, &[("x", x)], &[], options.out()?)?;
-        let made = scan(&call.ops, operation, call.operand(0), axis, call.out())?;
+        let given = options.read()?;
+        let call = Call::of(name, &[("x", x)], &[], given.out)?;
+        let options = ScanOptions {
+            is_exclusive: given.is_exclusive != 0,
+            is_reversed: given.is_reversed != 0,
+            ..ScanOptions::new(operation, axis)
+        };
+        let made = scan(&call.ops, call.operand(0), &options, call.out())?;
         place.write(call.insert(made));
         Ok(())
     })

@@ -38,7 +38,7 @@ impl BlockKernel<'_> {
 }
 
 /// The definition of the type that elements of so many bytes are moved as.
-fn moved_type(item_bytes: usize) -> String {
+pub(super) fn moved_type(item_bytes: usize) -> String {
     if item_bytes == 16 {
         // Complex numbers are aligned as their parts are.
         return "struct T { unsigned long long a, b; };\n".to_owned();

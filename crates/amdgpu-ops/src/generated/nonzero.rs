@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use amdgpu_abi::promotion::compute_type;
 
+use super::blocks::moved_type;
 use super::source;
 use crate::Operand;
 
@@ -12,9 +13,31 @@ const STEPS: i64 = 8;
 /// Elements that a block looks at.
 pub const CHUNK: i64 = source::BLOCK * STEPS;
 
-/// The kernel that counts chunks, or writes the indices of each chunk, behind those of the chunks before it.
+/// What a kernel does with the elements that are not zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    Counted,
+    /// Their indices are written.
+    Indexed,
+    /// Elements of so many bytes of another array are written, which lie in the same places.
+    Selected(usize),
+}
+
+impl Found {
+    /// A number of its own.
+    #[must_use]
+    pub const fn code(self) -> u64 {
+        match self {
+            Self::Counted => 0,
+            Self::Indexed => 1,
+            Self::Selected(item_bytes) => 2 + item_bytes as u64,
+        }
+    }
+}
+
+/// The kernel that counts chunks, or writes what is found in each chunk, behind that of the chunks before it.
 #[must_use]
-pub fn nonzero_source(x: &Operand, counts_only: bool) -> String {
+pub fn nonzero_source(x: &Operand, found: Found) -> String {
     let rank = x.rank();
     let computed = compute_type(x.dtype);
     let (parameter, setup, read) = if x.is_number() {
@@ -34,20 +57,25 @@ pub fn nonzero_source(x: &Operand, counts_only: bool) -> String {
         }
         source::walk("d", rank, offsets, "i", "unsigned long long")
     };
-    let write = if counts_only {
-        String::new()
-    } else {
-        write_rows(rank, &walked(&[]))
+    let (write, selected) = match found {
+        Found::Counted => (String::new(), String::new()),
+        Found::Indexed => (write_rows(rank, &walked(&[])), String::new()),
+        Found::Selected(item_bytes) => (WRITE_SELECTED.to_owned(), moved_type(item_bytes)),
     };
-    let (start, finish) = if counts_only {
+    let (result, values) = if selected.is_empty() {
+        ("long long", "")
+    } else {
+        ("T", "const T* values, ")
+    };
+    let (start, finish) = if found == Found::Counted {
         ("0", "if (threadIdx.x == 0) counts[blockIdx.x] = before;")
     } else {
         ("blockIdx.x ? counts[blockIdx.x - 1] : 0", "")
     };
     let block = source::BLOCK;
     format!(
-        r#"{types}
-extern "C" __global__ void nonzero({parameter}, long long* counts, long long* out, unsigned long long count{walk_parameters}) {{
+        r#"{types}{selected}
+extern "C" __global__ void nonzero({parameter}, long long* counts, {result}* out, {values}unsigned long long count{walk_parameters}) {{
     __shared__ int sums[{block}];
 {setup}    long long before = {start};
     for (int step = 0; step < {STEPS}; step++) {{
@@ -82,6 +110,9 @@ extern "C" __global__ void nonzero({parameter}, long long* counts, long long* ou
         last = block - 1,
     )
 }
+
+const WRITE_SELECTED: &str = r"        if (is_found) out[before + sums[threadIdx.x] - 1] = values[i];
+";
 
 /// Statements that write the indices of an element that was found, which a walk takes apart.
 fn write_rows(rank: usize, walk: &str) -> String {

@@ -1,20 +1,11 @@
-//! The text of radix sorts: elements become unsigned keys that rise with them, which are put in order digit by digit, from the last one on, each
-//! with the place that it comes from (Satish, Harris and Garland 2009).
+//! The text of sorts: elements as unsigned keys that rise with them (`radix`), and results made of sorted keys and their places.
 
 use amdgpu_abi::Dtype;
 use amdgpu_abi::layout::{DTYPE_INT, DTYPE_UINT};
 use amdgpu_abi::promotion::is_float;
 
+use super::radix::{KeySource, LineResult, key_type};
 use super::source;
-use super::transpose::word;
-
-/// Values of a digit.
-pub const DIGITS: i64 = 16;
-pub const DIGIT_BITS: i64 = 4;
-/// Adjacent elements of a work-item.
-const OWN: i64 = 8;
-/// Elements that a block puts in order.
-pub const CHUNK: i64 = source::BLOCK * OWN;
 
 /// The bits of keys in which elements of a dtype differ: the first one, and the one behind the last.
 #[must_use]
@@ -33,16 +24,17 @@ pub fn is_wide(dtype: Dtype) -> bool {
     dtype.bits == 64
 }
 
-fn key_type(is_wide: bool) -> &'static str {
-    if is_wide {
-        "unsigned long long"
-    } else {
-        "unsigned"
-    }
+/// Where NaN comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NanPlace {
+    /// In both directions.
+    Last,
+    /// As a number that is larger than any other one.
+    Largest,
 }
 
-/// The function `key_of` of an element: NaN comes last in both directions, both zeros are equal.
-fn key_function(dtype: Dtype, is_descending: bool) -> String {
+/// The function `key_of` of an element; both zeros are equal.
+fn key_function(dtype: Dtype, is_descending: bool, nan: NanPlace) -> String {
     let wide = is_wide(dtype);
     let (suffix, sign) = if wide { ("ull", 63) } else { ("u", 31) };
     let (_, bits) = key_bits(dtype);
@@ -57,6 +49,11 @@ fn key_function(dtype: Dtype, is_descending: bool) -> String {
         String::new()
     };
     let body = if is_float(dtype) {
+        let nan_flip = if nan == NanPlace::Largest {
+            flip.as_str()
+        } else {
+            ""
+        };
         let (c, own) = if wide {
             ("double", "(U)__double_as_longlong(value)")
         } else {
@@ -64,7 +61,7 @@ fn key_function(dtype: Dtype, is_descending: bool) -> String {
         };
         format!(
             r"    const {c} given = ({c})x, value = given == 0 ? ({c})0 : given;
-    if (value != value) return {all};
+    if (value != value) return {all}{nan_flip};
     const U bits = {own};
     return (bits >> {sign} ? ~bits : bits | 1{suffix} << {sign}){flip};"
         )
@@ -93,131 +90,109 @@ __device__ inline unsigned long long address(unsigned long long line, unsigned l
 }
 ";
 
-/// The kernel that makes a key and a place of each element.
-#[must_use]
-pub fn keys_source(dtype: Dtype, is_descending: bool, place: Dtype) -> String {
-    format!(
-        r#"{key}{types}{ADDRESS}
-extern "C" __global__ void sort_keys(const X* x, U* keys, I* places, unsigned long long count, unsigned long long length,
-                                     unsigned long long inner) {{
-    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    const unsigned long long place = i % length;
-    keys[i] = key_of(x[address(i / length, place, length, inner)]);
-    places[i] = (I)place;
-}}
-"#,
-        key = key_function(dtype, is_descending),
-        types = source::types(&[("I", place)]),
-    )
-}
-
-/// The kernel that counts the digits of each chunk: for each line by digits, then by chunks.
-#[must_use]
-pub fn count_source(is_wide: bool) -> String {
-    let block = source::BLOCK;
-    format!(
-        r#"typedef {key} U;
-extern "C" __global__ void sort_count(const U* keys, long long* counts, unsigned long long length, unsigned long long chunks,
-                                      unsigned long long shift) {{
-    __shared__ int found[{DIGITS}];
-    const unsigned long long line = blockIdx.x / chunks, chunk = blockIdx.x % chunks;
-    if (threadIdx.x < {DIGITS}) found[threadIdx.x] = 0;
-    __syncthreads();
-    for (unsigned step = 0; step < {OWN}; step++) {{
-        const unsigned long long place = chunk * {CHUNK} + step * {block} + threadIdx.x;
-        if (place < length) atomicAdd(&found[(unsigned)(keys[line * length + place] >> shift) & {last}], 1);
-    }}
-    __syncthreads();
-    if (threadIdx.x < {DIGITS}) counts[(line * {DIGITS} + threadIdx.x) * chunks + chunk] = found[threadIdx.x];
-}}
-"#,
-        key = key_type(is_wide),
-        last = DIGITS - 1,
-    )
-}
-
-/// The kernel that puts the elements of each chunk behind those of smaller digits and of earlier chunks; `ends` are sums of the counts.
-#[must_use]
-pub fn place_source(is_wide: bool, place: Dtype) -> String {
-    let block = source::BLOCK;
-    format!(
-        r#"typedef {key} U;
-{types}
-extern "C" __global__ void sort_place(const U* keys, const I* places, U* keys_out, I* places_out, const long long* ends,
-                                      unsigned long long length, unsigned long long chunks, unsigned long long shift) {{
-    // How many elements of this chunk stand before those of a digit and a work-item.
-    __shared__ int before[{entries}];
-    __shared__ int sums[{block}];
-    const unsigned long long line = blockIdx.x / chunks, chunk = blockIdx.x % chunks;
-    const unsigned long long first = chunk * {CHUNK} + threadIdx.x * {OWN};
-    for (int digit = 0; digit < {DIGITS}; digit++) before[digit * {block} + threadIdx.x] = 0;
-    for (unsigned long long place = first; place < first + {OWN} && place < length; place++)
-        before[((unsigned)(keys[line * length + place] >> shift) & {last}) * {block} + threadIdx.x] += 1;
-    __syncthreads();
-    int sum = 0;
-    for (int entry = 0; entry < {DIGITS}; entry++) sum += before[threadIdx.x * {DIGITS} + entry];
-    sums[threadIdx.x] = sum;
-    __syncthreads();
-    // Each sum takes in the one 1, 2, 4, … places before it (Hillis and Steele 1986).
-    for (unsigned distance = 1; distance < {block}; distance *= 2) {{
-        const int earlier = threadIdx.x >= distance ? sums[threadIdx.x - distance] : 0;
-        __syncthreads();
-        sums[threadIdx.x] += earlier;
-        __syncthreads();
-    }}
-    int running = sums[threadIdx.x] - sum;
-    for (int entry = 0; entry < {DIGITS}; entry++) {{
-        const int own = before[threadIdx.x * {DIGITS} + entry];
-        before[threadIdx.x * {DIGITS} + entry] = running;
-        running += own;
-    }}
-    __syncthreads();
-    // Counts go up below, so what stands before a digit is read first.
-    if (threadIdx.x < {DIGITS}) sums[threadIdx.x] = before[threadIdx.x * {block}];
-    __syncthreads();
-    for (unsigned long long place = first; place < first + {OWN} && place < length; place++) {{
-        const U key = keys[line * length + place];
-        const unsigned digit = (unsigned)(key >> shift) & {last};
-        const unsigned long long column = digit * chunks + chunk;
-        const long long base = column ? ends[line * {DIGITS} * chunks + column - 1] : 0;
-        const int rank = before[digit * {block} + threadIdx.x]++;
-        const unsigned long long to = line * length + (unsigned long long)(base + rank - sums[digit]);
-        keys_out[to] = key;
-        places_out[to] = places[line * length + place];
-    }}
-}}
-"#,
-        key = key_type(is_wide),
-        types = source::types(&[("I", place)]),
-        entries = DIGITS * block,
-        last = DIGITS - 1,
-    )
-}
-
-/// The kernel that writes the places as int64, or moves the elements, of so many bytes, from them.
-#[must_use]
-pub fn finish_source(item_bytes: usize, gives_places: bool, place: Dtype) -> String {
-    let value = if gives_places {
-        "(long long)place"
+/// The function `value_of` of a key that is not that of a zero: the element, NaN as the quiet one.
+fn value_function(dtype: Dtype, is_descending: bool) -> String {
+    let wide = is_wide(dtype);
+    let (suffix, sign) = if wide { ("ull", 63) } else { ("u", 31) };
+    let (_, bits) = key_bits(dtype);
+    let all = format!("(~(U)0 >> {})", if wide { 64 } else { 32 } - bits);
+    let own = if is_descending {
+        format!("key ^ {all}")
     } else {
-        "x[address(i / length, place, length, inner)]"
+        "key".to_owned()
+    };
+    let body = if is_float(dtype) {
+        let (bits_of, nan) = if wide {
+            (
+                "__longlong_as_double((long long)bits)",
+                "0x7ff8000000000000ull",
+            )
+        } else {
+            ("__uint_as_float(bits)", "0x7fc00000u")
+        };
+        format!(
+            r"    const U own = {own};
+    const U bits = key == {all} ? {nan} : own >> {sign} ? own ^ 1{suffix} << {sign} : ~own;
+    return (X){bits_of};"
+        )
+    } else if dtype.code == DTYPE_INT {
+        format!("    return (X)(({own}) ^ 1{suffix} << {});", bits - 1)
+    } else if dtype.code == DTYPE_UINT {
+        format!("    return (X)({own});")
+    } else {
+        format!("    return (X)(({own}) != 0);")
+    };
+    format!("__device__ inline X value_of(U key) {{\n{body}\n}}\n")
+}
+
+/// Elements of a dense array as keys.
+#[must_use]
+pub fn key_source(dtype: Dtype, is_descending: bool, nan: NanPlace) -> KeySource {
+    KeySource {
+        definitions: key_function(dtype, is_descending, nan) + ADDRESS,
+        memory: "X",
+        read: "key_of(memory[address(line, at, length, inner)])",
+        is_wide: is_wide(dtype),
+    }
+}
+
+/// Whether results are made of places, too: zeros of both signs have one key.
+#[must_use]
+pub fn needs_places(dtype: Dtype, gives_places: bool) -> bool {
+    gives_places || is_float(dtype)
+}
+
+/// Places as int64, or elements.
+#[must_use]
+pub fn line_result(dtype: Dtype, is_descending: bool, gives_places: bool) -> LineResult {
+    const TO: &str = "out[address(line, at, length, inner)]";
+    if gives_places {
+        return LineResult {
+            definitions: String::new(),
+            element: "long long",
+            write: format!("{TO} = place;"),
+        };
+    }
+    let value = if is_float(dtype) {
+        "key == key_of((X)0) ? memory[address(line, place, length, inner)] : value_of(key)"
+    } else {
+        "value_of(key)"
+    };
+    LineResult {
+        definitions: value_function(dtype, is_descending),
+        element: "X",
+        write: format!("{TO} = {value};"),
+    }
+}
+
+/// The kernel that makes results of the sorted keys of all lines, and of their places where those are of a type.
+#[must_use]
+pub fn finish_source(keys: &KeySource, place: Option<Dtype>, result: &LineResult) -> String {
+    let (types, parameter, read) = match place {
+        Some(dtype) => (
+            source::types(&[("I", dtype)]),
+            "const I* places, ",
+            "places[i]",
+        ),
+        None => (String::new(), "", "0"),
     };
     format!(
-        r#"typedef {word} T;
-{types}{ADDRESS}
-extern "C" __global__ void sort_finish(const void* memory, const I* places, void* out, unsigned long long count,
+        r#"{definitions}{own}{types}
+extern "C" __global__ void sort_finish(const {memory}* memory, {to}* out, const U* keys, {parameter}unsigned long long count,
                                        unsigned long long length, unsigned long long inner) {{
     const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    const T* x = (const T*)memory;
-    const unsigned long long place = places[i];
-    (({result}*)out)[address(i / length, i % length, length, inner)] = {value};
+    const unsigned long long line = i / length, at = i % length;
+    const U key = keys[i];
+    const long long place = {read};
+    {write}
 }}
 "#,
-        word = word(item_bytes),
-        types = source::types(&[("I", place)]),
-        result = if gives_places { "long long" } else { "T" },
+        definitions = keys.definitions,
+        own = result.definitions,
+        memory = keys.memory,
+        to = result.element,
+        write = result.write,
     )
 }
 
@@ -242,7 +217,7 @@ extern "C" __global__ void search_sorted(const X* line, const X* values, long lo
     out[i] = (long long)first;
 }}
 "#,
-        key = key_function(dtype, false),
+        key = key_function(dtype, false, NanPlace::Last),
         or_equal = if is_right { " || own == wanted" } else { "" },
     )
 }

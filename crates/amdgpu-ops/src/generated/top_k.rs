@@ -4,6 +4,7 @@ use amdgpu_abi::Dtype;
 use amdgpu_abi::promotion::compute_type;
 
 use super::source;
+use super::transpose::word;
 
 /// The kernel for a dtype: a block for each line takes the best that is left, k times.
 #[must_use]
@@ -67,5 +68,37 @@ extern "C" __global__ void top_k(const X* x, X* values, long long* places, unsig
         types = source::types(&[("X", x), ("C", compute_type(x))]),
         compare = if is_largest { ">" } else { "<" },
         half = block / 2,
+    )
+}
+
+/// The kernel that takes the first k of each line for elements of so many bytes: `order` has a row of places for each line, or with `through` of
+/// numbers of places that were selected.
+#[must_use]
+pub fn take_source(item_bytes: usize, order: Dtype, through: Option<Dtype>) -> String {
+    let (types, parameter, place) = match through {
+        None => (String::new(), "", "order[line * row + rank]"),
+        Some(dtype) => (
+            source::types(&[("P", dtype)]),
+            "const P* places, ",
+            "places[line * row + (unsigned long long)order[line * row + rank]]",
+        ),
+    };
+    format!(
+        r#"typedef {word} T;
+{own}{types}
+extern "C" __global__ void top_k_take(const void* memory, const I* order, {parameter}void* values, long long* indices,
+                                      unsigned long long count, unsigned long long length, unsigned long long inner,
+                                      unsigned long long k, unsigned long long row) {{
+    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const unsigned long long line = i / k, rank = i % k;
+    const unsigned long long outer = line / inner, offset = line % inner, place = (unsigned long long){place};
+    const unsigned long long to = (outer * k + rank) * inner + offset;
+    ((T*)values)[to] = ((const T*)memory)[(outer * length + place) * inner + offset];
+    indices[to] = (long long)place;
+}}
+"#,
+        word = word(item_bytes),
+        own = source::types(&[("I", order)]),
     )
 }

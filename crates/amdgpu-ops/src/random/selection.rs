@@ -9,7 +9,7 @@ use super::draw::{Draw, draw};
 use super::parameters::{Range, check, folded};
 use crate::operand::{Operand, Scalar};
 use crate::reduce::Reduce;
-use crate::scan::Scan;
+use crate::scan::{Scan, ScanOptions};
 use crate::{
     DeviceOps, Elementwise, Error, Result, argsort, cast, elementwise, scan, searchsorted,
 };
@@ -133,7 +133,8 @@ fn by_chance(
     what: &Choice<'_>,
     chances: &Operand,
 ) -> Result<Array> {
-    let sums = Operand::of_array(scan(ops, Scan::Sum, chances, 0, None)?);
+    let along = ScanOptions::new(Scan::Sum, 0);
+    let sums = Operand::of_array(scan(ops, chances, &along, None)?);
     let total = folded(ops, Reduce::Maximum, &sums)?;
     let number = |value: f64| Operand::of_number(Scalar::Float(value), Dtype::F64);
     // Below the total, whatever is rounded: so that no number is chosen whose chance is 0.

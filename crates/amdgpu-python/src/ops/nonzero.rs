@@ -1,7 +1,7 @@
 //! Indices of what is not zero, bound to `amdgpu_ops::nonzero`.
 
 use amdgpu_abi::Language;
-use amdgpu_ops::nonzero::on_host;
+use amdgpu_ops::nonzero::{on_host, select_on_host};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
@@ -36,6 +36,41 @@ pub fn nonzero_on_device(
     let input = on_device::lend("nonzero", "x", x, &ops)?;
     let made = py
         .detach(|| amdgpu_ops::nonzero::on_device(&ops, &input))
+        .into_py_result(py)?;
+    Ok(Array::from(made))
+}
+
+/// The elements of `x` where `mask` is not zero, as a new array of one axis.
+#[pyfunction]
+#[pyo3(signature = (x, mask, *, threads=None))]
+pub fn masked_select<'py>(
+    x: &Bound<'py, PyAny>,
+    mask: &Bound<'py, PyAny>,
+    threads: Option<u32>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _crossing = NONZERO.enter();
+    let values = host::array("masked_select", "x", x)?;
+    let chosen = host::array("masked_select", "mask", mask)?;
+    let mut call = host::Call::new("masked_select", std::slice::from_ref(x), None);
+    let done = select_on_host(&values.view(), &chosen.view(), threads, &mut call);
+    Ok(call.finish(done)?.0)
+}
+
+/// The elements of `x` where `mask` is not zero, by kernels of the device, as a new array of one axis there.
+#[pyfunction]
+#[pyo3(signature = (x, mask, *, device))]
+pub fn masked_select_on_device(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    mask: &Bound<'_, PyAny>,
+    device: &Bound<'_, PyAny>,
+) -> PyResult<Array> {
+    let _crossing = NONZERO.enter();
+    let ops = on_device::ops_of(device)?;
+    let values = on_device::lend("masked_select", "x", x, &ops)?;
+    let chosen = on_device::lend("masked_select", "mask", mask, &ops)?;
+    let made = py
+        .detach(|| amdgpu_ops::nonzero::select_on_device(&ops, &values, &chosen))
         .into_py_result(py)?;
     Ok(Array::from(made))
 }
