@@ -300,7 +300,7 @@ impl Joiner<'_> {
         ]);
         let skipped = options.skipped.unwrap_or(-1);
         args.extend([self.count, *extent, *step, segments, skipped].map(Arg::from));
-        args.extend(source::walk_arguments(&extents, &strides));
+        args.extend_from_slice(&source::walk_arguments(&extents, &strides));
         launch(&kernel, blocks(self.count), &args)?;
         drop(args);
         if !recording::is_recording() {
