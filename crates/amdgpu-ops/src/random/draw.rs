@@ -300,27 +300,22 @@ fn result_shape(
 fn fill(ops: &DeviceOps, what: &Draw, stream: Stream, out: &Array) -> Result<()> {
     let number = |operand: &Operand| operand.is_number().then(|| value_of(operand.number));
     match what {
-        Draw::Uniform { low, high } => match (number(low), number(high)) {
-            (Some(low), Some(high)) => plain(ops, what, stream, (low, high - low), out),
-            _ => {
-                let extent = crate::elementwise(
-                    ops,
-                    Elementwise::Subtract,
-                    &[wide(ops, high)?, wide(ops, low)?],
-                    None,
-                    0.0,
-                )?;
-                plain(ops, what, stream, (0.0, 1.0), out)?;
-                relocate(ops, out, &Operand::of_array(extent), Some(low))
+        Draw::Uniform { low, high } => {
+            if let (Some(low), Some(high)) = (number(low), number(high)) {
+                return plain(ops, what, stream, (low, high - low), out);
             }
-        },
-        Draw::Normal { mean, deviation } => match (number(mean), number(deviation)) {
-            (Some(mean), Some(deviation)) => plain(ops, what, stream, (mean, deviation), out),
-            _ => {
-                plain(ops, what, stream, (0.0, 1.0), out)?;
-                relocate(ops, out, deviation, Some(mean))
+            let bounds = [wide(ops, high)?, wide(ops, low)?];
+            let extent = elementwise(ops, Elementwise::Subtract, &bounds, None, 0.0)?;
+            plain(ops, what, stream, (0.0, 1.0), out)?;
+            relocate(ops, out, &Operand::of_array(extent), Some(low))
+        }
+        Draw::Normal { mean, deviation } => {
+            if let (Some(mean), Some(deviation)) = (number(mean), number(deviation)) {
+                return plain(ops, what, stream, (mean, deviation), out);
             }
-        },
+            plain(ops, what, stream, (0.0, 1.0), out)?;
+            relocate(ops, out, deviation, Some(mean))
+        }
         Draw::Exponential { scale } => {
             if let Some(scale) = number(scale) {
                 return plain(ops, what, stream, (0.0, scale), out);

@@ -96,7 +96,7 @@ pub fn tensorflow_bits(ops: &DeviceOps, key: u64, counter: u128, count: i64) -> 
     // The low half of the counter carries into the high one.
     let blocks = (count as u64).div_ceil(4);
     let before = (u128::from(u64::MAX) + 1 - u128::from(block)).min(u128::from(blocks)) as u64;
-    let head = (before as i128 * 4).min(i128::from(count)) as i64;
+    let head = (i128::from(before) * 4).min(i128::from(count)) as i64;
     let options = RandomOptions {
         distribution: Distribution::Integers,
         key,

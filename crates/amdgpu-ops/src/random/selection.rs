@@ -57,18 +57,16 @@ pub fn choice(ops: &DeviceOps, generator: &Generator, what: &Choice<'_>) -> Resu
         .try_fold(1_i64, |len, extent| len.checked_mul(*extent))
         .filter(|_| what.shape.iter().all(|extent| *extent >= 0))
         .ok_or_else(|| {
-            refused(format!(
+            refused(&format!(
                 "the size {:?} is no shape; extents are not negative",
                 what.shape
             ))
         })?;
     if what.count <= 0 && wanted > 0 {
-        return Err(refused(
-            "a is empty; nothing can be chosen from it".to_owned(),
-        ));
+        return Err(refused("a is empty; nothing can be chosen from it"));
     }
     if !what.replace && wanted > what.count {
-        return Err(refused(format!(
+        return Err(refused(&format!(
             "{wanted} of {} cannot be taken without replacement; pass replace=True",
             what.count
         )));
@@ -100,7 +98,7 @@ pub fn choice(ops: &DeviceOps, generator: &Generator, what: &Choice<'_>) -> Resu
     }
 }
 
-fn refused(message: String) -> Error {
+fn refused(message: &str) -> Error {
     Error::refused(ErrorCode::InvalidArgument, format!("{NAME}: {message}"))
 }
 
@@ -118,8 +116,8 @@ fn checked(ops: &DeviceOps, count: i64, chances: &Operand) -> Result<Operand> {
     let wide = Operand::of_array(cast(ops, chances, Dtype::F64, None)?);
     check(ops, NAME, "p", &wide, Range::Chance)?;
     let sum = folded(ops, Reduce::Sum, &wide)?;
-    if !((sum - 1.0).abs() <= SUM_TOLERANCE) {
-        return Err(refused(format!(
+    if (sum - 1.0).abs() > SUM_TOLERANCE {
+        return Err(refused(&format!(
             "the probabilities p sum to {sum}; divide them by their sum, so that it is 1"
         )));
     }
@@ -162,7 +160,7 @@ fn by_arrival(
     let positive = elementwise(ops, Elementwise::Greater, &compared, None, 0.0)?;
     let possible = folded(ops, Reduce::Sum, &Operand::of_array(positive))?;
     if possible < wanted as f64 {
-        return Err(refused(format!(
+        return Err(refused(&format!(
             "p has {possible} values above 0; {wanted} cannot be taken without replacement"
         )));
     }

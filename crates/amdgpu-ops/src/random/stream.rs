@@ -23,6 +23,7 @@ impl Stream {
     }
 
     /// The place of `count` elements of so many words each, which begin at a multiple of their words; this goes on behind them.
+    #[must_use]
     pub fn take(&mut self, words_each: u64, count: u64) -> Self {
         let rest = self.position % words_each.min(BLOCK_WORDS);
         let mut taken = *self;
