@@ -15,7 +15,7 @@ int main() {
         CHECK((wide.read<double>() == std::vector<double>{3.5} && wide.shape() == std::vector<std::int64_t>{1, 1}));
         CHECK((ops::scan("cumprod", x, 0, x).read<float>() == std::vector<float>{1, 2, 3, 6, 10, 12}));
         CHECK(x.read<float>()[4] == 10);
-        CHECK((ops::scan("cummin", x, 1, {}, false, true).read<float>() == std::vector<float>{1, 2, 6, 4, 4, 4}));
+        CHECK((ops::scan("cummax", x, 1, {}, false, true).read<float>() == std::vector<float>{3, 3, 3, 12, 12, 12}));
         expect(AGPU_ERROR_INVALID_ARGUMENT, "known are cumsum, cumprod", [&] { (void)ops::scan("sum", x); });
         expect(AGPU_ERROR_INVALID_ARGUMENT, "k is 3", [&] { (void)ops::top_k(x, 3, 0); });
     }

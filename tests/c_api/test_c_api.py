@@ -21,6 +21,7 @@ C_PROGRAMS = (
     "ops_normalize.c",
     "ops_images.c",
     "ops_lines.c",
+    "ops_segments.c",
     "ops_movement.c",
     "ops_bad_input.c",
     "ops_threads.c",
@@ -36,6 +37,7 @@ CPP_PROGRAMS = (
     "ops_normalize.cpp",
     "ops_images.cpp",
     "ops_lines.cpp",
+    "ops_segments.cpp",
     "ops_movement.cpp",
     "random.cpp",
 )

@@ -130,7 +130,7 @@ const Check = struct {
     /// Skipped rows are listed nowhere, so that the others are not in order; rows that there are not are noted.
     fn look(job: *const Check, own: []const i64, first: usize) void {
         for (own, first..) |row, place| {
-            if (row == job.rows.options.skipped) {
+            if (row >= 0 and row == job.rows.options.skipped) {
                 job.found.is_unsorted.store(true, .monotonic);
             } else if (!job.rows.isGood(row)) {
                 _ = job.found.first_bad.fetchMin(place, .monotonic);
