@@ -31,18 +31,26 @@ ZIG = (sys.executable, "-m", "ziglang")
 # Object -> the source of its routines and its CPU, per architecture (x86-64 psABI micro-architecture levels), those that take longest
 # first. Without `prefer_256_bit`, which x86_64_v4 sets, a store of 64 bytes is one instruction instead of three.
 GEMM, TENSORS, AMX = "gemm/gemm_routines.zig", "tensor/tensor_routines.zig", "gemm/kernel_amx.zig"
+COMPLEX = "complex/complex_routines.zig"
 ROUTINES = {
     "x86_64": {
         "tensor_avx512": (TENSORS, "x86_64_v4-prefer_256_bit"),
         "tensor_avx2": (TENSORS, "x86_64_v3"),
         "tensor_generic": (TENSORS, "x86_64"),
+        "complex_avx512": (COMPLEX, "x86_64_v4-prefer_256_bit"),
+        "complex_avx2": (COMPLEX, "x86_64_v3"),
+        "complex_generic": (COMPLEX, "x86_64"),
         "gemm_avx512": (GEMM, "x86_64_v4"),
         "gemm_avx2": (GEMM, "x86_64_v3"),
         "gemm_generic": (GEMM, "x86_64"),
         "gemm_avx512_dot": (GEMM, "x86_64_v4+avx512vnni+avx512bf16-prefer_256_bit"),
         "gemm_amx": (AMX, "x86_64_v4+avx512vnni+avx512bf16+amx_tile+amx_bf16+amx_int8-prefer_256_bit"),
     },
-    "aarch64": {"tensor_generic": (TENSORS, "baseline"), "gemm_generic": (GEMM, "baseline")},
+    "aarch64": {
+        "tensor_generic": (TENSORS, "baseline"),
+        "complex_generic": (COMPLEX, "baseline"),
+        "gemm_generic": (GEMM, "baseline"),
+    },
 }
 BASELINE = {"x86_64": "x86_64", "aarch64": "baseline"}
 # The code that chooses among the routines, as an object of the library.

@@ -66,7 +66,7 @@ def _named(name: str, alias: str | None = None) -> Callable[..., Any]:
 
 # ufuncs of NumPy that have another name here.
 _UFUNCS = {
-    "conjugate": "positive",
+    "conjugate": "conj",
     "fabs": "absolute",
     "invert": "invert",
     "mod": "remainder",
@@ -133,7 +133,7 @@ def _brought_back(value: Any, device: str) -> Any:
 
     from amdgpu.array import array
 
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         return array(value, device=device)
     if isinstance(value, tuple):
         return tuple(_brought_back(one, device) for one in value)

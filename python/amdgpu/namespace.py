@@ -32,8 +32,7 @@ DTYPES = (
     "float64",
 )
 
-# Arrays hold complex numbers and lend them; operations do not compute with them yet.
-_HELD = ("complex64", "complex128")
+_COMPLEX = ("complex64", "complex128")
 
 # Module in `amdgpu.ops` -> names that it gives under their own name.
 _OWN = {
@@ -43,7 +42,7 @@ _OWN = {
     "creation": "arange asarray empty_like eye full full_like linspace meshgrid ones ones_like tril triu zeros_like",
     "manipulation": "broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip matrix_transpose moveaxis permute_dims ravel"
     " repeat reshape roll split squeeze stack swapaxes tile unstack",
-    "complex_parts": "conj imag real",
+    "complex_parts": "angle conj imag real",
     "data_types": "astype can_cast finfo iinfo isdtype result_type",
     "statistics": "count_nonzero cumulative_prod cumulative_sum diff",
     "linear_algebra": "matmul tensordot vecdot",
@@ -71,7 +70,7 @@ _CONSTANTS = {
 _PLACES = {name: (module, name) for module, names in _OWN.items() for name in names.split()}
 _PLACES |= {name: ("", own) for name, own in _OTHER.items()}
 
-NAMES = frozenset({*_PLACES, *_CONSTANTS, *DTYPES, *_HELD})
+NAMES = frozenset({*_PLACES, *_CONSTANTS, *DTYPES, *_COMPLEX})
 
 
 def find(name: str) -> Any:
@@ -82,7 +81,7 @@ def find(name: str) -> Any:
     """
     if name in _CONSTANTS:
         return _CONSTANTS[name]
-    if name in DTYPES or name in _HELD:
+    if name in DTYPES or name in _COMPLEX:
         return _native.numpy_dtype(name)
     module, own = _PLACES[name]
     return getattr(importlib.import_module(f"amdgpu.ops.{module}" if module else "amdgpu.ops"), own)
@@ -110,6 +109,7 @@ class NamespaceInfo:
         self._check(device)
         return {
             "real floating": _native.numpy_dtype("float64"),
+            "complex floating": _native.numpy_dtype("complex128"),
             "integral": _native.numpy_dtype("int64"),
             "indexing": _native.numpy_dtype("int64"),
         }
@@ -119,7 +119,7 @@ class NamespaceInfo:
         from amdgpu.ops.data_types import isdtype
 
         self._check(device)
-        known: Mapping[str, Any] = {name: _native.numpy_dtype(name) for name in DTYPES}
+        known: Mapping[str, Any] = {name: _native.numpy_dtype(name) for name in (*DTYPES, *_COMPLEX)}
         return {name: dtype for name, dtype in known.items() if kind is None or isdtype(dtype, kind)}
 
     def _check(self, device: Any) -> None:

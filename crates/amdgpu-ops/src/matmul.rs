@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 use crate::cpu::{self, Call};
 use crate::{DeviceOps, Error, Operand, Result};
 
+pub(crate) use axes::Axes;
 pub use checked::Checked;
 pub use host::{HostMatmul, on_host};
 

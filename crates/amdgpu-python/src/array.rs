@@ -624,6 +624,18 @@ impl Array {
         self.permuted(&axes).map(Self::from).into_py_result(py)
     }
 
+    /// The real parts, in the same memory.
+    #[getter(real)]
+    fn real_part<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        views::part(slf, false)
+    }
+
+    /// The imaginary parts, in the same memory; zeros where the numbers are real.
+    #[getter(imag)]
+    fn imaginary_part<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        views::part(slf, true)
+    }
+
     /// The view with its last two axes swapped.
     #[getter(mT)]
     fn matrix_transpose(&self, py: Python<'_>) -> PyResult<Self> {

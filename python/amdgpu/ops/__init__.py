@@ -23,6 +23,7 @@ from amdgpu.ops.arithmetic import (
     round,
 )
 from amdgpu.ops.batch_norm import batch_norm, batch_norm_training
+from amdgpu.ops.complex_parts import angle, conj, imag, real
 from amdgpu.ops.convolve import conv2d, conv2d_input_gradient, conv2d_weight_gradient
 from amdgpu.ops.data_types import astype
 from amdgpu.ops.elementwise import (
@@ -98,6 +99,7 @@ __all__ = [
     "absolute",
     "add",
     "all",
+    "angle",
     "any",
     "argmax",
     "argmin",
@@ -114,6 +116,7 @@ __all__ = [
     "bitwise_xor",
     "ceil",
     "clip",
+    "conj",
     "conv2d",
     "conv2d_input_gradient",
     "conv2d_weight_gradient",
@@ -136,6 +139,7 @@ __all__ = [
     "gelu_gradient",
     "greater",
     "greater_equal",
+    "imag",
     "invert",
     "isfinite",
     "isinf",
@@ -172,6 +176,7 @@ __all__ = [
     "power",
     "prod",
     "put_along_axis",
+    "real",
     "reciprocal",
     "relu",
     "relu_gradient",

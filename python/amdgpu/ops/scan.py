@@ -14,8 +14,8 @@ def cumsum(x: Any, axis: int = -1, *, out: Any = None) -> Any:
     """Running sums along an axis, added in order.
 
     Args:
-        x: Values, at least one axis; integers are summed in int64 (without a sign in uint64) and wrap, float16 and bfloat16 in
-            float32.
+        x: Values, at least one axis, complex ones for sums alone; integers are summed in int64 (without a sign in uint64) and wrap,
+            float16 and bfloat16 in float32.
         axis: Axis to run along; negative counts from the end.
         out: Receives the result; may be x.
 

@@ -1,6 +1,7 @@
 //! ops.h: prefix sums and products.
 
-use amdgpu_ops::scan::{Scan, scan};
+use amdgpu_ops::complex::scan;
+use amdgpu_ops::scan::Scan;
 
 use super::{Call, OpsOptions, unknown};
 use crate::borrowed::{Options, Out, Text};

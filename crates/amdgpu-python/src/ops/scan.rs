@@ -1,7 +1,8 @@
 //! Prefix sums and products, bound to `amdgpu_ops::scan`.
 
 use amdgpu_abi::{ErrorCode, Language};
-use amdgpu_ops::scan::{Scan, on_host};
+use amdgpu_ops::complex::scan_on_host as on_host;
+use amdgpu_ops::scan::Scan;
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
@@ -51,7 +52,7 @@ pub fn scan_on_device<'py>(
     let _crossing = SCAN.enter();
     let known = known(py, operation)?;
     let ops = on_device::ops_of(device)?;
-    let input = on_device::lend(known.name(), "x", x, &ops)?;
+    let input = on_device::lend_any(known.name(), "x", x, &ops)?;
     let out = Out::of(known.name(), out, &ops)?;
     let target = out.array();
     let made = py
