@@ -191,10 +191,20 @@ fn compute(
     let kernel = ops.kernel(key_of(&text, count), "complex_elementwise", || {
         text.source()
     })?;
+    // Kernels know complex numbers as pairs of their parts.
+    let lent: SmallVec<[Operand; 4]> = wide.iter().map(pairs).collect();
     let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
     let numbers = inputs.iter().filter(|one| one.is_number());
     args.extend(numbers.map(|one| Arg::from(one.number.for_dtype(one.dtype))));
-    args.extend(wide.iter().map(Arg::pointer));
+    // An axis of one element may make the pairs dense where the numbers are not: the text was written for these.
+    args.extend(lent.iter().zip(&are_dense).filter_map(|(pair, is_dense)| {
+        let array = pair.array.as_ref()?;
+        Some(if *is_dense {
+            Arg::Array(array)
+        } else {
+            Arg::Address(array)
+        })
+    }));
     args.push(Arg::from(count));
     if rank > 0 {
         args.extend(source::walk_arguments(&extents, &strides));

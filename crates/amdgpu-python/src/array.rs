@@ -15,7 +15,7 @@ use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_array::{self as core, recording};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyTuple};
 
 use crate::array::element::{dtype_of, element_bytes, is_integer};
 use crate::errors::{IntoPyResult, raise};
@@ -245,11 +245,11 @@ impl Array {
     }
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
-        self.item(py)?.call_method0("__float__")?.extract()
+        self.item(py)?.extract()
     }
 
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.item(py)?.call_method0("__int__")
+        py.get_type::<PyInt>().call1((self.item(py)?,))
     }
 
     fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

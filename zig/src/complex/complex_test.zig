@@ -12,10 +12,10 @@ const test_support = @import("../tensor/test_support.zig");
 const Operand = complex_elementwise.Operand;
 const Number = std.math.Complex(f64);
 
-/// Complex numbers in a slice of their parts, or real ones.
+/// Complex numbers in a slice of their parts, or real ones; bytes are truth values.
 fn operandOf(comptime T: type, values: []T, is_complex: bool, shape: []const usize, strides: []const isize) Operand {
     var operand: Operand = .{
-        .view = .{ .storage = .of(T), .address = @intFromPtr(values.ptr), .rank = shape.len, .shape = @splat(1), .strides = @splat(0) },
+        .view = .{ .storage = if (T == u8) .bool else .of(T), .address = @intFromPtr(values.ptr), .rank = shape.len, .shape = @splat(1), .strides = @splat(0) },
         .is_complex = is_complex,
     };
     for (shape, strides, 0..) |extent, stride, axis| {
@@ -73,6 +73,7 @@ fn testOperations(comptime T: type, comptime Stored: type) !void {
     defer allocator.free(y);
     for (x) |*value| value.* = rng.floatNorm(Stored);
     for (y) |*value| value.* = rng.floatNorm(Stored);
+    const precision: f64 = 64 * std.math.floatEps(Stored);
     var results: [2][]Stored = undefined;
     for (&results) |*result| result.* = try allocator.alloc(Stored, 2 * count);
     defer for (results) |result| allocator.free(result);
@@ -107,7 +108,7 @@ fn testOperations(comptime T: type, comptime Stored: type) !void {
                     .real => .init(result[place], 0),
                     .bool => .init(@floatFromInt(bytes[place]), 0),
                 };
-                const tolerance = 64 * std.math.floatEps(Stored) * (1 + expected.magnitude());
+                const tolerance = precision * (1 + expected.magnitude());
                 if (actual.sub(expected).magnitude() <= tolerance) continue;
                 std.debug.print("{t}({d}, {d}) is {d}, {d}, not {d}, {d}\n", .{ operation, input.re, input.im, actual.re, actual.im, expected.re, expected.im });
                 return error.TestUnexpectedResult;

@@ -1,6 +1,6 @@
 //! Values in another dtype, bound to `amdgpu_ops::cast`.
 
-use amdgpu_abi::promotion::TENSOR_DTYPES;
+use amdgpu_abi::promotion::{TENSOR_DTYPES, is_complex};
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_ops::complex::cast_on_host as on_host;
 use amdgpu_telemetry::Boundary;
@@ -13,7 +13,8 @@ use crate::ops::on_device::{self, Out};
 static CAST: Boundary = Boundary::new(Language::Python, Language::Rust, "cast");
 
 fn known(py: Python<'_>, name: &str) -> PyResult<Dtype> {
-    let found = Dtype::from_name(name).filter(|dtype| TENSOR_DTYPES.contains(dtype));
+    let found =
+        Dtype::from_name(name).filter(|dtype| is_complex(*dtype) || TENSOR_DTYPES.contains(dtype));
     found.ok_or_else(|| {
         let names: Vec<_> = TENSOR_DTYPES
             .iter()
