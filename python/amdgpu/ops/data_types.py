@@ -119,7 +119,7 @@ def result_type(*arrays_and_dtypes: Array | npt.DTypeLike | complex) -> np.dtype
     return found
 
 
-def _with_number(dtype: Any, number: complex) -> Any:
+def _with_number(dtype: Any, number: Any) -> Any:
     kind = _kind(dtype)
     if isinstance(number, complex):
         # Beside integers it is complex128, beside floats it has parts as wide as theirs.

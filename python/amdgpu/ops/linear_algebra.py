@@ -49,7 +49,7 @@ def matmul(a: Any, b: Any, /) -> Array:
         )
         made = made.astype(dtype, copy=False)
     elif dtype.kind == "c":
-        made = matrix_multiply(rows, columns)  # type: ignore[assignment]
+        made = matrix_multiply(rows, columns)
     else:
         made = _integer_product(rows, columns).astype(dtype, copy=False)
     shape = made.shape
