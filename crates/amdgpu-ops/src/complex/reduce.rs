@@ -363,12 +363,7 @@ fn fill_with_one(memory: &mut HostMemory) -> Result<()> {
             memory.strides(),
         )
     };
-    Ok(matrix.elementwise(
-        Elementwise::Identity,
-        &[one],
-        &mut same.pairs().view_mut()?,
-        &OPTIONS,
-    )?)
+    Ok(matrix.cast(&one, &mut same.pairs().view_mut()?, None)?)
 }
 
 pub(super) fn check_out(
