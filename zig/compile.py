@@ -33,11 +33,15 @@ ZIG = (sys.executable, "-m", "ziglang")
 GEMM, TENSORS, AMX = "gemm/gemm_routines.zig", "tensor/tensor_routines.zig", "gemm/kernel_amx.zig"
 RANDOM = "random/random_routines.zig"
 SORTS = "reduce/sort_routines.zig"
+COMPLEX = "complex/complex_routines.zig"
 ROUTINES = {
     "x86_64": {
         "tensor_avx512": (TENSORS, "x86_64_v4-prefer_256_bit"),
         "tensor_avx2": (TENSORS, "x86_64_v3"),
         "tensor_generic": (TENSORS, "x86_64"),
+        "complex_avx512": (COMPLEX, "x86_64_v4-prefer_256_bit"),
+        "complex_avx2": (COMPLEX, "x86_64_v3"),
+        "complex_generic": (COMPLEX, "x86_64"),
         "gemm_avx512": (GEMM, "x86_64_v4"),
         "gemm_avx2": (GEMM, "x86_64_v3"),
         "gemm_generic": (GEMM, "x86_64"),
@@ -50,6 +54,7 @@ ROUTINES = {
     },
     "aarch64": {
         "tensor_generic": (TENSORS, "baseline"),
+        "complex_generic": (COMPLEX, "baseline"),
         "gemm_generic": (GEMM, "baseline"),
         "random_generic": (RANDOM, "baseline"),
     },

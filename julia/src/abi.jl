@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0xc45b60e224feb484
+const ABI_HASH = 0x8327f0fce90e976e
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -159,6 +159,48 @@ const ELEMENTWISE_NEXTAFTER_BFLOAT = UInt32(84)
 const ELEMENTWISE_SIGNBIT = UInt32(85)
 const ELEMENTWISE_LEFT_SHIFT = UInt32(86)
 const ELEMENTWISE_RIGHT_SHIFT = UInt32(87)
+const COMPLEX_IDENTITY = UInt32(0)
+const COMPLEX_NEGATIVE = UInt32(1)
+const COMPLEX_ABSOLUTE = UInt32(2)
+const COMPLEX_SIGN = UInt32(3)
+const COMPLEX_SQUARE = UInt32(4)
+const COMPLEX_RECIPROCAL = UInt32(5)
+const COMPLEX_SQRT = UInt32(6)
+const COMPLEX_EXP = UInt32(7)
+const COMPLEX_EXPM1 = UInt32(8)
+const COMPLEX_LOG = UInt32(9)
+const COMPLEX_LOG1P = UInt32(10)
+const COMPLEX_LOG2 = UInt32(11)
+const COMPLEX_LOG10 = UInt32(12)
+const COMPLEX_SIN = UInt32(13)
+const COMPLEX_COS = UInt32(14)
+const COMPLEX_TAN = UInt32(15)
+const COMPLEX_SINH = UInt32(16)
+const COMPLEX_COSH = UInt32(17)
+const COMPLEX_TANH = UInt32(18)
+const COMPLEX_ASIN = UInt32(19)
+const COMPLEX_ACOS = UInt32(20)
+const COMPLEX_ATAN = UInt32(21)
+const COMPLEX_ASINH = UInt32(22)
+const COMPLEX_ACOSH = UInt32(23)
+const COMPLEX_ATANH = UInt32(24)
+const COMPLEX_CONJ = UInt32(25)
+const COMPLEX_ANGLE = UInt32(26)
+const COMPLEX_ISNAN = UInt32(27)
+const COMPLEX_ISINF = UInt32(28)
+const COMPLEX_ISFINITE = UInt32(29)
+const COMPLEX_LOGICAL_NOT = UInt32(30)
+const COMPLEX_ADD = UInt32(31)
+const COMPLEX_SUBTRACT = UInt32(32)
+const COMPLEX_MULTIPLY = UInt32(33)
+const COMPLEX_DIVIDE = UInt32(34)
+const COMPLEX_POWER = UInt32(35)
+const COMPLEX_EQUAL = UInt32(36)
+const COMPLEX_NOT_EQUAL = UInt32(37)
+const COMPLEX_LOGICAL_AND = UInt32(38)
+const COMPLEX_LOGICAL_OR = UInt32(39)
+const COMPLEX_LOGICAL_XOR = UInt32(40)
+const COMPLEX_WHERE = UInt32(41)
 const REDUCE_SUM = UInt32(0)
 const REDUCE_PRODUCT = UInt32(1)
 const REDUCE_MAXIMUM = UInt32(2)
@@ -304,7 +346,7 @@ struct MatmulOptions
     reserved::UInt32
 end
 
-"`agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64. `alpha`: slope of leaky_relu, scale of elu, and so of their * gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative."
+"`agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64, and complex64 or complex128 for operations AGPU_COMPLEX_*. * `alpha`: slope of leaky_relu, scale of elu, and so of their gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of * the result. Exponents of integers are not negative."
 struct ElementwiseOptions
     size_bytes::UInt64
     operation::UInt32

@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0xc45b60e224feb484'u64
+  abiHash* = 0x8327f0fce90e976e'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -161,6 +161,48 @@ const
   elementwiseSignbit* = 85'u32
   elementwiseLeftShift* = 86'u32
   elementwiseRightShift* = 87'u32
+  complexIdentity* = 0'u32
+  complexNegative* = 1'u32
+  complexAbsolute* = 2'u32
+  complexSign* = 3'u32
+  complexSquare* = 4'u32
+  complexReciprocal* = 5'u32
+  complexSqrt* = 6'u32
+  complexExp* = 7'u32
+  complexExpm1* = 8'u32
+  complexLog* = 9'u32
+  complexLog1p* = 10'u32
+  complexLog2* = 11'u32
+  complexLog10* = 12'u32
+  complexSin* = 13'u32
+  complexCos* = 14'u32
+  complexTan* = 15'u32
+  complexSinh* = 16'u32
+  complexCosh* = 17'u32
+  complexTanh* = 18'u32
+  complexAsin* = 19'u32
+  complexAcos* = 20'u32
+  complexAtan* = 21'u32
+  complexAsinh* = 22'u32
+  complexAcosh* = 23'u32
+  complexAtanh* = 24'u32
+  complexConj* = 25'u32
+  complexAngle* = 26'u32
+  complexIsnan* = 27'u32
+  complexIsinf* = 28'u32
+  complexIsfinite* = 29'u32
+  complexLogicalNot* = 30'u32
+  complexAdd* = 31'u32
+  complexSubtract* = 32'u32
+  complexMultiply* = 33'u32
+  complexDivide* = 34'u32
+  complexPower* = 35'u32
+  complexEqual* = 36'u32
+  complexNotEqual* = 37'u32
+  complexLogicalAnd* = 38'u32
+  complexLogicalOr* = 39'u32
+  complexLogicalXor* = 40'u32
+  complexWhere* = 41'u32
   reduceSum* = 0'u32
   reduceProduct* = 1'u32
   reduceMaximum* = 2'u32
@@ -291,7 +333,7 @@ type
     activation*: ptr Activation
     precision*: uint32
     reserved*: uint32
-  ElementwiseOptions* {.bycopy.} = object ## `agpu_elementwise_options` `compute` is the type that is computed in: float32, float64, int32, int64 or uint64. `alpha`: slope of leaky_relu, scale of elu, and so of their * gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative.
+  ElementwiseOptions* {.bycopy.} = object ## `agpu_elementwise_options` `compute` is the type that is computed in: float32, float64, int32, int64 or uint64, and complex64 or complex128 for operations AGPU_COMPLEX_*. * `alpha`: slope of leaky_relu, scale of elu, and so of their gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of * the result. Exponents of integers are not negative.
     sizeBytes*: uint64
     operation*: uint32
     compute*: Dtype

@@ -76,7 +76,7 @@ _UFUNCS = {
     "arctan": "atan",
     "arctan2": "atan2",
     "arctanh": "atanh",
-    "conjugate": "positive",
+    "conjugate": "conj",
     "fabs": "absolute",
     "invert": "invert",
     "mod": "remainder",
@@ -143,7 +143,7 @@ def _brought_back(value: Any, device: str) -> Any:
 
     from amdgpu.array import array
 
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         return array(value, device=device)
     if isinstance(value, tuple):
         return tuple(_brought_back(one, device) for one in value)
@@ -275,20 +275,6 @@ class _Methods:
                 # An argument, or a value of one, that NumPy alone has.
                 pass
         return _on_host(f"numpy.{function.__name__}", function, args, keywords, None)
-
-    @property
-    def real(self) -> Any:
-        """The real part, as `amdgpu.real`."""
-        from amdgpu import namespace
-
-        return namespace.find("real")(self)
-
-    @property
-    def imag(self) -> Any:
-        """The imaginary part, as `amdgpu.imag`."""
-        from amdgpu import namespace
-
-        return namespace.find("imag")(self)
 
     def tobytes(self, order: str = "C") -> bytes:
         """The bytes of the elements in row-major order, or column by column with order="F"."""

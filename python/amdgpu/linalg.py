@@ -79,11 +79,11 @@ def vector_norm(
     elif ord == float("-inf"):
         found = ops.min(size, axis, keepdims=keepdims)
     elif ord == 0:
-        found = ops.sum(ops.not_equal(x, 0), axis, keepdims=keepdims).astype(x.dtype)
+        found = ops.sum(ops.not_equal(x, 0), axis, keepdims=keepdims).astype(size.dtype)
     elif ord == 1:
         found = ops.sum(size, axis, keepdims=keepdims)
     elif ord == 2:
-        found = ops.sqrt(ops.sum(ops.square(x), axis, keepdims=keepdims))
+        found = ops.sqrt(ops.sum(ops.square(size), axis, keepdims=keepdims))
     else:
         found = ops.power(ops.sum(ops.power(size, ord), axis, keepdims=keepdims), 1 / ord)
     return found  # type: ignore[no-any-return]

@@ -35,8 +35,7 @@ DTYPES = (
 # Dtypes that the standard does not have.
 _BESIDES = ("float16", "bfloat16")
 
-# Arrays hold complex numbers and lend them; operations do not compute with them yet.
-_HELD = ("complex64", "complex128")
+_COMPLEX = ("complex64", "complex128")
 
 # Module in `amdgpu.ops` -> names that it gives under their own name.
 _OWN = {
@@ -48,7 +47,7 @@ _OWN = {
     "creation": "arange asarray empty_like eye full full_like linspace meshgrid ones ones_like tril triu zeros_like",
     "manipulation": "broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip matrix_transpose moveaxis permute_dims ravel"
     " repeat reshape roll split squeeze stack swapaxes tile unstack",
-    "complex_parts": "conj imag real",
+    "complex_parts": "angle conj imag real",
     "data_types": "astype can_cast finfo iinfo isdtype result_type",
     "statistics": "count_nonzero cumulative_prod cumulative_sum diff",
     "linear_algebra": "matmul tensordot vecdot",
@@ -111,7 +110,7 @@ _PLACES |= {name: ("", own) for name, own in (*_OTHER.items(), *_NUMPY.items())}
 _PLACES |= {"concatenate": ("manipulation", "concat"), "conjugate": ("complex_parts", "conj")}
 
 FUNCTIONS = frozenset(_PLACES)
-NAMES = frozenset({*FUNCTIONS, *_CONSTANTS, *DTYPES, *_HELD})
+NAMES = frozenset({*FUNCTIONS, *_CONSTANTS, *DTYPES, *_COMPLEX})
 
 
 def find(name: str) -> Any:
@@ -122,7 +121,7 @@ def find(name: str) -> Any:
     """
     if name in _CONSTANTS:
         return _CONSTANTS[name]
-    if name in DTYPES or name in _HELD:
+    if name in DTYPES or name in _COMPLEX:
         return _native.numpy_dtype(name)
     module, own = _PLACES[name]
     return getattr(importlib.import_module(f"amdgpu.ops.{module}" if module else "amdgpu.ops"), own)
@@ -150,6 +149,7 @@ class NamespaceInfo:
         self._check(device)
         return {
             "real floating": _native.numpy_dtype("float64"),
+            "complex floating": _native.numpy_dtype("complex128"),
             "integral": _native.numpy_dtype("int64"),
             "indexing": _native.numpy_dtype("int64"),
         }
@@ -159,7 +159,7 @@ class NamespaceInfo:
         from amdgpu.ops.data_types import isdtype
 
         self._check(device)
-        standards = [name for name in DTYPES if name not in _BESIDES]
+        standards = [name for name in (*DTYPES, *_COMPLEX) if name not in _BESIDES]
         known: Mapping[str, Any] = {name: _native.numpy_dtype(name) for name in standards}
         return {name: dtype for name, dtype in known.items() if kind is None or isdtype(dtype, kind)}
 

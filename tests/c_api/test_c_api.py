@@ -36,6 +36,7 @@ CPP_PROGRAMS = (
     "kernel_array.cpp",
     "ops_normalize.cpp",
     "ops_images.cpp",
+    "ops_complex.cpp",
     "ops_lines.cpp",
     "ops_segments.cpp",
     "ops_movement.cpp",

@@ -278,7 +278,7 @@ def test_matrix_multiply_refuses_on_the_gpu_what_it_refuses_on_the_cpu(gpu: Any)
     with pytest.raises(errors.ShapeMismatchError):
         amdgpu.matrix_multiply(np.ones((2, 3)), np.ones((2, 3)), gpu.name)
     with pytest.raises(errors.UnsupportedDtypeError):
-        amdgpu.matrix_multiply(np.ones((2, 2)), np.ones((2, 2), complex), gpu.name)
+        amdgpu.matrix_multiply(np.ones((2, 2)), np.ones((2, 2), complex), gpu.name, alpha=2.0)
     assert amdgpu.matrix_multiply(np.ones((2, 0)), np.ones((0, 3)), gpu.name).tolist() == [[0, 0, 0], [0, 0, 0]]
 
 

@@ -85,7 +85,7 @@ def test_bad_products_are_refused_as_by_the_library(cpu: Any) -> None:
         ((x, x), {}),
         ((x, np.float32(3)), {}),
         ((np.ones((2, 3, 4)), np.ones((3, 4, 5))), {}),
-        ((x, square.astype(complex)), {}),
+        ((x, square.astype(complex)), {"alpha": 2.0}),
         ((x, square), {"precision": "int8"}),
         ((np.array([["a", "b"], ["c", "d"]]), square), {}),
         ((np.array([[object()]]), square), {}),

@@ -50,6 +50,10 @@ def test_mixed_dtypes_are_promoted_as_by_the_library(cpu: Any) -> None:
     compare(cpu, cases.promotions())
 
 
+def test_operations_on_complex_numbers_agree_with_the_library(cpu: Any) -> None:
+    compare(cpu, cases.complex_numbers())
+
+
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_reductions_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.reductions((dtype,)))
@@ -117,7 +121,10 @@ def test_bad_arguments_are_refused_as_by_the_library(cpu: Any) -> None:
         ("elementwise", ("negative", (x > 0,)), {}),
         ("elementwise", ("where", (x, x, x)), {}),
         ("elementwise", ("add", (x.astype(np.uint8), 300)), {}),
-        ("elementwise", ("add", (x, np.ones(4, complex))), {}),
+        ("elementwise", ("less", (x, np.ones(4, complex))), {}),
+        ("elementwise", ("floor_divide", (x, np.ones(4, complex))), {}),
+        ("reduce", ("max", np.ones(4, complex), (0,)), {}),
+        ("scan", ("cumprod", np.ones(4, complex), 0), {}),
         ("elementwise", ("exp", (x,), np.empty((4, 3), np.float32)), {}),
         ("elementwise", ("exp", (x,), np.empty((3, 4), np.float64)), {}),
         ("reduce", ("sum", x, (2,)), {}),

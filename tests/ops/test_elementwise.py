@@ -294,8 +294,8 @@ def test_bad_out_is_refused(rng):
 def test_bad_inputs_are_refused_with_their_names():
     with pytest.raises(errors.ShapeMismatchError, match=r"add: shapes do not broadcast together: a \[2, 3\], b \[4\]"):
         ops.add(np.zeros((2, 3)), np.zeros(4))
-    with pytest.raises(errors.UnsupportedDtypeError, match="exp: x has dtype complex128"):
-        ops.exp(np.zeros(2, complex))
+    with pytest.raises(errors.UnsupportedDtypeError, match="erf: it is not defined for complex numbers"):
+        ops.erf(np.zeros(2, complex))
     with pytest.raises(errors.InvalidTypeError, match="exp: x is no array of numbers"):
         ops.exp("text")
     with pytest.raises(errors.InvalidTypeError):

@@ -175,7 +175,7 @@ def test_operands_without_axes_are_refused():
         amdgpu.matrix_multiply(np.float32(1), np.ones((3, 3), "float32"))
 
 
-@pytest.mark.parametrize("bad", [np.ones((2, 2), complex), np.array([["a", "b"], ["c", "d"]]), np.array([[object()]])])
+@pytest.mark.parametrize("bad", [np.array([["a", "b"], ["c", "d"]]), np.array([[object()]])])
 def test_dtypes_that_have_no_product_are_refused(bad):
     with pytest.raises(errors.UnsupportedDtypeError):
         amdgpu.matrix_multiply(bad, bad)

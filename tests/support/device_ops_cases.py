@@ -14,6 +14,7 @@ import amdgpu
 import ml_dtypes
 import numpy as np
 from amdgpu import _native
+from amdgpu._generated.operations import COMPLEX
 from amdgpu._generated.operations import ELEMENTWISE as OPERATIONS
 from amdgpu._generated.operations import REDUCTIONS as TABLE_OF_REDUCTIONS
 from tolerances import ELEMENTWISE, SUMMED
@@ -103,6 +104,8 @@ class Case:
         for result, wanted in pairs:
             got, want = result.numpy(), np.asarray(wanted)
             assert (got.dtype, got.shape) == (want.dtype, want.shape), self.label
+            if got.dtype.kind == "c":
+                got, want = (np.stack([x.real, x.imag]) for x in (got, want))
             if got.dtype.name not in self.tolerances:
                 assert np.array_equal(got, want), self.label
                 continue
@@ -173,6 +176,27 @@ def _of_kind(dtype: Any, x: Any) -> Iterator[Case]:
     if dtype.name in ("float32", "float64", "int32", "int8"):
         for operation in PARTS:
             yield Case("elementwise", (operation, (x, y)))
+
+
+def complex_values(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
+    """Random complex numbers of order 2."""
+    return (values((*shape, 2), "float64", seed) @ [1, 1j]).astype(dtype)
+
+
+def complex_numbers() -> Iterator[Case]:
+    """Every operation on complex numbers, on dense and on broadcast arrays, and what reduces, scans and multiplies them."""
+    for dtype in ("complex64", "complex128"):
+        x, y = complex_values((7, 33), dtype), complex_values((33,), dtype, 1)
+        for name, row in COMPLEX.items():
+            if name != "where":
+                yield Case("elementwise", (name, (x,) if len(row.inputs) == 1 else (x, y)), absolute=1e-5)
+        yield Case("elementwise", ("where", (x.real > 0, x, y)))
+        yield Case("elementwise", ("multiply", (x, y.real.astype("float32"))))
+        for name in ("sum", "mean", "prod", "any", "all", "var", "std"):
+            for axes in ((0,), (1,), None):
+                yield Case("reduce", (name, x / 2, axes), tolerances=SUMMED, absolute=1e-4)
+        yield Case("scan", ("cumsum", x, 1), tolerances=SUMMED, absolute=1e-4)
+        yield Case("matmul", (x, complex_values((33, 5), dtype, 2)), tolerances=SUMMED, absolute=1e-4)
 
 
 def promotions() -> Iterator[Case]:

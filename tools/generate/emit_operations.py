@@ -17,6 +17,8 @@ def emit_c(table: Operations) -> list[str]:
     lines += [f"#define AGPU_ACTIVATION_{r['name'].upper()} {r['number']}" for r in table.activations if "number" in r]
     lines += ["", "/* Operations of agpu_matrix_elementwise; docs/operations.md says what they compute. */"]
     lines += [f"#define AGPU_ELEMENTWISE_{row['name'].upper()} {row['number']}" for row in table.elementwise]
+    lines += ["", "/* Operations of agpu_matrix_elementwise that are computed in complex numbers. */"]
+    lines += [f"#define AGPU_COMPLEX_{row['name'].upper()} {row['number']}" for row in table.complex]
     lines += ["", "/* Operations of agpu_matrix_reduce. */"]
     lines += [f"#define AGPU_REDUCE_{r['variant'].upper()} {r['number']}" for r in table.reductions if "as" not in r]
     return [*lines, ""]
@@ -24,10 +26,13 @@ def emit_c(table: Operations) -> list[str]:
 
 def emit_rust(table: Operations) -> str:
     """The file that `amdgpu_abi::ops` includes."""
-    out = [f"// {NOTE}\n\nuse super::{{ActivationRow, Class, ElementwiseRow, ReductionResult, ReductionRow}};\n"]
+    out = [f"// {NOTE}\n\nuse super::{{ActivationRow, Class, ComplexResult, ComplexRow, ElementwiseRow, ReductionResult, ReductionRow}};\n"]
     out.append(_rust_table("elementwise", "ElementwiseRow", [_rust_elementwise(row) for row in table.elementwise]))
     out.append(_rust_position("elementwise", table.elementwise))
     out.append(_rust_macro("elementwise_operations", table.elementwise, "name"))
+    out.append(_rust_table("complex", "ComplexRow", [_rust_complex(row) for row in table.complex]))
+    out.append(_rust_position("complex", table.complex))
+    out.append(_rust_macro("complex_operations", table.complex, "name"))
     reductions = [
         f"ReductionRow {{ name: {json.dumps(row['name'])}, number: {row['number']}, "
         f"result: ReductionResult::{camel(row['result'])} }}"
@@ -47,6 +52,15 @@ def _rust_elementwise(row: Row) -> str:
     return (
         f"ElementwiseRow {{ name: {json.dumps(row['name'])}, inputs: &[{inputs}], class: Class::{camel(row['dtypes'])}, "
         f"cost: {row.get('cost', 1)}, {formulas}, alpha: {float(row.get('alpha', 0))} }}"
+    )
+
+
+def _rust_complex(row: Row) -> str:
+    inputs = ", ".join(json.dumps(name) for name in row["inputs"])
+    return (
+        f"ComplexRow {{ name: {json.dumps(row['name'])}, inputs: &[{inputs}], result: ComplexResult::{camel(row['result'])}, "
+        f"is_wide: {_truth(row, 'is_wide')}, pairwise: {_optional(row.get('pairwise'))}, hip: {json.dumps(row['hip'])}, "
+        f"cost: {row.get('cost', 1)} }}"
     )
 
 
@@ -101,6 +115,7 @@ def emit_zig(table: Operations) -> str:
     out.append("    };\n}\n\npub fn class(operation: Elementwise) Class {\n    return switch (operation) {\n")
     out += _zig_arms(table.elementwise, lambda row: f".{row['dtypes']}")
     out.append("    };\n}\n")
+    out.append(_zig_complex(table))
     numbered = [row for row in table.activations if "number" in row]
     out.append(_zig_enum("Activation", numbered, "name"))
     out.append(
@@ -110,6 +125,19 @@ def emit_zig(table: Operations) -> str:
     out += _zig_arms(numbered, lambda row: f".{row['operation']}" if "operation" in row else "null")
     out.append("    };\n}\n")
     out.append(_zig_enum("Reduction", [row for row in table.reductions if "as" not in row], "variant"))
+    return "".join(out)
+
+
+def _zig_complex(table: Operations) -> str:
+    out = ["\n/// What an operation of complex numbers gives.\npub const ComplexResult = enum { complex, real, bool };\n"]
+    out.append(_zig_enum("Complex", table.complex, "name"))
+    out.append("\npub fn complexArity(operation: Complex) usize {\n    return switch (operation) {\n")
+    out += _zig_arms(table.complex, lambda row: str(len(row["inputs"])))
+    out.append("    };\n}\n\npub fn complexResult(operation: Complex) ComplexResult {\n    return switch (operation) {\n")
+    out += _zig_arms(table.complex, lambda row: f".{row['result']}")
+    out.append("    };\n}\n\n/// Whether complex64 is computed in float64.\npub fn isWide(operation: Complex) bool {\n    return switch (operation) {\n")
+    out += _zig_arms(table.complex, lambda row: _truth(row, "is_wide"))
+    out.append("    };\n}\n")
     return "".join(out)
 
 
@@ -180,6 +208,14 @@ def emit_python(table: Operations) -> str:
     out.append('    """\n\n')
     out += [f"    {name}: {kind}\n" for name, kind, _, _ in ELEMENTWISE_FIELDS]
     out.append(
+        '\n\nclass Complex(NamedTuple):\n    """An elementwise operation of complex numbers.\n\n    Attributes:\n'
+        "        name: Its name.\n        number: AGPU_COMPLEX_* of the C ABI.\n        meaning: One line.\n"
+        "        inputs: Names of the arguments.\n        result: complex, real or bool.\n"
+        "        is_wide: Whether complex64 is computed in float64.\n"
+        "        ulps: Bound of the error of complex128, in units in the last place of the size of the result.\n"
+        '    """\n\n'
+        "    name: str\n    number: int\n    meaning: str\n    inputs: tuple[str, ...]\n    result: str\n    is_wide: bool\n"
+        "    ulps: float | None\n"
         '\n\nclass Reduction(NamedTuple):\n    """A reduction over axes, as the function of NumPy with this name."""\n\n'
         "    name: str\n    number: int\n    meaning: str\n    result: str\n\n\n"
         'class Activation(NamedTuple):\n    """An activation of the network language.\n\n    Attributes:\n'
@@ -196,6 +232,11 @@ def emit_python(table: Operations) -> str:
         own = {"call": f"{row['name']}({', '.join(row['inputs'])})"} | row
         values = (own.get(name, default) for name, _, default, _ in ELEMENTWISE_FIELDS)
         out.append(f"        Elementwise({', '.join(_python(value) for value in values)}),\n")
+    out.append("    )\n}\nCOMPLEX: dict[str, Complex] = {\n    row.name: row\n    for row in (\n")
+    for row in table.complex:
+        facts = [row["name"], row["number"], row["meaning"], row["inputs"], row["result"]]
+        facts += [row.get("is_wide", False), row.get("ulps")]
+        out.append(f"        Complex({', '.join(_python(fact) for fact in facts)}),\n")
     out.append("    )\n}\nREDUCTIONS: dict[str, Reduction] = {\n    row.name: row\n    for row in (\n")
     for row in table.reductions:
         values = (row[name] for name in ("name", "number", "meaning", "result"))
@@ -243,6 +284,17 @@ def emit_docs(table: Operations) -> str:
         out.append(
             f"| {_code(call)} | {row['dtypes']} | {_cell(row['meaning'])} | {_code(row['oracle'])} | {'; '.join(parts)} | {error} |\n"
         )
+    out.append(
+        "\n## Complex numbers\n\nWhat elementwise operations take complex64 and complex128; all others refuse them. Special values are those of C "
+        "(ISO C17, Annex G). The error is a bound of the distance from the exact result in units in the last place of its size, of complex128; "
+        "*wide* operations compute complex64 in float64 and round once.\n\n"
+        "| operation | result | meaning | error | |\n| --- | --- | --- | --- | --- |\n"
+    )
+    for row in table.complex:
+        call = row.get("call", f"{row['name']}({', '.join(row['inputs'])})") or f"{row['name']} (internal)"
+        error = f"{row['ulps']:g}" if "ulps" in row else "exact"
+        wide = "wide" if row.get("is_wide") else ""
+        out.append(f"| {_code(call)} | {row['result']} | {_cell(row['meaning'])} | {error} | {wide} |\n")
     out.append(
         "\n## Reductions\n\nOver any axes, as the functions of NumPy with these names. Sums are pairwise.\n\n"
         "| function | meaning | result |\n| --- | --- | --- |\n"

@@ -9,6 +9,7 @@ from typing import Any
 import tables
 
 CLASSES = ("float", "number", "numeric", "signed", "bits", "integer", "rounding", "predicate", "float_predicate")
+COMPLEX_RESULTS = ("complex", "real", "bool")
 RESULTS = ("summed", "float", "same", "bool", "int64")
 # Names that scalar formulas may use beside the inputs and parameters.
 FUNCTIONS = frozenset(
@@ -82,6 +83,9 @@ ELEMENTWISE_KEYS = frozenset(
         "call",
     ]
 )
+COMPLEX_KEYS = frozenset(
+    ["name", "number", "meaning", "inputs", "result", "is_wide", "pairwise", "hip", "ulps", "cost", "call"]
+)
 REDUCTION_KEYS = frozenset(["name", "meaning", "variant", "number", "as", "result"])
 ACTIVATION_KEYS = frozenset(
     ["name", "meaning", "number", "operation", "parameters", "oracle", "follows_matmul", "is_archived"]
@@ -94,6 +98,7 @@ class Operations:
 
     Attributes:
         elementwise: By number.
+        complex: Elementwise operations of complex numbers, by number.
         reductions: In the order in which messages list them.
         activations: Those with a number first, by number.
     """
@@ -101,10 +106,12 @@ class Operations:
     def __init__(self, path: Path) -> None:
         self.file = path.name
         self.elementwise = tables.load(path, "elementwise")
+        self.complex = tables.load(path, "complex")
         self.reductions = tables.load(path, "reduction")
         self.activations = tables.load(path, "activation")
         for rows, known in (
             (self.elementwise, ELEMENTWISE_KEYS),
+            (self.complex, COMPLEX_KEYS),
             (self.reductions, REDUCTION_KEYS),
             (self.activations, ACTIVATION_KEYS),
         ):
@@ -117,6 +124,8 @@ class Operations:
         self._by_name = {row["name"]: row for row in self.elementwise}
         for place, row in enumerate(self.elementwise):
             self._check_elementwise(place, row)
+        for place, row in enumerate(self.complex):
+            self._check_complex(place, row)
         self._check_reductions()
         self._check_activations()
 
@@ -143,6 +152,19 @@ class Operations:
         parameters = ["alpha"] if "alpha" in row else []
         for formula in (row["oracle"], *derivative):
             self._check_formula(name, formula, [*row["inputs"], *parameters])
+
+    def _check_complex(self, place: int, row: Row) -> None:
+        name, real = row["name"], self._by_name.get(row["name"])
+        if row["number"] != place:
+            raise self._wrong(name, f"numbers count from 0 in the order of the table; {row['number']} is not {place}")
+        if row["result"] not in COMPLEX_RESULTS:
+            raise self._wrong(name, f"result is {row['result']!r}; known are {', '.join(COMPLEX_RESULTS)}")
+        if real is not None and real["inputs"] != row["inputs"]:
+            raise self._wrong(name, "inputs differ from those of real numbers")
+        if ("ulps" in row) == (row["result"] == "bool"):
+            raise self._wrong(name, "ulps stands with numbers, and only there")
+        if "pairwise" in row and row["pairwise"] not in self._by_name:
+            raise self._wrong(name, f"no elementwise operation is called {row['pairwise']!r}")
 
     def _complete_gradient(self, row: Row) -> None:
         activation = self._by_name.get(row["gradient_of"])

@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0xc45b60e224feb484;
+pub const abi_hash: u64 = 0x8327f0fce90e976e;
 
 pub const Status = i32;
 
@@ -216,6 +216,48 @@ pub const elementwise_nextafter_bfloat: u32 = 84;
 pub const elementwise_signbit: u32 = 85;
 pub const elementwise_left_shift: u32 = 86;
 pub const elementwise_right_shift: u32 = 87;
+pub const complex_identity: u32 = 0;
+pub const complex_negative: u32 = 1;
+pub const complex_absolute: u32 = 2;
+pub const complex_sign: u32 = 3;
+pub const complex_square: u32 = 4;
+pub const complex_reciprocal: u32 = 5;
+pub const complex_sqrt: u32 = 6;
+pub const complex_exp: u32 = 7;
+pub const complex_expm1: u32 = 8;
+pub const complex_log: u32 = 9;
+pub const complex_log1p: u32 = 10;
+pub const complex_log2: u32 = 11;
+pub const complex_log10: u32 = 12;
+pub const complex_sin: u32 = 13;
+pub const complex_cos: u32 = 14;
+pub const complex_tan: u32 = 15;
+pub const complex_sinh: u32 = 16;
+pub const complex_cosh: u32 = 17;
+pub const complex_tanh: u32 = 18;
+pub const complex_asin: u32 = 19;
+pub const complex_acos: u32 = 20;
+pub const complex_atan: u32 = 21;
+pub const complex_asinh: u32 = 22;
+pub const complex_acosh: u32 = 23;
+pub const complex_atanh: u32 = 24;
+pub const complex_conj: u32 = 25;
+pub const complex_angle: u32 = 26;
+pub const complex_isnan: u32 = 27;
+pub const complex_isinf: u32 = 28;
+pub const complex_isfinite: u32 = 29;
+pub const complex_logical_not: u32 = 30;
+pub const complex_add: u32 = 31;
+pub const complex_subtract: u32 = 32;
+pub const complex_multiply: u32 = 33;
+pub const complex_divide: u32 = 34;
+pub const complex_power: u32 = 35;
+pub const complex_equal: u32 = 36;
+pub const complex_not_equal: u32 = 37;
+pub const complex_logical_and: u32 = 38;
+pub const complex_logical_or: u32 = 39;
+pub const complex_logical_xor: u32 = 40;
+pub const complex_where: u32 = 41;
 pub const reduce_sum: u32 = 0;
 pub const reduce_product: u32 = 1;
 pub const reduce_maximum: u32 = 2;
@@ -392,7 +434,7 @@ pub const MatmulOptions = extern struct {
     reserved: u32,
 };
 
-/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64. `alpha`: slope of leaky_relu, scale of elu, and so of their * gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative.
+/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64, and complex64 or complex128 for operations AGPU_COMPLEX_*. * `alpha`: slope of leaky_relu, scale of elu, and so of their gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of * the result. Exponents of integers are not negative.
 pub const ElementwiseOptions = extern struct {
     size_bytes: u64,
     operation: u32,

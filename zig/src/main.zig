@@ -347,6 +347,7 @@ test {
     _ = @import("gemm/tiles_test.zig");
     _ = @import("gemm/dense_test.zig");
     _ = @import("elementwise/elementwise_test.zig");
+    _ = @import("complex/complex_test.zig");
     _ = @import("reduce/reduce_test.zig");
     _ = @import("norm/normalize_columns_test.zig");
     _ = @import("norm/row_kernel_test.zig");

@@ -127,6 +127,78 @@ pub fn class(operation: Elementwise) Class {
     };
 }
 
+/// What an operation of complex numbers gives.
+pub const ComplexResult = enum { complex, real, bool };
+
+pub const Complex = enum(u32) {
+    identity = 0,
+    negative = 1,
+    absolute = 2,
+    sign = 3,
+    square = 4,
+    reciprocal = 5,
+    sqrt = 6,
+    exp = 7,
+    expm1 = 8,
+    log = 9,
+    log1p = 10,
+    log2 = 11,
+    log10 = 12,
+    sin = 13,
+    cos = 14,
+    tan = 15,
+    sinh = 16,
+    cosh = 17,
+    tanh = 18,
+    asin = 19,
+    acos = 20,
+    atan = 21,
+    asinh = 22,
+    acosh = 23,
+    atanh = 24,
+    conj = 25,
+    angle = 26,
+    isnan = 27,
+    isinf = 28,
+    isfinite = 29,
+    logical_not = 30,
+    add = 31,
+    subtract = 32,
+    multiply = 33,
+    divide = 34,
+    power = 35,
+    equal = 36,
+    not_equal = 37,
+    logical_and = 38,
+    logical_or = 39,
+    logical_xor = 40,
+    where = 41,
+};
+
+pub fn complexArity(operation: Complex) usize {
+    return switch (operation) {
+        .identity, .negative, .absolute, .sign, .square, .reciprocal, .sqrt, .exp, .expm1, .log, .log1p, .log2, .log10, .sin, .cos, .tan, .sinh, .cosh, .tanh, .asin, .acos, .atan, .asinh, .acosh, .atanh, .conj, .angle, .isnan, .isinf, .isfinite, .logical_not => 1,
+        .add, .subtract, .multiply, .divide, .power, .equal, .not_equal, .logical_and, .logical_or, .logical_xor => 2,
+        .where => 3,
+    };
+}
+
+pub fn complexResult(operation: Complex) ComplexResult {
+    return switch (operation) {
+        .identity, .negative, .sign, .square, .reciprocal, .sqrt, .exp, .expm1, .log, .log1p, .log2, .log10, .sin, .cos, .tan, .sinh, .cosh, .tanh, .asin, .acos, .atan, .asinh, .acosh, .atanh, .conj, .add, .subtract, .multiply, .divide, .power, .where => .complex,
+        .absolute, .angle => .real,
+        .isnan, .isinf, .isfinite, .logical_not, .equal, .not_equal, .logical_and, .logical_or, .logical_xor => .bool,
+    };
+}
+
+/// Whether complex64 is computed in float64.
+pub fn isWide(operation: Complex) bool {
+    return switch (operation) {
+        .identity, .negative, .square, .conj, .isnan, .isinf, .isfinite, .logical_not, .add, .subtract, .multiply, .equal, .not_equal, .logical_and, .logical_or, .logical_xor, .where => false,
+        .absolute, .sign, .reciprocal, .sqrt, .exp, .expm1, .log, .log1p, .log2, .log10, .sin, .cos, .tan, .sinh, .cosh, .tanh, .asin, .acos, .atan, .asinh, .acosh, .atanh, .angle, .divide, .power => true,
+    };
+}
+
 pub const Activation = enum(u32) {
     identity = 0,
     relu = 1,

@@ -142,8 +142,9 @@ typedef struct {
     uint32_t reserved;
 } agpu_matmul_options;
 
-/* `compute` is the type that is computed in: float32, float64, int32, int64 or uint64. `alpha`: slope of leaky_relu, scale of elu, and so of their
- * gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative. */
+/* `compute` is the type that is computed in: float32, float64, int32, int64 or uint64, and complex64 or complex128 for operations AGPU_COMPLEX_*.
+ * `alpha`: slope of leaky_relu, scale of elu, and so of their gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of
+ * the result. Exponents of integers are not negative. */
 typedef struct {
     uint64_t size_bytes;
     uint32_t operation;

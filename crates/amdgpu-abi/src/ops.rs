@@ -8,7 +8,9 @@ mod generated {
     include!("generated/ops.rs");
 }
 
-pub use generated::{ACTIVATIONS, ELEMENTWISE, REDUCTIONS, elementwise_position};
+pub use generated::{
+    ACTIVATIONS, COMPLEX, ELEMENTWISE, REDUCTIONS, complex_position, elementwise_position,
+};
 
 /// Which dtypes an operation takes and gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,32 @@ pub struct ElementwiseRow {
     pub hip_integer: Option<&'static str>,
     /// Default of the parameter alpha; 0 where there is none.
     pub alpha: f64,
+}
+
+/// What an operation of complex numbers gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComplexResult {
+    Complex,
+    /// The dtype of a part.
+    Real,
+    Bool,
+}
+
+/// A row of `[[complex]]`; its place is its number in agpu.h.
+#[derive(Clone, Copy, Debug)]
+pub struct ComplexRow {
+    pub name: &'static str,
+    /// Names of the inputs, in order.
+    pub inputs: &'static [&'static str],
+    pub result: ComplexResult,
+    /// Whether complex64 is computed in float64.
+    pub is_wide: bool,
+    /// The elementwise operation that does the same to real and imaginary parts.
+    pub pairwise: Option<&'static str>,
+    /// HIP-C of x, y and z.
+    pub hip: &'static str,
+    /// Work of one element in operations of the processor.
+    pub cost: u64,
 }
 
 /// What a reduction gives.

@@ -1,7 +1,7 @@
 //! Rules about element types that every core shares: what two become together, what values are computed and summed in.
 
 use crate::dtypes::{PROMOTED, position};
-use crate::layout::{DTYPE_BFLOAT, DTYPE_FLOAT, DTYPE_UINT, Dtype};
+use crate::layout::{DTYPE_BFLOAT, DTYPE_COMPLEX, DTYPE_FLOAT, DTYPE_UINT, Dtype};
 
 pub use crate::dtypes::TENSOR_DTYPES;
 
@@ -23,10 +23,44 @@ pub fn is_unsigned(dtype: Dtype) -> bool {
     dtype.code == DTYPE_UINT
 }
 
-/// The dtype that holds both, as NumPy promotes arrays: int32 with float32 gives float64, float16 with bfloat16 float32. Of a dtype that
-/// operations do not compute, the other one.
+/// Whether values are complex numbers.
+#[must_use]
+pub fn is_complex(dtype: Dtype) -> bool {
+    dtype.code == DTYPE_COMPLEX
+}
+
+/// The dtype of real and imaginary parts; of real numbers their own.
+#[must_use]
+pub fn complex_part(dtype: Dtype) -> Dtype {
+    if dtype == Dtype::C64 {
+        Dtype::F32
+    } else if dtype == Dtype::C128 {
+        Dtype::F64
+    } else {
+        dtype
+    }
+}
+
+/// The complex dtype that holds values of a dtype: complex64 for floats of 32 bits and fewer, and for integers that these hold.
+#[must_use]
+pub fn as_complex(dtype: Dtype) -> Dtype {
+    if is_complex(dtype) {
+        return dtype;
+    }
+    if promote(dtype, Dtype::F32) == Dtype::F32 {
+        Dtype::C64
+    } else {
+        Dtype::C128
+    }
+}
+
+/// The dtype that holds both, as NumPy promotes arrays: int32 with float32 gives float64, float16 with bfloat16 float32, float64 with complex64
+/// complex128. Of a dtype that operations do not compute, the other one.
 #[must_use]
 pub fn promote(a: Dtype, b: Dtype) -> Dtype {
+    if is_complex(a) || is_complex(b) {
+        return as_complex(promote(complex_part(a), complex_part(b)));
+    }
     let count = TENSOR_DTYPES.len();
     match (position(a), position(b)) {
         (Some(row), Some(column)) if row < count && column < count => PROMOTED[row][column],
@@ -66,6 +100,21 @@ mod tests {
             ..Dtype::F32
         };
         assert!(!is_tensor_dtype(lanes));
+    }
+
+    #[test]
+    fn complex_dtypes_hold_what_they_meet() {
+        for a in TENSOR_DTYPES {
+            assert_eq!(promote(a, Dtype::C128), Dtype::C128);
+            assert_eq!(promote(Dtype::C64, a), as_complex(promote(a, Dtype::F32)));
+        }
+        assert_eq!(promote(Dtype::C64, Dtype::C64), Dtype::C64);
+        assert_eq!(promote(Dtype::C64, Dtype::C128), Dtype::C128);
+        assert_eq!(promote(Dtype::C64, Dtype::F64), Dtype::C128);
+        assert_eq!(promote(Dtype::I32, Dtype::C64), Dtype::C128);
+        assert_eq!(promote(Dtype::BF16, Dtype::C64), Dtype::C64);
+        assert_eq!(complex_part(Dtype::C128), Dtype::F64);
+        assert_eq!(as_complex(Dtype::I64), Dtype::C128);
     }
 
     #[test]

@@ -63,6 +63,11 @@ impl Dims {
         self.0.remove(index)
     }
 
+    /// Keeps the first `count`.
+    pub fn truncate(&mut self, count: usize) {
+        self.0.truncate(count);
+    }
+
     pub fn extend_from_slice(&mut self, values: &[i64]) {
         self.0.extend_from_slice(values);
     }

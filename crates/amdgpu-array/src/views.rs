@@ -1,5 +1,6 @@
 //! Views with other axes: the same memory, no element moved.
 
+use amdgpu_abi::promotion::complex_part;
 use amdgpu_abi::{Dtype, ErrorCode};
 
 use crate::{Array, Dims, Error, Result};
@@ -79,6 +80,36 @@ fn restride(shape: &[i64], strides: &[i64], wanted: &[i64]) -> Option<Dims> {
 }
 
 impl Array {
+    /// Complex numbers as their parts, with one more axis, of two elements, behind the others; real numbers as they are.
+    #[must_use]
+    pub fn pairs(&self) -> Self {
+        let part = complex_part(self.dtype);
+        if part == self.dtype {
+            return self.clone();
+        }
+        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
+        strides.iter_mut().for_each(|stride| *stride *= 2);
+        shape.push(2);
+        strides.push(1);
+        let mut view = self.view(shape, strides);
+        view.dtype = part;
+        view
+    }
+
+    /// The real parts of complex numbers, or the imaginary ones, in the same memory; real numbers as they are.
+    #[must_use]
+    pub fn complex_part(&self, is_imaginary: bool) -> Self {
+        let pairs = self.pairs();
+        if pairs.dtype == self.dtype {
+            return pairs;
+        }
+        let rank = self.shape.len();
+        let (mut shape, mut strides) = (pairs.shape.clone(), pairs.strides.clone());
+        shape.truncate(rank);
+        strides.truncate(rank);
+        pairs.view_at(i64::from(is_imaginary), shape, strides)
+    }
+
     /// The view under another shape, one extent of which may be -1; `None` where elements would have to move.
     ///
     /// # Errors

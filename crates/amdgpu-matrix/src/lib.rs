@@ -16,6 +16,7 @@
 mod algorithm;
 mod blocks;
 mod cast;
+mod complex;
 mod convolve;
 mod dense_forward;
 mod element;
@@ -45,6 +46,7 @@ mod window;
 pub use algorithm::{Algorithm, Kernel, Problem};
 pub use amdgpu_abi::{Activation, Dtype};
 pub use blocks::{Block, Scatter, blocks_shape};
+pub use complex::{Complex, Pairs};
 pub use convolve::{ConvolveOptions, ConvolvePass, check_bias};
 pub use dense_forward::DenseOptions;
 pub use element::{TENSOR_DTYPES, promote};

@@ -14,7 +14,7 @@ use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target};
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
-const NAME: &str = "cast";
+pub(crate) const NAME: &str = "cast";
 
 /// The values of x in another dtype, as NumPy's `astype(casting="unsafe")` converts them: floats are cut towards zero to integers, integers
 /// keep their low bits, what is not zero is true, numbers are rounded once (to bfloat16 from float64 and int64 by way of float32, as

@@ -4,6 +4,8 @@
 
 pub mod blocks;
 pub mod cast;
+pub mod complex;
+pub mod complex_math;
 pub mod convolve;
 pub mod elementwise;
 pub mod embedding;

@@ -3,9 +3,10 @@
 use std::ffi::c_void;
 
 use amdgpu_abi::layout::DEVICE_CPU;
+use amdgpu_abi::promotion::complex_part;
 use amdgpu_abi::{DeviceRef, Dtype};
-use amdgpu_array::{Array, Dims};
-use amdgpu_matrix::TensorViewMut;
+use amdgpu_array::{Array, Dims, row_major};
+use amdgpu_matrix::{TensorView, TensorViewMut};
 
 use crate::Result;
 
@@ -88,6 +89,55 @@ impl HostMemory {
     #[must_use]
     pub fn is_dense(&self) -> bool {
         self.strides.is_none()
+    }
+
+    /// In elements.
+    pub(crate) fn strides(&self) -> Dims {
+        self.strides
+            .as_ref()
+            .map_or_else(|| row_major(&self.shape), |own| (**own).clone())
+    }
+
+    /// Memory of complex numbers as memory of their parts, with one more axis, of two elements, behind the others.
+    pub(crate) fn pairs(self) -> Self {
+        let mut strides = self.strides();
+        strides.iter_mut().for_each(|stride| *stride *= 2);
+        strides.push(1);
+        let mut shape = self.shape;
+        shape.push(2);
+        Self {
+            data: self.data,
+            dtype: complex_part(self.dtype),
+            shape,
+            strides: Some(Box::new(strides)),
+        }
+    }
+
+    /// The real parts of complex numbers, or the imaginary ones.
+    pub(crate) fn part(&self, is_imaginary: bool) -> Self {
+        let mut strides = self.strides();
+        strides.iter_mut().for_each(|stride| *stride *= 2);
+        let dtype = complex_part(self.dtype);
+        let behind = if is_imaginary { dtype.size_bytes() } else { 0 };
+        Self {
+            data: self.data.wrapping_byte_add(behind),
+            dtype,
+            shape: self.shape.clone(),
+            strides: Some(Box::new(strides)),
+        }
+    }
+
+    /// The tensor to read.
+    ///
+    /// # Errors
+    ///
+    /// None for strides as long as the shape.
+    pub(crate) fn view(&self) -> Result<TensorView<'_>> {
+        let strides = self.strides.as_deref().map(Dims::as_slice);
+        // SAFETY: as was promised when this was made.
+        let view =
+            unsafe { TensorView::from_parts(self.data, self.dtype, HOST, &self.shape, strides) };
+        Ok(view?)
     }
 
     /// The same memory with one more axis, of one element.

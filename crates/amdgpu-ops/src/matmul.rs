@@ -18,6 +18,7 @@ use crate::archived::Archived;
 use crate::cpu::{self, Call};
 use crate::{DeviceOps, Error, Operand, Result};
 
+pub(crate) use axes::Axes;
 pub use checked::Checked;
 pub use host::{HostMatmul, on_host};
 

@@ -7,11 +7,12 @@ use std::path::Path;
 
 use amdgpu_abi::Dtype;
 use amdgpu_abi::promotion::TENSOR_DTYPES;
-use amdgpu_ops::Elementwise;
+use amdgpu_ops::generated::complex::ComplexText;
 use amdgpu_ops::generated::elementwise::{Body, Kind, Signature, Walk};
 use amdgpu_ops::generated::matmul::{Memory, Signature as MatmulSignature, after_sums};
 use amdgpu_ops::generated::source;
 use amdgpu_ops::matmul::Activation;
+use amdgpu_ops::{Complex, Elementwise};
 
 const COMPUTED: [Dtype; 5] = [Dtype::F32, Dtype::F64, Dtype::I32, Dtype::I64, Dtype::U64];
 
@@ -98,6 +99,39 @@ fn texts_of_activation(activation: Activation) -> String {
     text
 }
 
+/// Every kernel of an operation on complex numbers: of both dtypes, beside a real array and a number, dense and with strides.
+fn texts_of_complex(operation: Complex) -> String {
+    let mut text = String::new();
+    let inputs = operation.inputs().len();
+    for dtype in [Dtype::C64, Dtype::C128] {
+        let kinds: Vec<_> = (0..inputs)
+            .map(|index| Kind {
+                dtype: if index == 0 { dtype } else { Dtype::F32 },
+                is_array: index != 2,
+            })
+            .collect();
+        let dtypes: Vec<_> = kinds.iter().map(|kind| kind.dtype).collect();
+        // The condition of `where` is real.
+        let (common, result) = operation
+            .result_dtypes(&dtypes)
+            .unwrap_or((Dtype::C64, Dtype::C64));
+        for rank in [0, 2] {
+            let are_dense = vec![rank == 0; 1 + inputs.min(2)];
+            text += &ComplexText {
+                operation,
+                kinds: &kinds,
+                result,
+                computed: operation.computed_in(common),
+                are_dense: &are_dense,
+                rank,
+                index: source::index_type(1 << 20),
+            }
+            .source();
+        }
+    }
+    text
+}
+
 #[test]
 fn kernel_texts_are_those_of_the_golden_file() {
     let mut lines = String::new();
@@ -108,6 +142,10 @@ fn kernel_texts_are_those_of_the_golden_file() {
     for activation in Activation::ALL {
         let texts = texts_of_activation(activation);
         let _ = writeln!(lines, "matmul {} {:016x}", activation.name(), hash(&texts));
+    }
+    for operation in Complex::ALL {
+        let texts = texts_of_complex(*operation);
+        let _ = writeln!(lines, "complex {} {:016x}", operation.name(), hash(&texts));
     }
     for dtype in TENSOR_DTYPES {
         let _ = writeln!(

@@ -16,7 +16,7 @@ use amdgpu_array::{self as core, recording};
 use amdgpu_ops::strided;
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyTuple};
 
 use crate::array::element::{dtype_of, element_bytes, is_integer};
 use crate::errors::{IntoPyResult, raise};
@@ -246,11 +246,11 @@ impl Array {
     }
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
-        self.item(py)?.call_method0("__float__")?.extract()
+        self.item(py)?.extract()
     }
 
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.item(py)?.call_method0("__int__")
+        py.get_type::<PyInt>().call1((self.item(py)?,))
     }
 
     fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -633,6 +633,18 @@ impl Array {
     fn reversed_axes(&self, py: Python<'_>) -> PyResult<Self> {
         let axes: Vec<_> = (0..self.inner.shape.len() as i64).rev().collect();
         self.permuted(&axes).map(Self::from).into_py_result(py)
+    }
+
+    /// The real parts, in the same memory.
+    #[getter(real)]
+    fn real_part<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        views::part(slf, false)
+    }
+
+    /// The imaginary parts, in the same memory; zeros where the numbers are real.
+    #[getter(imag)]
+    fn imaginary_part<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        views::part(slf, true)
     }
 
     /// The view with its last two axes swapped.

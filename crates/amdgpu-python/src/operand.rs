@@ -395,6 +395,8 @@ fn numpy_number(dtype: Dtype) -> Option<i32> {
         (DTYPE_FLOAT, 32) => 11,
         (DTYPE_FLOAT, 64) => 12,
         (DTYPE_FLOAT, 16) => 23,
+        (DTYPE_COMPLEX, 64) => 14,
+        (DTYPE_COMPLEX, 128) => 15,
         _ if dtype == Dtype::BF16 => return known_bfloat16(),
         _ => return None,
     })
@@ -404,7 +406,7 @@ fn numpy_number(dtype: Dtype) -> Option<i32> {
 pub fn plain_dtype(number: i32) -> Option<Dtype> {
     match of_number(number) {
         None => (Some(number) == known_bfloat16()).then_some(Dtype::BF16),
-        dtype => dtype.filter(|dtype| dtype.code != DTYPE_COMPLEX),
+        dtype => dtype,
     }
 }
 

@@ -10,7 +10,7 @@ mod host;
 pub mod matmul;
 pub mod nonzero;
 pub mod normalize;
-mod number;
+pub mod number;
 pub mod offsets;
 pub mod on_device;
 pub mod pool;

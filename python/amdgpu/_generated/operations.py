@@ -39,6 +39,28 @@ class Elementwise(NamedTuple):
     call: str
 
 
+class Complex(NamedTuple):
+    """An elementwise operation of complex numbers.
+
+    Attributes:
+        name: Its name.
+        number: AGPU_COMPLEX_* of the C ABI.
+        meaning: One line.
+        inputs: Names of the arguments.
+        result: complex, real or bool.
+        is_wide: Whether complex64 is computed in float64.
+        ulps: Bound of the error of complex128, in units in the last place of the size of the result.
+    """
+
+    name: str
+    number: int
+    meaning: str
+    inputs: tuple[str, ...]
+    result: str
+    is_wide: bool
+    ulps: float | None
+
+
 class Reduction(NamedTuple):
     """A reduction over axes, as the function of NumPy with this name."""
 
@@ -1374,6 +1396,113 @@ ELEMENTWISE: dict[str, Elementwise] = {
             0.0,
             None,
             "right_shift(a, b)",
+        ),
+    )
+}
+COMPLEX: dict[str, Complex] = {
+    row.name: row
+    for row in (
+        Complex("identity", 0, "x itself; converts where the result has another dtype.", ("x",), "complex", False, 0),
+        Complex("negative", 1, "-x.", ("x",), "complex", False, 0),
+        Complex("absolute", 2, "The size sqrt(re^2 + im^2), without overflow on the way.", ("x",), "real", True, 2),
+        Complex("sign", 3, "x / abs(x); zero of zero.", ("x",), "complex", True, 3),
+        Complex("square", 4, "The square x * x.", ("x",), "complex", False, 2),
+        Complex("reciprocal", 5, "1 / x.", ("x",), "complex", True, 4),
+        Complex("sqrt", 6, "The root whose real part is not negative.", ("x",), "complex", True, 3),
+        Complex("exp", 7, "e^x.", ("x",), "complex", True, 4),
+        Complex("expm1", 8, "e^x - 1, precise near zero.", ("x",), "complex", True, 5),
+        Complex("log", 9, "The natural logarithm: log(abs(x)), and the angle.", ("x",), "complex", True, 4),
+        Complex("log1p", 10, "log(1 + x), precise near zero.", ("x",), "complex", True, 6),
+        Complex("log2", 11, "The binary logarithm.", ("x",), "complex", True, 5),
+        Complex("log10", 12, "The decimal logarithm.", ("x",), "complex", True, 5),
+        Complex("sin", 13, "The sine.", ("x",), "complex", True, 5),
+        Complex("cos", 14, "The cosine.", ("x",), "complex", True, 5),
+        Complex("tan", 15, "The tangent.", ("x",), "complex", True, 8),
+        Complex("sinh", 16, "The hyperbolic sine.", ("x",), "complex", True, 5),
+        Complex("cosh", 17, "The hyperbolic cosine.", ("x",), "complex", True, 5),
+        Complex("tanh", 18, "The hyperbolic tangent.", ("x",), "complex", True, 8),
+        Complex(
+            "asin", 19, "The inverse of the sine; cuts on the real axis outside [-1, 1].", ("x",), "complex", True, 6
+        ),
+        Complex(
+            "acos", 20, "The inverse of the cosine; cuts on the real axis outside [-1, 1].", ("x",), "complex", True, 6
+        ),
+        Complex(
+            "atan",
+            21,
+            "The inverse of the tangent; cuts on the imaginary axis outside [-i, i].",
+            ("x",),
+            "complex",
+            True,
+            6,
+        ),
+        Complex(
+            "asinh",
+            22,
+            "The inverse of the hyperbolic sine; cuts on the imaginary axis outside [-i, i].",
+            ("x",),
+            "complex",
+            True,
+            6,
+        ),
+        Complex(
+            "acosh",
+            23,
+            "The inverse of the hyperbolic cosine; a cut on the real axis below 1.",
+            ("x",),
+            "complex",
+            True,
+            6,
+        ),
+        Complex(
+            "atanh",
+            24,
+            "The inverse of the hyperbolic tangent; cuts on the real axis outside [-1, 1].",
+            ("x",),
+            "complex",
+            True,
+            8,
+        ),
+        Complex("conj", 25, "The complex conjugate.", ("x",), "complex", False, 0),
+        Complex("angle", 26, "The angle from the positive real axis, as atan2(im, re).", ("x",), "real", True, 4),
+        Complex("isnan", 27, "Whether a part is NaN.", ("x",), "bool", False, None),
+        Complex("isinf", 28, "Whether a part is infinite, even beside NaN.", ("x",), "bool", False, None),
+        Complex("isfinite", 29, "Whether both parts are neither infinite nor NaN.", ("x",), "bool", False, None),
+        Complex("logical_not", 30, "Whether both parts are zero.", ("x",), "bool", False, None),
+        Complex("add", 31, "a + b.", ("a", "b"), "complex", False, 0.5),
+        Complex("subtract", 32, "a - b.", ("a", "b"), "complex", False, 0.5),
+        Complex("multiply", 33, "a * b.", ("a", "b"), "complex", False, 2),
+        Complex(
+            "divide",
+            34,
+            "a / b by the formula of Smith (1962), as NumPy; by zero each part is divided by zero.",
+            ("a", "b"),
+            "complex",
+            True,
+            6,
+        ),
+        Complex(
+            "power",
+            35,
+            "a^b: by squaring for whole b below 100, else e^(b log(a)), whose error grows with b log(a).",
+            ("a", "b"),
+            "complex",
+            True,
+            200,
+        ),
+        Complex("equal", 36, "Whether both parts are equal.", ("a", "b"), "bool", False, None),
+        Complex("not_equal", 37, "Whether a part differs.", ("a", "b"), "bool", False, None),
+        Complex("logical_and", 38, "Whether both are other than zero.", ("a", "b"), "bool", False, None),
+        Complex("logical_or", 39, "Whether one of both is other than zero.", ("a", "b"), "bool", False, None),
+        Complex("logical_xor", 40, "Whether exactly one of both is other than zero.", ("a", "b"), "bool", False, None),
+        Complex(
+            "where",
+            41,
+            "The value of a where the condition (bool or 8-bit integers) is true, else b.",
+            ("condition", "a", "b"),
+            "complex",
+            False,
+            0,
         ),
     )
 }

@@ -36,6 +36,7 @@ from amdgpu.ops.arithmetic import (
     signbit,
 )
 from amdgpu.ops.batch_norm import batch_norm, batch_norm_training
+from amdgpu.ops.complex_parts import angle, conj, imag, real
 from amdgpu.ops.convolve import conv2d, conv2d_input_gradient, conv2d_weight_gradient
 from amdgpu.ops.cumulative import accumulate, cummax, cummin
 from amdgpu.ops.data_types import astype
@@ -131,6 +132,7 @@ __all__ = [
     "acosh",
     "add",
     "all",
+    "angle",
     "any",
     "argmax",
     "argmin",
@@ -152,6 +154,7 @@ __all__ = [
     "bitwise_xor",
     "ceil",
     "clip",
+    "conj",
     "conv2d",
     "conv2d_input_gradient",
     "conv2d_weight_gradient",
@@ -181,6 +184,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "hypot",
+    "imag",
     "index_add",
     "index_select",
     "invert",
@@ -224,6 +228,7 @@ __all__ = [
     "power",
     "prod",
     "put_along_axis",
+    "real",
     "reciprocal",
     "relu",
     "relu_gradient",

@@ -46,6 +46,8 @@ def positive(x: Any, *, out: Any = None) -> Any:
         x: Numbers; truth values have no sign.
         out: Receives the result; see `amdgpu.ops.elementwise`.
     """
+    if placement.held("positive", "x", x).dtype.kind == "c":
+        return elementwise("identity", (x,), out)
     return elementwise("maximum", (x, x), out)
 
 
@@ -147,6 +149,8 @@ def round(x: Any, decimals: int = 0, *, out: Any = None) -> Any:
         raise InvalidArgumentError(
             f"round: decimals is {decimals}; {-_MOST_DECIMALS} to {_MOST_DECIMALS} are within what float64 holds"
         )
+    if placement.held("round", "x", x).dtype.kind == "c":
+        return _round_parts(x, decimals, out)
     if decimals == 0:
         return elementwise("rint", (x,), out)
     if _is_integer(x):
@@ -158,6 +162,13 @@ def round(x: Any, decimals: int = 0, *, out: Any = None) -> Any:
     scaled = elementwise(there, (x, factor), out)
     rounded = elementwise("rint", (scaled,), scaled)
     return elementwise(back, (rounded, factor), rounded)
+
+
+def _round_parts(x: Any, decimals: int, out: Any) -> Any:
+    made = elementwise("identity", (x,), out)
+    for part in (made.real, made.imag):
+        round(part, decimals, out=part)
+    return made
 
 
 @fast_call.elementwise
@@ -309,7 +320,7 @@ def logaddexp(a: Any, b: Any, *, out: Any = None) -> Any:
 
 
 def _is_integer(value: Any) -> bool:
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float, complex)):
         return isinstance(value, int)
     return placement.held("power", "an operand", value).dtype.kind in "iu"
 

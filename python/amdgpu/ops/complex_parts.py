@@ -1,40 +1,58 @@
-"""Parts of numbers. Arrays of complex numbers are not computed with yet, so that these are those of real numbers.
+"""Parts of complex numbers. A real number is its own real part, and has an imaginary part of zero.
 
-Functions are those of the Python array API standard 2025.12.
+Functions are those of the Python array API standard 2025.12; `angle` is NumPy's.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from amdgpu.errors import UnsupportedDtypeError
+from amdgpu.ops.placement import elementwise
 
 if TYPE_CHECKING:
     from amdgpu._native import Array
 
-__all__ = ["conj", "imag", "real"]
+__all__ = ["angle", "conj", "imag", "real"]
 
 
-def _check(operation: str, x: Array) -> None:
-    if x.dtype.kind == "c":
-        raise UnsupportedDtypeError(f"{operation}: {x.dtype} is not computed with yet; use NumPy on x.numpy()")
+def angle(x: Any, /, *, out: Any = None) -> Any:
+    """The angle from the positive real axis in radians, between -pi and pi; real numbers count as complex ones.
+
+    Args:
+        x: Values.
+        out: Receives the result, of the dtype of a part; see `amdgpu.ops.elementwise`.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.ops.angle(amdgpu.asarray([1j, -1j])).tolist()
+        [1.5707963267948966, -1.5707963267948966]
+    """
+    return elementwise("angle", (x,), out)
 
 
-def conj(x: Array, /) -> Array:
-    """The complex conjugate, which of real numbers are the numbers themselves, in a new array."""
-    _check("conj", x)
-    return x.copy()
+def conj(x: Any, /, *, out: Any = None) -> Any:
+    """The complex conjugate; real numbers as they are, in a new array.
+
+    Args:
+        x: Values.
+        out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Example:
+        >>> import amdgpu
+        >>> amdgpu.conj(amdgpu.asarray([1 + 2j])).tolist()
+        [(1-2j)]
+    """
+    from amdgpu.ops.placement import held
+
+    is_complex = held("conj", "x", x).dtype.kind == "c"
+    return elementwise("conj" if is_complex else "identity", (x,), out)
 
 
 def real(x: Array, /) -> Array:
-    """The real part: of real numbers the array itself."""
-    _check("real", x)
-    return x
+    """The real part, in the memory of the array: of real numbers the array itself."""
+    return x.real
 
 
 def imag(x: Array, /) -> Array:
-    """The imaginary part: of real numbers zeros."""
-    from amdgpu.ops.creation import zeros_like
-
-    _check("imag", x)
-    return zeros_like(x)
+    """The imaginary part: of complex numbers in the memory of the array, of real ones zeros."""
+    return x.imag

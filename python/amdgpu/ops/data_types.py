@@ -41,13 +41,14 @@ def astype(x: Any, dtype: npt.DTypeLike, /, *, copy: bool = True, device: Any = 
 
     Args:
         x: Values of any shape and strides.
-        dtype: bool, an integer or a real dtype of NumPy's, or bfloat16.
+        dtype: bool, an integer, a real or a complex dtype of NumPy's, or bfloat16.
         copy: False returns an array of ours itself where it has the dtype already.
         device: Where the result lies; None leaves it where x is.
         out: Receives the values, of this dtype and of a shape that x broadcasts to; may be x, and have any strides.
 
     Raises:
-        UnsupportedDtypeError: A dtype that is not known, or `out` has another one.
+        UnsupportedDtypeError: A dtype that is not known, complex numbers to a real dtype, which would lose the imaginary part, or `out` has
+            another one.
         ShapeMismatchError: x does not broadcast to `out`.
 
     Example:
@@ -118,8 +119,11 @@ def result_type(*arrays_and_dtypes: Array | npt.DTypeLike | complex) -> np.dtype
     return found
 
 
-def _with_number(dtype: Any, number: complex) -> Any:
+def _with_number(dtype: Any, number: Any) -> Any:
     kind = _kind(dtype)
+    if isinstance(number, complex):
+        # Beside integers it is complex128, beside floats it has parts as wide as theirs.
+        return _native.promoted("complex64" if kind in "fc" else "complex128", dtype)
     if isinstance(number, bool) or kind in "fc":
         return dtype
     if isinstance(number, int):
@@ -152,7 +156,8 @@ class _FloatInfo:
             import numpy as np
 
             facts = np.finfo(dtype)
-        self.dtype = dtype
+        # Of complex numbers that of a part.
+        self.dtype = facts.dtype
         self.bits = int(facts.bits)
         self.eps = float(facts.eps)
         self.max = float(facts.max)
@@ -164,7 +169,7 @@ class _FloatInfo:
 
 
 def finfo(dtype: Array | npt.DTypeLike, /) -> _FloatInfo:
-    """Limits of a type of floating-point numbers: `bits eps max min smallest_normal dtype`.
+    """Limits of a type of floating-point numbers: `bits eps max min smallest_normal dtype`; of complex numbers those of a part.
 
     Raises:
         InvalidArgumentError: Another type.

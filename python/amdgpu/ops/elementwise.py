@@ -3,9 +3,9 @@
 What holds for all of them
 
 - Inputs are NumPy arrays, `amdgpu.Array`, anything with DLPack, nested sequences or numbers, of any strides, and are broadcast as in NumPy.
-- dtypes: bool, uint8 to uint64, int8 to int64, float16, bfloat16 (`ml_dtypes`), float32, float64, promoted as in NumPy; a number takes
-  the dtype of the arrays beside it. Functions of real numbers compute integers in float64. float16 and bfloat16 are computed in float32 and
-  rounded once. Integers wrap.
+- dtypes: bool, uint8 to uint64, int8 to int64, float16, bfloat16 (`ml_dtypes`), float32, float64, and complex64 and complex128 where the
+  operation is among those of complex numbers in docs/operations.md; promoted as in NumPy. A number takes the dtype of the arrays beside it.
+  Functions of real numbers compute integers in float64. float16 and bfloat16 are computed in float32 and rounded once. Integers wrap.
 - The result is a NumPy array, or an `amdgpu.Array` when an input is one with memory of its own; when one lies on a GPU, the operation runs
   there and the result stays there. `out` receives it instead when given: of the shape and dtype of the result; it may be an input itself,
   and shares no memory with one otherwise.

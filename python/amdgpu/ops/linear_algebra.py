@@ -48,6 +48,8 @@ def matmul(a: Any, b: Any, /) -> Array:
             rows.astype(dtype, copy=False), columns.astype(dtype, copy=False), precision=precision
         )
         made = made.astype(dtype, copy=False)
+    elif dtype.kind == "c":
+        made = matrix_multiply(rows, columns)
     else:
         made = _integer_product(rows, columns).astype(dtype, copy=False)
     shape = made.shape
@@ -71,14 +73,14 @@ def _integer_product(a: Array, b: Array) -> Array:
 
 
 def vecdot(a: Array, b: Array, /, *, axis: int = -1) -> Array:
-    """Sums of products along an axis, the others broadcast."""
+    """Sums of products along an axis, the others broadcast; the elements of a are conjugated."""
     from amdgpu import ops
     from amdgpu.ops.data_types import result_type
 
     extents = a.shape[axis], b.shape[axis]
     if extents[0] != extents[1]:
         raise ShapeMismatchError(f"vecdot: axis {axis} has {extents[0]} and {extents[1]} elements")
-    product = ops.multiply(a, b)
+    product = ops.multiply(ops.conj(a) if a.dtype.kind == "c" else a, b)
     result: Array = ops.sum(product, axis).astype(result_type(a, b), copy=False)
     return result
 

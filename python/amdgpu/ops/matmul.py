@@ -59,6 +59,8 @@ def matrix_multiply(
               tf32 cuts operands to 11 significant bits first. Sums have another order on each kind of device, so last bits differ.
             - bf16, fp16: operands are rounded to bfloat16 or float16 (nearest, ties to even), sums are float32. Where both operands
               have that dtype already (`ml_dtypes.bfloat16`, `numpy.float16`) the result is rounded to it once, else it is float32.
+            - complex64 and complex128 take None, fp32 for the former and fp64 for the latter, and none of the options behind
+              `transpose_b`: each part of a result is a sum of 2 k real products, within the bound of that sum.
             - int8: both operands int8, sums and result int32. Exact; a sum beyond 32 bits wraps (k > 131,071).
         out: Array of the shape and dtype of the result to write to; must not overlap another argument.
         transpose_a: Take the transpose of `a`: shape (k, m), in a stack of each matrix. Nothing is copied.
@@ -77,7 +79,7 @@ def matrix_multiply(
 
     Raises:
         ShapeMismatchError: Inner dimensions differ, stacks do not broadcast to each other, or an operand has no axes.
-        UnsupportedDtypeError: An operand cannot be converted (complex, object; anything but int8 to int8), or `out` has another dtype
+        UnsupportedDtypeError: An operand cannot be converted (object; anything but int8 to int8), or `out` has another dtype
             than the result.
         InvalidArgumentError: An unknown precision or activation, `beta` without `out`, `out` shares memory with another argument; an
             operand has a mask, or its owner does not lend it.

@@ -4,6 +4,7 @@ What holds for all of them
 
 - Inputs and results are as in `amdgpu.ops.elementwise`. `axis` is an integer, a tuple of them, or None for all axes; negative ones count
   from the end. With `keepdims` reduced axes stay with extent 1.
+- Complex numbers have sums, products, means, variances (of the distances from the mean), `any` and `all`; nothing that needs an order.
 - Sums are pairwise: the error grows with the logarithm of the number of values. float16 and bfloat16 are summed in float32 and rounded
   once.
 - Work is cut at fixed places, so results do not depend on the number of threads; sums may differ in the last bits between instruction sets.

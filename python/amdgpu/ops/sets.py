@@ -61,7 +61,7 @@ def unique_all(x: Array, /) -> UniqueAll:
     if flat.size == 0:
         places = empty(0, "int64", device=x.device)
         return UniqueAll(flat.copy(), places, zeros_like(x, dtype="int64"), places.copy())
-    order = argsort(flat)
+    order = _order_of_pairs(flat) if flat.dtype.kind == "c" else argsort(flat)
     ordered = take(flat, order, axis=0)
     begins = concat([asarray([True], device=x.device), ops.not_equal(ordered[1:], ordered[:-1])])
     (places,) = nonzero(begins)
@@ -74,6 +74,16 @@ def unique_all(x: Array, /) -> UniqueAll:
         inverse.reshape(x.shape),
         diff(concat([places, ends])),
     )
+
+
+def _order_of_pairs(x: Array) -> Array:
+    """The places of complex numbers by ascending real parts, equal ones by imaginary parts."""
+    from amdgpu.ops.indexing import take
+    from amdgpu.ops.sorting import argsort
+
+    by_imaginary = argsort(x.imag)
+    result: Array = take(by_imaginary, argsort(take(x.real, by_imaginary, axis=0)), axis=0)
+    return result
 
 
 def unique_counts(x: Array, /) -> UniqueCounts:
@@ -98,6 +108,9 @@ def unique_values(x: Array, /) -> Array:
     flat = x.reshape(-1)
     if flat.size == 0:
         return flat.copy()
+    if flat.dtype.kind == "c":
+        found: Array = unique_all(flat).values
+        return found
     ordered = sort(flat)
     begins = concat([asarray([True], device=x.device), ops.not_equal(ordered[1:], ordered[:-1])])
     result: Array = ordered[begins]
@@ -115,6 +128,8 @@ def isin(x: Any, test: Any, /, *, invert: bool = False) -> Array:
     given = asarray(x) if not hasattr(x, "device") else x
     values = asarray(test, device=given.device) if not hasattr(test, "device") else test
     dtype = result_type(given, values)
+    if dtype.kind == "c":
+        return _is_among(given.astype(dtype, copy=False), values.astype(dtype, copy=False), invert=invert)
     flat = unique_values(values.astype(dtype, copy=False))
     if flat.size == 0:
         from amdgpu.ops.creation import full
@@ -124,4 +139,16 @@ def isin(x: Any, test: Any, /, *, invert: bool = False) -> Array:
     place = ops.minimum(searchsorted(flat, wanted), flat.size - 1)
     found = ops.equal(take(flat, place.reshape(-1), axis=0).reshape(wanted.shape), wanted)
     result: Array = ops.logical_not(found) if invert else found
+    return result
+
+
+def _is_among(x: Array, values: Array, *, invert: bool) -> Array:
+    """As `isin`, for numbers without an order: those that share a value share its number."""
+    from amdgpu.ops.creation import full
+    from amdgpu.ops.manipulation import concat
+
+    found = unique_all(concat([x.reshape(-1), values.reshape(-1)]))
+    is_there = full(found.values.shape, invert, device=x.device)
+    is_there[found.inverse_indices[x.size :]] = not invert
+    result: Array = is_there[found.inverse_indices[: x.size]].reshape(x.shape)
     return result

@@ -8,6 +8,7 @@ const std = @import("std");
 const abi = @import("../abi.zig");
 const status = @import("../status.zig");
 const generic = @import("generic");
+const complex_elementwise = @import("../complex/complex_elementwise.zig");
 const elementwise_transposed = @import("elementwise_transposed.zig");
 const kernels = @import("../gemm/gemm_kernels.zig");
 const parallel = @import("../tensor/parallel.zig");
@@ -23,6 +24,7 @@ const direct_tile_len = elementwise_job.direct_tile_len;
 
 pub fn elementwise(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.ElementwiseOptions) abi.Status {
     const given = options.?;
+    if (given.compute.code == abi.dtype_complex) return complex_elementwise.elementwise(inputs.?, input_count, out.?, given);
     // Numbered by Rust: to search for it would take as long as to add a hundred numbers.
     const operation: kernel.Operation = @fromBackingInt(given.operation);
     std.debug.assert(input_count == kernel.arity(operation));

@@ -6,7 +6,7 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0xc45b_60e2_24fe_b484;
+pub const ABI_HASH: u64 = 0x8327_f0fc_e90e_976e;
 /// What every library must report of the structs it was built with.
 pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_cast_options size=16 size_bytes@0 executor@8\nagpu_offsets_options size=40 size_bytes@0 axes@8 extents@16 strides@24 executor@32\nagpu_blocks_options size=64 size_bytes@0 block_rank@8 block_shape@16 block_strides@24 lowest@32 highest@40 mode@48 reserved@52 executor@56\nagpu_segments_options size=40 size_bytes@0 operation@8 start@12 has_offsets@16 wraps@20 skipped@24 executor@32\nagpu_nonzero_options size=32 size_bytes@0 piece_count@8 counts@16 executor@24\nagpu_sort_options size=24 size_bytes@0 is_descending@8 gives_places@12 executor@16\nagpu_search_sorted_options size=24 size_bytes@0 is_right@8 reserved@12 executor@16\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\nagpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\nagpu_random_options size=80 size_bytes@0 distribution@8 skip@12 key@16 block@24 high@32 a@40 b@48 low@56 span@64 executor@72\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_host_memory size=32 size_bytes@0 data@8 bytes@16 kind@24 reserved@28\nagpu_host_memory_stats size=56 size_bytes@0 plain_bytes@8 advised_bytes@16 pool_bytes@24 allocations_total@32 frees_total@40 failures_total@48\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
@@ -115,6 +115,48 @@ pub const ELEMENTWISE_NEXTAFTER_BFLOAT: u32 = 84;
 pub const ELEMENTWISE_SIGNBIT: u32 = 85;
 pub const ELEMENTWISE_LEFT_SHIFT: u32 = 86;
 pub const ELEMENTWISE_RIGHT_SHIFT: u32 = 87;
+pub const COMPLEX_IDENTITY: u32 = 0;
+pub const COMPLEX_NEGATIVE: u32 = 1;
+pub const COMPLEX_ABSOLUTE: u32 = 2;
+pub const COMPLEX_SIGN: u32 = 3;
+pub const COMPLEX_SQUARE: u32 = 4;
+pub const COMPLEX_RECIPROCAL: u32 = 5;
+pub const COMPLEX_SQRT: u32 = 6;
+pub const COMPLEX_EXP: u32 = 7;
+pub const COMPLEX_EXPM1: u32 = 8;
+pub const COMPLEX_LOG: u32 = 9;
+pub const COMPLEX_LOG1P: u32 = 10;
+pub const COMPLEX_LOG2: u32 = 11;
+pub const COMPLEX_LOG10: u32 = 12;
+pub const COMPLEX_SIN: u32 = 13;
+pub const COMPLEX_COS: u32 = 14;
+pub const COMPLEX_TAN: u32 = 15;
+pub const COMPLEX_SINH: u32 = 16;
+pub const COMPLEX_COSH: u32 = 17;
+pub const COMPLEX_TANH: u32 = 18;
+pub const COMPLEX_ASIN: u32 = 19;
+pub const COMPLEX_ACOS: u32 = 20;
+pub const COMPLEX_ATAN: u32 = 21;
+pub const COMPLEX_ASINH: u32 = 22;
+pub const COMPLEX_ACOSH: u32 = 23;
+pub const COMPLEX_ATANH: u32 = 24;
+pub const COMPLEX_CONJ: u32 = 25;
+pub const COMPLEX_ANGLE: u32 = 26;
+pub const COMPLEX_ISNAN: u32 = 27;
+pub const COMPLEX_ISINF: u32 = 28;
+pub const COMPLEX_ISFINITE: u32 = 29;
+pub const COMPLEX_LOGICAL_NOT: u32 = 30;
+pub const COMPLEX_ADD: u32 = 31;
+pub const COMPLEX_SUBTRACT: u32 = 32;
+pub const COMPLEX_MULTIPLY: u32 = 33;
+pub const COMPLEX_DIVIDE: u32 = 34;
+pub const COMPLEX_POWER: u32 = 35;
+pub const COMPLEX_EQUAL: u32 = 36;
+pub const COMPLEX_NOT_EQUAL: u32 = 37;
+pub const COMPLEX_LOGICAL_AND: u32 = 38;
+pub const COMPLEX_LOGICAL_OR: u32 = 39;
+pub const COMPLEX_LOGICAL_XOR: u32 = 40;
+pub const COMPLEX_WHERE: u32 = 41;
 pub const REDUCE_SUM: u32 = 0;
 pub const REDUCE_PRODUCT: u32 = 1;
 pub const REDUCE_MAXIMUM: u32 = 2;
@@ -352,7 +394,7 @@ pub struct MatmulOptions {
     pub reserved: u32,
 }
 
-/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64. `alpha`: slope of leaky_relu, scale of elu, and so of their * gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative.
+/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64, and complex64 or complex128 for operations AGPU_COMPLEX_*. * `alpha`: slope of leaky_relu, scale of elu, and so of their gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of * the result. Exponents of integers are not negative.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ElementwiseOptions {

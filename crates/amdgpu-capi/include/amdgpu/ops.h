@@ -30,8 +30,8 @@ typedef struct agpu_ops_elementwise_options {
 } agpu_ops_elementwise_options;
 #define AGPU_OPS_ELEMENTWISE_OPTIONS_INIT {sizeof(agpu_ops_elementwise_options), NULL, 0}
 
-/* `operation(inputs...)` with as many arrays as the operation takes: "add", "exp", "where", "gelu", "gelu_gradient", ... An array without
- * dimensions stands for a number. */
+/* `operation(inputs...)` with as many arrays as the operation takes: "add", "exp", "where", "gelu", "gelu_gradient", "conj", ... An array
+ * without dimensions stands for a number. Arrays of complex64 and complex128 are taken where docs/operations.md has the operation among complex ones. */
 agpu_status agpu_ops_elementwise(const char *operation, const agpu_array *inputs, size_t count, const agpu_ops_elementwise_options *options,
                                  agpu_array *result);
 

@@ -1,7 +1,7 @@
 //! ops.h: elementwise operations.
 
 use amdgpu_abi::ErrorCode;
-use amdgpu_ops::elementwise::{Elementwise, elementwise};
+use amdgpu_ops::Named;
 
 use super::{Call, unknown};
 use crate::borrowed::{Items, Options, Out, Text, Versioned};
@@ -35,10 +35,8 @@ pub extern "C" fn agpu_ops_elementwise(
     answer(|| {
         let place = result.required("result")?;
         let name = operation.required("operation")?;
-        let operation = Elementwise::from_name(name).ok_or_else(|| {
-            let known = Elementwise::ALL.iter().map(|one| one.name());
-            unknown("operation", name, known)
-        })?;
+        let operation =
+            Named::from_name(name).ok_or_else(|| unknown("operation", name, Named::names()))?;
         let wanted = operation.inputs();
         if wanted.len() != count {
             let message = format!(
@@ -52,13 +50,7 @@ pub extern "C" fn agpu_ops_elementwise(
         let given: Vec<_> = wanted.iter().copied().zip(given.iter().copied()).collect();
         let options = options.read()?;
         let call = Call::of(name, &given, &[], options.out)?;
-        let made = elementwise(
-            &call.ops,
-            operation,
-            &call.operands,
-            call.out(),
-            options.alpha,
-        )?;
+        let made = operation.compute(&call.ops, &call.operands, call.out(), options.alpha)?;
         place.write(call.insert(made));
         Ok(())
     })

@@ -1,6 +1,7 @@
 //! ops.h: matrix multiplication.
 
-use amdgpu_ops::matmul::{self, Activation, Matmul, Precision};
+use amdgpu_ops::complex;
+use amdgpu_ops::matmul::{Activation, Matmul, NAME, Precision};
 
 use super::{Call, unknown};
 use crate::borrowed::{Options, Out, Text, Versioned};
@@ -62,7 +63,7 @@ pub extern "C" fn agpu_ops_matmul(
         let place = result.required("result")?;
         let options = options.read()?;
         let more = [("bias", options.bias), ("residual", options.residual)];
-        let call = Call::of(matmul::NAME, &[("a", a), ("b", b)], &more, options.out)?;
+        let call = Call::of(NAME, &[("a", a), ("b", b)], &more, options.out)?;
         let mut description = Matmul::of(call.operand(0), call.operand(1));
         description.out = call.out();
         description.bias = call.optional(0);
@@ -74,7 +75,7 @@ pub extern "C" fn agpu_ops_matmul(
         }
         description.activation = options.activation()?;
         description.precision = options.precision()?;
-        let made = matmul::matmul(&call.ops, &description)?;
+        let made = complex::matmul(&call.ops, &description)?;
         place.write(call.insert(made));
         Ok(())
     })

@@ -1,6 +1,7 @@
 //! ops.h: prefix sums, products, bests and truth values.
 
-use amdgpu_ops::scan::{Scan, ScanOptions, scan};
+use amdgpu_ops::complex::scan;
+use amdgpu_ops::scan::{Scan, ScanOptions};
 
 use super::{Call, unknown};
 use crate::borrowed::{Options, Out, Text, Versioned};

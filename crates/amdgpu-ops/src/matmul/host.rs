@@ -3,8 +3,7 @@
 use std::ffi::c_void;
 
 use amdgpu_abi::dtypes::Precision;
-use amdgpu_abi::layout::DTYPE_COMPLEX;
-use amdgpu_abi::promotion::is_float;
+use amdgpu_abi::promotion::{is_complex, is_float};
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Dims, row_major};
 use amdgpu_matrix::{self as matrix, Epilogue, MatmulOptions, Matrix, TensorView};
@@ -231,9 +230,9 @@ fn copied(name: &str, view: &TensorView<'_>, dtype: Dtype) -> Result<Option<Host
     if own == dtype {
         return Ok(None);
     }
-    if own.code == DTYPE_COMPLEX {
+    if is_complex(own) {
         return Err(unsupported(format!(
-            "{name} is complex; products are computed for real numbers"
+            "{name} is complex; it follows products of real numbers"
         )));
     }
     if dtype == Dtype::I8 {

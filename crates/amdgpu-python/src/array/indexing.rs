@@ -7,10 +7,11 @@ use amdgpu_array::{self as core, Index};
 use amdgpu_ops::{DeviceOps, Operand};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
 
 use super::Array;
 use crate::errors::{IntoPyResult, raise};
+use crate::ops::number::is_number;
 use crate::ops::on_device;
 
 /// The operations of an array's device; memory of other libraries on the host counts as the CPU's.
@@ -178,11 +179,10 @@ pub fn write(target: &Bound<'_, Array>, values: &Bound<'_, PyAny>) -> PyResult<(
     let py = target.py();
     let ops = ops_of(target)?;
     let array: core::Array = (**target.get()).clone();
-    let is_number = values.is_instance_of::<PyFloat>() || values.is_instance_of::<PyInt>();
-    let mut operand = if is_number {
-        on_device::number("assignment", "the value", values, Some(array.dtype))?
+    let mut operand = if is_number(values) {
+        on_device::number("assignment", "the value", values, Some(array.dtype), &ops)?
     } else {
-        on_device::lend("assignment", "the value", values, &ops)?
+        on_device::lend_any("assignment", "the value", values, &ops)?
     };
     py.detach(|| {
         if operand.overlaps(&Operand::of_array(array.clone())) {

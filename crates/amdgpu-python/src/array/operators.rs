@@ -1,6 +1,6 @@
 //! Operators of arrays: `a + b` is `amdgpu.ops.add(a, b)`.
 
-use amdgpu_abi::promotion::is_float;
+use amdgpu_abi::promotion::{is_complex, is_float};
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
@@ -153,10 +153,11 @@ fn is_operand(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// Whether values may go into an array of another dtype by NumPy's rule `same_kind`: to anything that holds them, or to less of the same kind.
 fn is_same_kind(from: Dtype, to: Dtype) -> bool {
-    let kind = |dtype: Dtype| match (dtype == Dtype::BOOL, is_float(dtype)) {
-        (true, _) => 0,
-        (false, false) => 1,
-        (false, true) => 2,
+    let kind = |dtype: Dtype| match dtype {
+        dtype if dtype == Dtype::BOOL => 0,
+        dtype if is_complex(dtype) => 3,
+        dtype if is_float(dtype) => 2,
+        _ => 1,
     };
     kind(from) <= kind(to)
 }

@@ -5,13 +5,14 @@ use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_array::Dims;
 use amdgpu_ops::{DeviceOps, Operand, Scatter};
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt, PyTuple};
+use pyo3::types::PyTuple;
 
 use super::Array;
 use super::element::dtype_of;
 use super::indexing::ops_of;
 use crate::errors::{IntoPyResult, raise};
 use crate::operand::to_numpy_dtype;
+use crate::ops::number::is_number;
 use crate::ops::on_device;
 
 /// Some axes of an array, picked by index arrays; the others are whole.
@@ -109,11 +110,10 @@ pub fn put_by_arrays<'py>(
         );
         raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
     })?;
-    let is_number = values.is_instance_of::<PyFloat>() || values.is_instance_of::<PyInt>();
-    let mut operand = if is_number {
-        on_device::number("assignment", "the value", values, Some(array.dtype))?
+    let mut operand = if is_number(values) {
+        on_device::number("assignment", "the value", values, Some(array.dtype), &ops)?
     } else {
-        on_device::lend("assignment", "the value", values, &ops)?
+        on_device::lend_any("assignment", "the value", values, &ops)?
     };
     py.detach(|| {
         let overlaps = operand.overlaps(&Operand::of_array(array.clone()));

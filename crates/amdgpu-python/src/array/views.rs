@@ -1,5 +1,6 @@
 //! Other shapes of the same elements.
 
+use amdgpu_abi::promotion::is_complex;
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_array as core;
 use pyo3::prelude::*;
@@ -48,6 +49,22 @@ pub fn broadcast_shapes(py: Python<'_>, shapes: Vec<Vec<i64>>) -> PyResult<Optio
     found
         .map(|shape| Ok(PyTuple::new(py, shape.iter())?.unbind()))
         .transpose()
+}
+
+/// The real parts of complex numbers or the imaginary ones: a view. Real numbers are their own real parts, and have zeros for imaginary ones.
+pub fn part<'py>(array: &Bound<'py, Array>, is_imaginary: bool) -> PyResult<Bound<'py, Array>> {
+    let py = array.py();
+    let own = array.get();
+    own.check_alive().into_py_result(py)?;
+    if is_complex(own.dtype) {
+        return Bound::new(py, Array::from(own.complex_part(is_imaginary)));
+    }
+    if !is_imaginary {
+        return Ok(array.clone());
+    }
+    let zeros = indexing::cast(array, own.dtype)?;
+    zeros.call_method1("fill", (0,))?;
+    Ok(zeros)
 }
 
 /// The last two axes swapped.

@@ -87,11 +87,11 @@ fn memory_of(
     ops: &DeviceOps,
 ) -> PyResult<core::Array> {
     let py = object.py();
-    let lent = on_device::lend(operation, name, object, ops)?;
+    let lent = on_device::lend_any(operation, name, object, ops)?;
     if lent.array.is_some() {
         return lent.into_array().into_py_result(py);
     }
-    amdgpu_ops::cast::on_device(ops, &lent, lent.dtype, None).into_py_result(py)
+    amdgpu_ops::complex::cast_on_device(ops, &lent, lent.dtype, None).into_py_result(py)
 }
 
 /// Blocks of `x` at offsets, by a kernel of the device, as a new array there.
@@ -133,7 +133,7 @@ pub fn scatter_on_device(
     let mode = mode_of(py, mode)?;
     let ops = on_device::ops_of(device)?;
     let at = memory_of("scatter", "offsets", offsets, &ops)?;
-    let given = on_device::lend("scatter", "values", values, &ops)?;
+    let given = on_device::lend_any("scatter", "values", values, &ops)?;
     let out = Out::of("scatter", Some(target), &ops)?;
     let Some(memory) = out.array() else {
         let message = "scatter: target is in memory of the host; copy it to the device first";

@@ -1,8 +1,8 @@
 //! Values in another dtype, bound to `amdgpu_ops::cast`.
 
-use amdgpu_abi::promotion::{TENSOR_DTYPES, is_tensor_dtype};
+use amdgpu_abi::promotion::{TENSOR_DTYPES, is_complex, is_tensor_dtype};
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_ops::cast::on_host;
+use amdgpu_ops::complex::cast_on_host as on_host;
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
@@ -13,7 +13,8 @@ use crate::ops::on_device::{self, Out};
 static CAST: Boundary = Boundary::new(Language::Python, Language::Rust, "cast");
 
 fn known(py: Python<'_>, name: &str) -> PyResult<Dtype> {
-    let found = Dtype::from_name(name).filter(|dtype| is_tensor_dtype(*dtype));
+    let found =
+        Dtype::from_name(name).filter(|dtype| is_complex(*dtype) || is_tensor_dtype(*dtype));
     found.ok_or_else(|| {
         let names: Vec<_> = TENSOR_DTYPES
             .iter()
@@ -64,11 +65,11 @@ pub fn cast_on_device<'py>(
     let _crossing = CAST.enter();
     let dtype = known(py, dtype)?;
     let ops = on_device::ops_of(device)?;
-    let input = on_device::lend("cast", "x", x, &ops)?;
+    let input = on_device::lend_any("cast", "x", x, &ops)?;
     let out = Out::of("cast", out, &ops)?;
     let target = out.array();
     let made = py
-        .detach(|| amdgpu_ops::cast::on_device(&ops, &input, dtype, target))
+        .detach(|| amdgpu_ops::complex::cast_on_device(&ops, &input, dtype, target))
         .into_py_result(py)?;
     out.deliver(py, "cast", made)
 }

@@ -1,8 +1,8 @@
 //! Elementwise operations, bound to `amdgpu_ops::elementwise`.
 
 use amdgpu_abi::{ErrorCode, Language};
-use amdgpu_ops::DeviceOps;
-use amdgpu_ops::elementwise::{Elementwise, ElementwiseOptions, on_host};
+use amdgpu_ops::elementwise::ElementwiseOptions;
+use amdgpu_ops::{DeviceOps, Named};
 use amdgpu_telemetry::{Boundary, BoundaryGuard};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -15,8 +15,8 @@ use crate::ops::on_device::{self, Out};
 
 static ELEMENTWISE: Boundary = Boundary::new(Language::Python, Language::Rust, "elementwise");
 
-fn known(py: Python<'_>, operation: &str) -> PyResult<Elementwise> {
-    Elementwise::from_name(operation).ok_or_else(|| {
+fn known(py: Python<'_>, operation: &str) -> PyResult<Named> {
+    Named::from_name(operation).ok_or_else(|| {
         let message = format!("no elementwise operation is called {operation:?}");
         raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
     })
@@ -61,7 +61,7 @@ pub fn elementwise_on_device<'py>(
 fn compute_on_device<'py>(
     py: Python<'py>,
     ops: &DeviceOps,
-    known: Elementwise,
+    known: Named,
     inputs: &[Bound<'py, PyAny>],
     out: Option<&Bound<'py, PyAny>>,
     alpha: f64,
@@ -71,7 +71,7 @@ fn compute_on_device<'py>(
     let out = Out::of(name, out, ops)?;
     let target = out.array();
     let made = py
-        .detach(|| amdgpu_ops::elementwise(ops, known, &operands, target, alpha))
+        .detach(|| known.compute(ops, &operands, target, alpha))
         .into_py_result(py)?;
     out.deliver(py, name, made)
 }
@@ -99,7 +99,7 @@ pub fn elementwise_fast_call<'py>(
 }
 
 struct FastElementwise {
-    operation: Elementwise,
+    operation: Named,
     options: ElementwiseOptions,
     choice: Choice,
     on_device: DeviceChoice,
@@ -138,7 +138,7 @@ impl FastPath for FastElementwise {
 
 fn compute_on_host<'py>(
     crossing: BoundaryGuard,
-    known: Elementwise,
+    known: Named,
     inputs: &[Bound<'py, PyAny>],
     out: Option<&Bound<'py, PyAny>>,
     options: &ElementwiseOptions,
@@ -146,7 +146,7 @@ fn compute_on_host<'py>(
     let mut arguments = host::Arguments::new();
     host::arrays_and_numbers(known.name(), known.inputs(), inputs, &mut arguments)?;
     let mut call = host::Call::new(known.name(), inputs, out);
-    let done = on_host(known, &host::views(&arguments), options, &mut call);
+    let done = known.on_host(&host::views(&arguments), options, &mut call);
     let (result, end_ns) = call.finish(done)?;
     if end_ns > 0 {
         crossing.leave_at(end_ns);

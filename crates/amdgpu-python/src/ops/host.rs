@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_COMPLEX};
+use amdgpu_abi::layout::DTYPE_BFLOAT;
 use amdgpu_abi::promotion::promote;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array::{self as core, Dims, Storage};
@@ -105,8 +105,7 @@ impl<'a, 'py> Argument<'a, 'py> {
         let is_plain = array.is_plain_host()
             && !array.is_freed()
             // Streams may be at work on it: those are waited for.
-            && !array.has_uses()
-            && array.dtype.code != DTYPE_COMPLEX;
+            && !array.has_uses();
         is_plain.then(|| Self::Own(array, array.is_contiguous()))
     }
 
@@ -213,7 +212,7 @@ pub fn converted<'py>(
         .getattr("dtype")?
         .getattr("kind")?
         .extract::<String>()?;
-    if !"biuf".contains(&kind) {
+    if !"biufc".contains(&kind) {
         return Err(refuse(&format!(
             "it becomes {}",
             converted.getattr("dtype")?

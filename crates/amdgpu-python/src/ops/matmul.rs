@@ -1,7 +1,8 @@
 //! Matrix multiplication, bound to `amdgpu_ops::matmul`.
 
 use amdgpu_abi::{ErrorCode, Language};
-use amdgpu_ops::matmul::{HostMatmul, NAME, Precision, on_host};
+use amdgpu_ops::complex::matmul_on_host as on_host;
+use amdgpu_ops::matmul::{HostMatmul, NAME, Precision};
 use pyo3::prelude::*;
 
 use crate::errors::raise;

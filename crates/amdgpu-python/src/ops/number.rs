@@ -1,12 +1,12 @@
 //! Numbers of Python's beside arrays.
 
 use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
-use amdgpu_abi::promotion::is_float;
+use amdgpu_abi::promotion::{as_complex, complex_part, is_float};
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_ops::Scalar;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 
 use crate::errors::raise;
 
@@ -14,12 +14,23 @@ use crate::errors::raise;
 const MOST_F16: f64 = 65504.0;
 
 pub fn is_number(object: &Bound<'_, PyAny>) -> bool {
-    object.is_instance_of::<PyFloat>() || object.is_instance_of::<PyInt>()
+    object.is_instance_of::<PyFloat>()
+        || object.is_instance_of::<PyInt>()
+        || object.is_instance_of::<PyComplex>()
 }
 
-/// A Python number takes the dtype of the arrays beside it, unless it is of a higher kind (NumPy's rule for such scalars, NEP 50).
+/// A Python number takes the dtype of the arrays beside it, unless it is of a higher kind (NumPy's rule for such scalars, NEP 50). Beside complex
+/// arrays real ones take that of their parts.
 pub fn dtype_beside(number: &Bound<'_, PyAny>, arrays: Dtype) -> Dtype {
+    let arrays = complex_part(arrays);
     let is_real = is_float(arrays);
+    if number.is_instance_of::<PyComplex>() {
+        return if is_real {
+            as_complex(arrays)
+        } else {
+            Dtype::C128
+        };
+    }
     if is_real || number.is_instance_of::<PyBool>() {
         return if is_real { arrays } else { Dtype::BOOL };
     }

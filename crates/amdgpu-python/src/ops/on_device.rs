@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use amdgpu_abi::promotion::promote;
+use amdgpu_abi::promotion::{is_complex, promote};
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array as core;
 use amdgpu_array::Dims;
@@ -31,8 +31,22 @@ pub fn ops_of(device: &Bound<'_, PyAny>) -> PyResult<Arc<DeviceOps>> {
     DeviceOps::of_kernels(opened).into_py_result(py)
 }
 
-/// An argument as values on the device; host memory that is no device's is copied there.
+/// An argument as real values on the device; host memory that is no device's is copied there.
 pub fn lend(
+    operation: &str,
+    name: &str,
+    object: &Bound<'_, PyAny>,
+    ops: &DeviceOps,
+) -> PyResult<Operand> {
+    let operand = lend_any(operation, name, object, ops)?;
+    operand
+        .check_dtype(operation, name)
+        .into_py_result(object.py())?;
+    Ok(operand)
+}
+
+/// The same, for operations that know about complex numbers.
+pub fn lend_any(
     operation: &str,
     name: &str,
     object: &Bound<'_, PyAny>,
@@ -43,7 +57,6 @@ pub fn lend(
         let array = array.get();
         array.check_alive().into_py_result(py)?;
         let operand = Operand::of_array((**array).clone());
-        operand.check_dtype(operation, name).into_py_result(py)?;
         amdgpu_ops::check_device(operation, name, array, ops.device()).into_py_result(py)?;
         return Ok(operand);
     }
@@ -54,9 +67,7 @@ pub fn lend(
     {
         let array = lent.into_array(py)?;
         amdgpu_ops::check_device(operation, name, &array, ops.device()).into_py_result(py)?;
-        let operand = Operand::of_array(array);
-        operand.check_dtype(operation, name).into_py_result(py)?;
-        return Ok(operand);
+        return Ok(Operand::of_array(array));
     }
     upload(operation, name, object, ops)
 }
@@ -109,13 +120,14 @@ fn upload(
     }
     let array = values.cast::<PyUntypedArray>()?;
     let dtype = operand::numpy_dtype(&array.dtype())?;
-    if rank == 0 {
+    // Launches carry real numbers; a complex one is an array without axes.
+    if rank == 0 && !is_complex(dtype) {
         let number = Operand::of_number(scalar(&values.call_method0("item")?)?, dtype);
-        number.check_dtype(operation, name).into_py_result(py)?;
         return Ok(number);
     }
     let (data, _) = operand::numpy_memory(array);
-    let shape: Dims = array.shape().iter().map(|extent| *extent as i64).collect();
+    let mut shape: Dims = array.shape().iter().map(|extent| *extent as i64).collect();
+    shape.truncate(rank);
     let made = core::Array::empty(ops.device(), shape, dtype, MemoryKind::Device);
     let made = made.into_py_result(py)?;
     let from = core::Side {
@@ -126,9 +138,7 @@ fn upload(
     // SAFETY: both hold as many bytes, and live until the wait is over.
     py.detach(|| unsafe { core::copy(&made.side(), &from, bytes) })
         .into_py_result(py)?;
-    let operand = Operand::of_array(made);
-    operand.check_dtype(operation, name).into_py_result(py)?;
-    Ok(operand)
+    Ok(Operand::of_array(made))
 }
 
 /// A number of Python's.
@@ -156,7 +166,7 @@ pub fn lend_all(
             lent.push(Operand::of_number(Scalar::Int(0), Dtype::BOOL));
             continue;
         }
-        let operand = lend(operation, name, object, ops)?;
+        let operand = lend_any(operation, name, object, ops)?;
         // The condition of `where` does not take part.
         if *name != "condition" {
             let dtype = operand.dtype;
@@ -168,7 +178,7 @@ pub fn lend_all(
         for (operand, (name, object)) in lent.iter_mut().zip(names.iter().zip(inputs)) {
             if is_number(object) {
                 let beside = common.filter(|_| *name != "condition");
-                *operand = number(operation, name, object, beside)?;
+                *operand = number(operation, name, object, beside, ops)?;
             }
         }
     }
@@ -181,6 +191,7 @@ pub fn number(
     name: &str,
     value: &Bound<'_, PyAny>,
     common: Option<Dtype>,
+    ops: &DeviceOps,
 ) -> PyResult<Operand> {
     let py = value.py();
     let dtype = common.map(|common| dtype_beside(value, common));
@@ -201,6 +212,9 @@ pub fn number(
         .map_err(|error| refused(operation, name, value, dtype, error))?;
     let array = made.cast::<PyUntypedArray>()?;
     let dtype = operand::numpy_dtype(&array.dtype())?;
+    if is_complex(dtype) {
+        return upload(operation, name, &made, ops);
+    }
     // Read back: NumPy rounded it to the dtype.
     let rounded = made.call_method1("astype", (if is_real(dtype) { "f8" } else { "O" },))?;
     let operand = Operand::of_number(scalar(&rounded.call_method0("item")?)?, dtype);

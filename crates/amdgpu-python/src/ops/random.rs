@@ -242,7 +242,7 @@ fn described(
     let at = |place: usize| -> PyResult<Operand> {
         let (parameter, value) = &parameters[place];
         if is_number(value) {
-            return on_device::number(name, parameter, value, None);
+            return on_device::number(name, parameter, value, None, ops);
         }
         on_device::lend(name, parameter, value, ops)
     };

@@ -2,7 +2,8 @@
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_ops::DeviceOps;
-use amdgpu_ops::reduce::{Reduce, ReduceOptions, on_host};
+use amdgpu_ops::complex::reduce_on_host as on_host;
+use amdgpu_ops::reduce::{Reduce, ReduceOptions};
 use amdgpu_telemetry::Boundary;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -97,7 +98,7 @@ fn compute_on_device<'py>(
     options: &ReduceOptions<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let name = known.name();
-    let input = on_device::lend(name, "x", x, ops)?;
+    let input = on_device::lend_any(name, "x", x, ops)?;
     let out = Out::of(name, out, ops)?;
     let target = out.array();
     let made = py

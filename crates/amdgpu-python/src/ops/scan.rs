@@ -1,7 +1,8 @@
 //! Prefix sums, products, bests and truth values, bound to `amdgpu_ops::scan`.
 
 use amdgpu_abi::{ErrorCode, Language};
-use amdgpu_ops::scan::{Scan, ScanOptions, on_host};
+use amdgpu_ops::complex::scan_on_host as on_host;
+use amdgpu_ops::scan::{Scan, ScanOptions};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
@@ -75,7 +76,7 @@ pub fn scan_on_device<'py>(
     let _crossing = SCAN.enter();
     let options = options_of(py, operation, axis, exclusive, reverse, None)?;
     let ops = on_device::ops_of(device)?;
-    let input = on_device::lend(options.name(), "x", x, &ops)?;
+    let input = on_device::lend_any(options.name(), "x", x, &ops)?;
     let out = Out::of(options.name(), out, &ops)?;
     let target = out.array();
     let made = py

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_hal::DeviceKind;
-use amdgpu_ops::matmul::{Activation, Matmul, NAME, Precision, matmul};
+use amdgpu_ops::complex::matmul;
+use amdgpu_ops::matmul::{Activation, Matmul, NAME, Precision};
 use amdgpu_ops::{DeviceOps, Operand};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
@@ -116,10 +117,10 @@ fn lend(
     if let Ok(array) = object.cast::<Array>() {
         let is_elsewhere = array.get().is_plain_host() && array.get().device_name() != ops.name();
         if !(is_operand && is_elsewhere) {
-            return on_device::lend(NAME, name, object, ops);
+            return on_device::lend_any(NAME, name, object, ops);
         }
     } else if !is_operand || object.hasattr("__cuda_array_interface__")? {
-        return on_device::lend(NAME, name, object, ops);
+        return on_device::lend_any(NAME, name, object, ops);
     }
     let refuse = |why: &str| {
         let message = format!("{NAME}: {name} is no array of numbers: {why}");
@@ -147,7 +148,7 @@ fn lend(
     if object.is_instance_of::<PyUntypedArray>() {
         crate::operand::check_mask(object.cast::<PyUntypedArray>()?)?;
     }
-    on_device::lend(NAME, name, &values, ops)
+    on_device::lend_any(NAME, name, &values, ops)
 }
 
 /// What host memory for the result holds, on the device, where it is read; `None` where it is not. Refuses what the host's library
@@ -185,7 +186,7 @@ fn held<'py>(
     if beta == 0.0 {
         return Ok(None);
     }
-    Ok(on_device::lend(NAME, "out", out, ops)?.array)
+    Ok(on_device::lend_any(NAME, "out", out, ops)?.array)
 }
 
 /// Whether an argument lies on the device already, as an array of ours or of another library.
