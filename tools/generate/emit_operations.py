@@ -26,7 +26,9 @@ def emit_c(table: Operations) -> list[str]:
 
 def emit_rust(table: Operations) -> str:
     """The file that `amdgpu_abi::ops` includes."""
-    out = [f"// {NOTE}\n\nuse super::{{ActivationRow, Class, ComplexResult, ComplexRow, ElementwiseRow, ReductionResult, ReductionRow}};\n"]
+    out = [
+        f"// {NOTE}\n\nuse super::{{ActivationRow, Class, ComplexResult, ComplexRow, ElementwiseRow, ReductionResult, ReductionRow}};\n"
+    ]
     out.append(_rust_table("elementwise", "ElementwiseRow", [_rust_elementwise(row) for row in table.elementwise]))
     out.append(_rust_position("elementwise", table.elementwise))
     out.append(_rust_macro("elementwise_operations", table.elementwise, "name"))
@@ -129,13 +131,19 @@ def emit_zig(table: Operations) -> str:
 
 
 def _zig_complex(table: Operations) -> str:
-    out = ["\n/// What an operation of complex numbers gives.\npub const ComplexResult = enum { complex, real, bool };\n"]
+    out = [
+        "\n/// What an operation of complex numbers gives.\npub const ComplexResult = enum { complex, real, bool };\n"
+    ]
     out.append(_zig_enum("Complex", table.complex, "name"))
     out.append("\npub fn complexArity(operation: Complex) usize {\n    return switch (operation) {\n")
     out += _zig_arms(table.complex, lambda row: str(len(row["inputs"])))
-    out.append("    };\n}\n\npub fn complexResult(operation: Complex) ComplexResult {\n    return switch (operation) {\n")
+    out.append(
+        "    };\n}\n\npub fn complexResult(operation: Complex) ComplexResult {\n    return switch (operation) {\n"
+    )
     out += _zig_arms(table.complex, lambda row: f".{row['result']}")
-    out.append("    };\n}\n\n/// Whether complex64 is computed in float64.\npub fn isWide(operation: Complex) bool {\n    return switch (operation) {\n")
+    out.append(
+        "    };\n}\n\n/// Whether complex64 is computed in float64.\npub fn isWide(operation: Complex) bool {\n    return switch (operation) {\n"
+    )
     out += _zig_arms(table.complex, lambda row: _truth(row, "is_wide"))
     out.append("    };\n}\n")
     return "".join(out)

@@ -88,7 +88,9 @@ impl Array {
             return self.clone();
         }
         let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
-        strides.iter_mut().for_each(|stride| *stride *= 2);
+        for stride in &mut strides {
+            *stride *= 2;
+        }
         shape.push(2);
         strides.push(1);
         let mut view = self.view(shape, strides);

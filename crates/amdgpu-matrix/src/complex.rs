@@ -184,7 +184,9 @@ impl Pairs {
             strides.copy_from_slice(own);
         }
         if is_complex(view.dtype()) {
-            strides.iter_mut().for_each(|stride| *stride *= 2);
+            for stride in &mut strides {
+                *stride *= 2;
+            }
             shape.push(2);
             strides.push(1);
         }

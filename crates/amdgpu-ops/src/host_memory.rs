@@ -101,7 +101,9 @@ impl HostMemory {
     /// Memory of complex numbers as memory of their parts, with one more axis, of two elements, behind the others.
     pub(crate) fn pairs(self) -> Self {
         let mut strides = self.strides();
-        strides.iter_mut().for_each(|stride| *stride *= 2);
+        for stride in &mut strides {
+            *stride *= 2;
+        }
         strides.push(1);
         let mut shape = self.shape;
         shape.push(2);
@@ -116,7 +118,9 @@ impl HostMemory {
     /// The real parts of complex numbers, or the imaginary ones.
     pub(crate) fn part(&self, is_imaginary: bool) -> Self {
         let mut strides = self.strides();
-        strides.iter_mut().for_each(|stride| *stride *= 2);
+        for stride in &mut strides {
+            *stride *= 2;
+        }
         let dtype = complex_part(self.dtype);
         let behind = if is_imaginary { dtype.size_bytes() } else { 0 };
         Self {

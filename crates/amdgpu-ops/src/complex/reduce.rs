@@ -23,20 +23,20 @@ const OPTIONS: ElementwiseOptions = ElementwiseOptions {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Made {
     /// The same of real and imaginary parts.
-    ByParts,
-    ByProducts,
+    Parts,
+    Products,
     /// Of the numbers as truth values.
-    ByTruth,
+    Truth,
     /// The sum of the variances of the parts; the root of it or not.
-    ByVariance,
+    Variance,
 }
 
 fn made_of(operation: Reduce) -> Result<Made> {
     match operation {
-        Reduce::Sum | Reduce::Mean => Ok(Made::ByParts),
-        Reduce::Product => Ok(Made::ByProducts),
-        Reduce::Any | Reduce::All => Ok(Made::ByTruth),
-        Reduce::Variance | Reduce::Deviation => Ok(Made::ByVariance),
+        Reduce::Sum | Reduce::Mean => Ok(Made::Parts),
+        Reduce::Product => Ok(Made::Products),
+        Reduce::Any | Reduce::All => Ok(Made::Truth),
+        Reduce::Variance | Reduce::Deviation => Ok(Made::Variance),
         _ => Err(Error::refused(
             ErrorCode::UnsupportedDtype,
             format!(
@@ -91,9 +91,9 @@ impl Axes {
 
 fn result_dtype(made: Made, x: Dtype) -> Dtype {
     match made {
-        Made::ByParts | Made::ByProducts => x,
-        Made::ByTruth => Dtype::BOOL,
-        Made::ByVariance => part_of(x),
+        Made::Parts | Made::Products => x,
+        Made::Truth => Dtype::BOOL,
+        Made::Variance => part_of(x),
     }
 }
 
@@ -162,15 +162,15 @@ pub fn reduce_on_host<H: Host>(
     check_out(operation.name(), &memory, &axes.shape, dtype)?;
     let len = cpu::len(x).saturating_mul(2);
     Ok(host.run(len, || match made {
-        Made::ByParts => {
+        Made::Parts => {
             let parts = Pairs::of(x);
             // SAFETY: `x` outlives the call.
             let parts = unsafe { parts.view() }?;
             let mut memory = memory.pairs();
             Ok(Matrix::global()?.reduce(operation, &parts, &mut memory.view_mut()?, &own)?)
         }
-        Made::ByProducts => product_on_host(x, &axes, memory),
-        Made::ByTruth => {
+        Made::Products => product_on_host(x, &axes, memory),
+        Made::Truth => {
             let mut truth = HostTensor::new(x.shape(), Dtype::BOOL)?;
             let zero = [0.0_f32];
             let inputs = [*x, TensorView::from_slice(&zero, &[])?];
@@ -183,7 +183,7 @@ pub fn reduce_on_host<H: Host>(
             )?;
             Ok(matrix.reduce(operation, &truth.view()?, &mut memory.view_mut()?, &own)?)
         }
-        Made::ByVariance => variance_on_host(operation, x, &axes, &own, memory),
+        Made::Variance => variance_on_host(operation, x, &axes, &own, memory),
     })?)
 }
 
@@ -417,11 +417,11 @@ fn on_device_of(
     let result = target.resolve(&axes.shape, result_dtype(made, x.dtype))?;
     let array = result.clone().into_array()?;
     match made {
-        Made::ByParts => {
+        Made::Parts => {
             crate::reduce::on_device(ops, operation, &pairs(x), Some(&array.pairs()), &own)?;
         }
-        Made::ByProducts => product_on_device(ops, x, &axes, &result)?,
-        Made::ByTruth => {
+        Made::Products => product_on_device(ops, x, &axes, &result)?,
+        Made::Truth => {
             let zero = Operand::of_number(Scalar::Float(0.0), Dtype::F32);
             let truth = on_device(ops, Complex::NotEqual, &[x.clone(), zero], None)?;
             crate::reduce::on_device(
@@ -432,7 +432,7 @@ fn on_device_of(
                 &own,
             )?;
         }
-        Made::ByVariance => {
+        Made::Variance => {
             let both = crate::reduce::on_device(ops, Reduce::Variance, &pairs(x), None, &own)?;
             let both = Operand::of_array(both);
             crate::reduce::on_device(ops, Reduce::Sum, &both, Some(&array), &sum_of_last(&own))?;

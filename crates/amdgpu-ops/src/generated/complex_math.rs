@@ -1,4 +1,4 @@
-//! Functions of complex numbers in HIP-C: zig/src/complex/complex_math.zig with branches where that chooses lanes. Special values are those of C
+//! Functions of complex numbers in HIP-C: `zig/src/complex/complex_math.zig` with branches where that chooses lanes. Special values are those of C
 //! (ISO C17, Annex G).
 
 /// What every kernel of complex numbers has.
