@@ -128,6 +128,16 @@ impl FromIterator<i64> for Dims {
     }
 }
 
+impl<'a> IntoIterator for &'a mut Dims {
+    type Item = &'a mut i64;
+    type IntoIter = std::slice::IterMut<'a, i64>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter_mut()
+    }
+}
+
 impl<'a> IntoIterator for &'a Dims {
     type Item = &'a i64;
     type IntoIter = std::slice::Iter<'a, i64>;
