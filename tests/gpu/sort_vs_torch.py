@@ -55,7 +55,9 @@ def lines() -> Iterator[Both]:
             name = f"{str(dtype).removeprefix('torch.')} {'x'.join(map(str, shape))}"
             yield f"sort {name}", lambda a=own: ops.sort(a), lambda a=x: torch.sort(a)[0]
             yield f"argsort {name}", lambda a=own: ops.argsort(a), lambda a=x: torch.sort(a, stable=True)[1]
-            yield f"cumsum {name}", lambda a=own: ops.cumsum(a, -1), lambda a=x: torch.cumsum(a, -1)
+            if dtype != torch.float16:
+                # PyTorch carries sums of float16 in float16: the results have nothing in common after some thousand numbers.
+                yield f"cumsum {name}", lambda a=own: ops.cumsum(a, -1), lambda a=x: torch.cumsum(a, -1)
             for k in (10, 100, 1000):
                 yield f"top {k} {name}", lambda a=own, k=k: ops.top_k(a, k)[0], lambda a=x, k=k: torch.topk(a, k)[0]
 
