@@ -283,6 +283,17 @@ def test_masked_select_takes_what_the_mask_chooses(shape, layout, dtype, mask_dt
         np.testing.assert_array_equal(result.view(bits), wanted)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint16", "int64", "bool"])
+def test_masked_select_by_kernels_takes_every_dtype(dtype):
+    cpu = amdgpu.device.default_device("cpu:0")
+    x = (np.arange(3000) % 50).astype(dtype).reshape(60, 50)
+    mask = np.arange(3000).reshape(60, 50) % 3 == 0
+    select = cases.on_device("masked_select")
+    own, own_mask = amdgpu.array(x, device="cpu:0"), amdgpu.array(mask, device="cpu:0")
+    equal(select(own, own_mask, device=cpu), x[mask])
+    equal(select(own.T, own_mask.T, device=cpu), x.T[mask.T])
+
+
 def test_masked_select_of_many_pieces_and_bad_shapes():
     x = np.arange(200_000, dtype=np.float32)
     np.testing.assert_array_equal(ops.masked_select(x, x % 7 == 0), x[x % 7 == 0])

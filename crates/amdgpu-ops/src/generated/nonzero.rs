@@ -62,10 +62,14 @@ pub fn nonzero_source(x: &Operand, found: Found) -> String {
         Found::Indexed => (write_rows(rank, &walked(&[])), String::new()),
         Found::Selected(item_bytes) => (WRITE_SELECTED.to_owned(), moved_type(item_bytes)),
     };
-    let (result, values) = if selected.is_empty() {
-        ("long long", "")
+    // Elements are moved as bits, whatever their dtype: a pointer to numbers would take no array of floats.
+    let (result, moved) = if selected.is_empty() {
+        ("long long* out", "")
     } else {
-        ("T", "const T* values, ")
+        (
+            "void* out_memory, const void* values_memory",
+            "    T* out = (T*)out_memory;\n    const T* values = (const T*)values_memory;\n",
+        )
     };
     let (start, finish) = if found == Found::Counted {
         ("0", "if (threadIdx.x == 0) counts[blockIdx.x] = before;")
@@ -75,9 +79,9 @@ pub fn nonzero_source(x: &Operand, found: Found) -> String {
     let block = source::BLOCK;
     format!(
         r#"{types}{selected}
-extern "C" __global__ void nonzero({parameter}, long long* counts, {result}* out, {values}unsigned long long count{walk_parameters}) {{
+extern "C" __global__ void nonzero({parameter}, long long* counts, {result}, unsigned long long count{walk_parameters}) {{
     __shared__ int sums[{block}];
-{setup}    long long before = {start};
+{setup}{moved}    long long before = {start};
     for (int step = 0; step < {STEPS}; step++) {{
         const unsigned long long i = (unsigned long long)blockIdx.x * {CHUNK} + step * {block} + threadIdx.x;
         bool is_found = false;
