@@ -24,8 +24,8 @@ def angle(x: Any, /, *, out: Any = None) -> Any:
 
     Example:
         >>> import amdgpu
-        >>> amdgpu.ops.angle(amdgpu.asarray([1j, -1j])).tolist()
-        [1.5707963267948966, -1.5707963267948966]
+        >>> amdgpu.ops.angle(amdgpu.asarray([1, 1j])).tolist()
+        [0.0, 1.5707963267948966]
     """
     return elementwise("angle", (x,), out)
 

@@ -99,6 +99,7 @@ fn testOperations(comptime T: type) !void {
     for (&results) |*result| result.* = try allocator.alloc(T, count);
     defer for (results) |result| allocator.free(result);
 
+    @setEvalBranchQuota(100_000);
     inline for (comptime std.enums.values(kernel.Operation)) |operation| {
         if (comptime kernel.isPredicate(operation) or kernel.arity(operation) > 2 or !kernel.appliesTo(T, operation)) continue;
         for (kernels.available(), 0..) |set, which| {
@@ -206,6 +207,7 @@ fn testIntegers(comptime T: type) !void {
         divisor.* = if (i == 0) 0 else if (i == 1 and @typeInfo(T).int.signedness == .signed) -1 else rng.int(T) >> rng.int(u3);
         power.* = rng.uintLessThan(u8, 70);
     }
+    @setEvalBranchQuota(100_000);
     inline for (comptime std.enums.values(kernel.Operation)) |operation| {
         if (comptime kernel.isPredicate(operation) or !kernel.appliesTo(T, operation)) continue;
         const right = switch (operation) {
