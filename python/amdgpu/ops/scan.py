@@ -111,6 +111,7 @@ def _with_first(result: Any, place: int, first: int) -> Any:
 
         made = np.empty(shape, result.dtype)
     before = (slice(None),) * (place % len(shape))
-    made[(*before, slice(0, 1))] = first
-    made[(*before, slice(1, None))] = result
+    head, tail = (*before, slice(0, 1)), (*before, slice(1, None))
+    made[head] = first
+    made[tail] = result
     return made

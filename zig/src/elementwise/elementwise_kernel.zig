@@ -232,20 +232,31 @@ inline fn compute(
         .remainder => remainder.remainder(V, x, values[1]),
         .fmod => remainder.fmod(V, x, values[1]),
         .floor_divide => remainder.floorDivide(V, x, values[1]),
-        .sin => trigonometry.sin(V, x),
-        .cos => trigonometry.cos(V, x),
         .exp2 => elementary.exp2(V, x),
         .log2 => elementary.log2(V, x),
         .log10 => elementary.log10(V, x),
-        .relu_gradient => gradient.relu(V, x, values[1]),
-        .leaky_relu_gradient => gradient.piecewise(V, x, alpha, values[1]),
-        .elu_gradient => gradient.elu(V, x, values[1], alpha),
-        .gelu_gradient => gradient.gelu(V, x, values[1]),
-        .gelu_tanh_gradient => gradient.geluTanh(V, x, values[1]),
-        .silu_gradient => gradient.silu(V, x, values[1]),
-        .softplus_gradient => gradient.softplus(V, x, values[1]),
-        .sigmoid_gradient => gradient.sigmoid(V, x, values[1]),
-        .tanh_gradient => gradient.tanh(V, x, values[1]),
+        .logaddexp => elementary.logaddexp(V, x, values[1]),
+        .copysign => number_parts.copysign(V, x, values[1]),
+        .nextafter => number_parts.nextafter(V, .own, x, values[1]),
+        .nextafter_half => number_parts.nextafter(V, .half, x, values[1]),
+        .nextafter_bfloat => number_parts.nextafter(V, .bfloat, x, values[1]),
+        else => trigonometric(T, lanes, operation, values, alpha),
+    };
+}
+
+/// Trigonometric and hyperbolic functions and their inverses, and lengths.
+inline fn trigonometric(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime operation: Operation,
+    values: [arity(operation)]@Vector(lanes, T),
+    alpha: @Vector(lanes, T),
+) @Vector(lanes, T) {
+    const V = @Vector(lanes, T);
+    const x = values[0];
+    return switch (operation) {
+        .sin => trigonometry.sin(V, x),
+        .cos => trigonometry.cos(V, x),
         .tan => trigonometry.tan(V, x),
         .asin => inverse_trigonometry.asin(V, x),
         .acos => inverse_trigonometry.acos(V, x),
@@ -257,11 +268,30 @@ inline fn compute(
         .acosh => hyperbolic.acosh(V, x),
         .atanh => hyperbolic.atanh(V, x),
         .hypot => hypot.hypot(V, x, values[1]),
-        .logaddexp => elementary.logaddexp(V, x, values[1]),
-        .copysign => number_parts.copysign(V, x, values[1]),
-        .nextafter => number_parts.nextafter(V, .own, x, values[1]),
-        .nextafter_half => number_parts.nextafter(V, .half, x, values[1]),
-        .nextafter_bfloat => number_parts.nextafter(V, .bfloat, x, values[1]),
+        else => activationGradient(T, lanes, operation, values, alpha),
+    };
+}
+
+/// Gradients of activations.
+inline fn activationGradient(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime operation: Operation,
+    values: [arity(operation)]@Vector(lanes, T),
+    alpha: @Vector(lanes, T),
+) @Vector(lanes, T) {
+    const V = @Vector(lanes, T);
+    const x = values[0];
+    return switch (operation) {
+        .relu_gradient => gradient.relu(V, x, values[1]),
+        .leaky_relu_gradient => gradient.piecewise(V, x, alpha, values[1]),
+        .elu_gradient => gradient.elu(V, x, values[1], alpha),
+        .gelu_gradient => gradient.gelu(V, x, values[1]),
+        .gelu_tanh_gradient => gradient.geluTanh(V, x, values[1]),
+        .silu_gradient => gradient.silu(V, x, values[1]),
+        .softplus_gradient => gradient.softplus(V, x, values[1]),
+        .sigmoid_gradient => gradient.sigmoid(V, x, values[1]),
+        .tanh_gradient => gradient.tanh(V, x, values[1]),
         else => comptime unreachable,
     };
 }
