@@ -11,6 +11,7 @@ from typing import Any
 import amdgpu
 import numpy as np
 from amdgpu import _native, ops
+from amdgpu.ops.sets import unique_values
 from frame import Report, alone, side_by_side
 
 PEER = f"NumPy {np.__version__}, which has one thread"
@@ -50,7 +51,7 @@ def _others() -> Iterator[tuple[str, Callable[[], Any], Callable[[], Any]]]:
     )
     yield "running maximum, float32", lambda: ops.accumulate(x, "max"), lambda: np.maximum.accumulate(x)
     yield f"sums of {SEGMENTS:,} segments", lambda: ops.segment_sum(x, keys, SEGMENTS), sums
-    yield "different values of few", lambda: amdgpu.unique_values(held_few), lambda: np.unique(few)
+    yield "different values of few", lambda: unique_values(held_few), lambda: np.unique(few)
     yield "elements of a mask", lambda: held[held_mask], lambda: x[mask]
 
 

@@ -103,11 +103,10 @@ impl Scan {
         };
         let is_signed = dtype.code == DTYPE_INT;
         match self {
-            Self::Sum | Self::Any => 0,
             Self::Product | Self::All => one,
             Self::Maximum if is_float => infinity | sign,
             Self::Maximum if is_signed => sign,
-            Self::Maximum => 0,
+            Self::Sum | Self::Any | Self::Maximum => 0,
             Self::Minimum if is_signed => infinity ^ sign,
             Self::Minimum if dtype == Dtype::BOOL => 1,
             Self::Minimum => infinity,

@@ -367,7 +367,7 @@ fn write_offsets(
             unsafe { TensorView::from_parts(data, Dtype::I64, HOST, &shapes[own], None)? }
         });
     }
-    let axes: Vec<IndexedAxis> = (0..rank)
+    let indexed: Vec<IndexedAxis> = (0..rank)
         .map(|own| IndexedAxis {
             axis: own as i64,
             extent: shape[own],
@@ -377,5 +377,5 @@ fn write_offsets(
     let data = offsets.as_mut_ptr().cast();
     // SAFETY: as many offsets as indices.
     let mut memory = unsafe { HostMemory::dense(data, Dtype::I64, indices.shape()) };
-    Ok(Matrix::global()?.offsets(&views, &axes, &mut memory.view_mut()?, None)?)
+    Ok(Matrix::global()?.offsets(&views, &indexed, &mut memory.view_mut()?, None)?)
 }

@@ -112,7 +112,8 @@ def _kind(values: Any) -> str:
     """NumPy's letter for the kind of a dtype."""
     import numpy as np
 
-    return np.dtype(values.dtype).kind
+    kind: str = np.dtype(values.dtype).kind
+    return kind
 
 
 def _numbers(values: Any, axis: int) -> Any:

@@ -25,6 +25,8 @@ const Table = @import("sort_table.zig").Table;
 
 /// Lines from which on threads share one; one thread gains by it, too, as parts fit its caches.
 const long_len = 1 << 16;
+/// Threads from which on sharing a long line is faster than one thread that sorts it with vectors: sharing out takes passes of its own.
+const threads_beside_vectors = 4;
 /// Elements in one piece of work, as far as lines are not longer.
 const piece_len = 16 << 10;
 
@@ -120,7 +122,7 @@ fn Sorter(comptime Kind: type) type {
             var job: Self = .{ .kind = kind, .x = x, .out = out, .lines = &lines, .pieces = 0, .words = &.{}, .vectors = vectors };
             const is_in_place = vectors != null and out.strides[axis] == 1;
             const threads = parallel.threadCount(executor);
-            if (len >= long_len and !is_counted and (threads > 1 or !is_in_place)) {
+            if (len >= long_len and !is_counted and (!is_in_place or threads >= threads_beside_vectors)) {
                 for (0..lines.len()) |index| try long_line.sort(Kind, &job.line(index), executor);
                 return;
             }

@@ -266,23 +266,40 @@ fn Vectors(comptime W: type) type {
         const Signed = @Int(.signed, @bitSizeOf(W));
 
         fn ofFloats(source: [*]const W, target: [*]W, len: usize, flip: W) void {
-            for (source[0..len], target[0..len]) |bits, *word| {
-                const negative: W = @bitCast(@as(Signed, @bitCast(bits)) >> (@bitSizeOf(W) - 1));
-                const own = bits ^ (negative | sign) ^ flip;
-                word.* = if (bits & ~sign > infinity) largest else own;
-            }
+            var done: usize = 0;
+            while (done + lanes <= len) : (done += lanes) target[done..][0..lanes].* = wordsOf(lanes, source[done..][0..lanes].*, flip);
+            while (done < len) : (done += 1) target[done..][0..1].* = wordsOf(1, source[done..][0..1].*, flip);
+        }
+
+        inline fn wordsOf(comptime count: comptime_int, bits: @Vector(count, W), flip: W) @Vector(count, W) {
+            const V = @Vector(count, W);
+            const shift: @Vector(count, std.math.Log2Int(W)) = @splat(@bitSizeOf(W) - 1);
+            const negative: V = @bitCast(@as(@Vector(count, Signed), @bitCast(bits)) >> shift);
+            const own = bits ^ (negative | @as(V, @splat(sign))) ^ @as(V, @splat(flip));
+            const is_nan = bits & @as(V, @splat(~sign)) > @as(V, @splat(infinity));
+            return @select(W, is_nan, @as(V, @splat(largest)), own);
         }
 
         fn toFloats(words: [*]W, len: usize, flip: W) void {
-            for (words[0..len]) |*word| {
-                const own = word.* ^ flip;
-                const positive: W = @bitCast(@as(Signed, @bitCast(own)) >> (@bitSizeOf(W) - 1));
-                word.* = if (word.* == largest) infinity | (infinity >> 1) else own ^ (~positive | sign);
-            }
+            var done: usize = 0;
+            while (done + lanes <= len) : (done += lanes) words[done..][0..lanes].* = floatsOf(lanes, words[done..][0..lanes].*, flip);
+            while (done < len) : (done += 1) words[done..][0..1].* = floatsOf(1, words[done..][0..1].*, flip);
+        }
+
+        inline fn floatsOf(comptime count: comptime_int, words: @Vector(count, W), flip: W) @Vector(count, W) {
+            const V = @Vector(count, W);
+            const shift: @Vector(count, std.math.Log2Int(W)) = @splat(@bitSizeOf(W) - 1);
+            const own = words ^ @as(V, @splat(flip));
+            const positive: V = @bitCast(@as(@Vector(count, Signed), @bitCast(own)) >> shift);
+            const quiet: V = @splat(infinity | (infinity >> 1));
+            return @select(W, words == @as(V, @splat(largest)), quiet, own ^ (~positive | @as(V, @splat(sign))));
         }
 
         fn flipWords(source: [*]const W, target: [*]W, len: usize, mask: W) void {
-            for (source[0..len], target[0..len]) |from, *to| to.* = from ^ mask;
+            const masks: Vector = @splat(mask);
+            var done: usize = 0;
+            while (done + lanes <= len) : (done += lanes) target[done..][0..lanes].* = @as(Vector, source[done..][0..lanes].*) ^ masks;
+            while (done < len) : (done += 1) target[done] = source[done] ^ mask;
         }
     };
 }

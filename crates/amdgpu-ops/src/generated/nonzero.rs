@@ -40,17 +40,7 @@ impl Found {
 pub fn nonzero_source(x: &Operand, found: Found) -> String {
     let rank = x.rank();
     let computed = compute_type(x.dtype);
-    let (parameter, setup, read) = if x.is_number() {
-        let wide = source::number_type(x.dtype);
-        (
-            format!("{wide} number"),
-            String::new(),
-            "(C)number".to_owned(),
-        )
-    } else {
-        let (parameter, setup) = source::operand_parameter(x, "X", "x", false);
-        (parameter, setup, "(C)x[from]".to_owned())
-    };
+    let (parameter, setup, read) = reader(x);
     let walked = |offsets: &[&str]| {
         if rank == 0 {
             return String::new();
@@ -113,6 +103,16 @@ extern "C" __global__ void nonzero({parameter}, long long* counts, {result}, uns
         },
         last = block - 1,
     )
+}
+
+/// The parameter of an operand, the statement that makes a pointer of it, and what reads an element.
+fn reader(x: &Operand) -> (String, String, &'static str) {
+    if x.is_number() {
+        let wide = source::number_type(x.dtype);
+        return (format!("{wide} number"), String::new(), "(C)number");
+    }
+    let (parameter, setup) = source::operand_parameter(x, "X", "x", false);
+    (parameter, setup, "(C)x[from]")
 }
 
 const WRITE_SELECTED: &str = r"        if (is_found) out[before + sums[threadIdx.x] - 1] = values[i];

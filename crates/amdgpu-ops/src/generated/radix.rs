@@ -29,6 +29,7 @@ pub fn chunk(is_wide: bool) -> i64 {
     source::BLOCK * own_keys(is_wide)
 }
 
+#[must_use]
 pub fn key_type(is_wide: bool) -> &'static str {
     if is_wide {
         "unsigned long long"
