@@ -165,7 +165,11 @@ def test_kernels_compile_for_amd_gpus(architecture: str) -> None:
             *(case for case in list(cases.searches_and_moves())[::5] if case.operation != "embedding"),
             *list(cases.images((np.dtype(np.float64),)))[::5],
             # How many elements are not zero, or chosen, is not known where nothing runs.
-            *(case for case in list(cases.indexing_and_sorting())[::7] if case.operation not in ("nonzero", "masked_select")),
+            *(
+                case
+                for case in list(cases.indexing_and_sorting())[::7]
+                if case.operation not in ("nonzero", "masked_select")
+            ),
         ]
         for case in wanted:
             moved = case.moved(lambda x: amdgpu.empty(x.shape, str(x.dtype), device=device.name))

@@ -151,7 +151,7 @@ impl Array {
         let holes = shape.iter().filter(|extent| **extent == -1).count();
         let mut resolved = Dims::from_slice(shape);
         if holes == 1 && known > 0 && self.len() % known == 0 {
-            for extent in resolved.iter_mut() {
+            for extent in &mut resolved {
                 if *extent == -1 {
                     *extent = self.len() / known;
                 }

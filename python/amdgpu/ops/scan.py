@@ -28,7 +28,8 @@ def cumsum(
     """Running sums along an axis, added in order.
 
     Args:
-        x: Values, complex ones for sums alone; integers are summed in int64 (without a sign in uint64) and wrap, float16 and bfloat16 in float32.
+        x: Values, complex ones for sums alone; integers are summed in int64 (without a sign in uint64) and wrap, float16 and bfloat16
+            in float32.
         axis: Axis to run along; negative counts from the end. None runs over all elements in row-major order, and the result has one axis.
         dtype: What the values are converted to before they are summed, and the result has; None leaves floats as they are.
         include_initial: Whether the sum of nothing, 0, comes first: the axis is one longer then.

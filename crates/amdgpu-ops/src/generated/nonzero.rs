@@ -35,6 +35,19 @@ impl Found {
     }
 }
 
+/// Parameters for what is written, and statements before all others.
+const fn results(is_selected: bool) -> (&'static str, &'static str) {
+    if is_selected {
+        // Elements are moved as bits, whatever their dtype: a pointer to numbers would take no array of floats.
+        (
+            "void* out_memory, const void* values_memory",
+            "    T* out = (T*)out_memory;\n    const T* values = (const T*)values_memory;\n",
+        )
+    } else {
+        ("long long* out", "")
+    }
+}
+
 /// The kernel that counts chunks, or writes what is found in each chunk, behind that of the chunks before it.
 #[must_use]
 pub fn nonzero_source(x: &Operand, found: Found) -> String {
@@ -52,15 +65,7 @@ pub fn nonzero_source(x: &Operand, found: Found) -> String {
         Found::Indexed => (write_rows(rank, &walked(&[])), String::new()),
         Found::Selected(item_bytes) => (WRITE_SELECTED.to_owned(), moved_type(item_bytes)),
     };
-    // Elements are moved as bits, whatever their dtype: a pointer to numbers would take no array of floats.
-    let (result, moved) = if selected.is_empty() {
-        ("long long* out", "")
-    } else {
-        (
-            "void* out_memory, const void* values_memory",
-            "    T* out = (T*)out_memory;\n    const T* values = (const T*)values_memory;\n",
-        )
-    };
+    let (result, moved) = results(!selected.is_empty());
     let (start, finish) = if found == Found::Counted {
         ("0", "if (threadIdx.x == 0) counts[blockIdx.x] = before;")
     } else {
