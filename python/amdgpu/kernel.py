@@ -227,7 +227,7 @@ class RawKernel:
     ) -> None:
         """Launch with `grid` blocks of `block` threads.
 
-        Returns when the kernel has run, or at once where a stream is given or the call stands in a `with stream:` block. `None` among
+        Returns when the kernel has run, or at once where a stream is given or the call is made inside a `with stream:` block. `None` among
         `args` is a null pointer.
         """
         from amdgpu.ops.placement import device_of

@@ -41,7 +41,7 @@ def identity(operation, dtype):
 
 
 def accumulated(x, operation, axis, exclusive, reverse):
-    """NumPy's accumulate of the moved and turned array; floats in float64."""
+    """NumPy's accumulate of the moved and reversed array; floats in float64."""
     dtype = result_type(operation, x.dtype)
     wide = np.dtype(np.float64) if dtype.kind not in "biu" else dtype
     moved = np.moveaxis(x, axis, 0).astype(bool if operation in ("any", "all") else wide)

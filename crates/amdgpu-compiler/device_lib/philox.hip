@@ -3,7 +3,7 @@
 // Read only where it is included.
 //
 // zig/src/random computes the same on the CPU, operation by operation, so that the bits are equal: what changes here changes there. Products
-// that are added to something have a name or stand in an fma: nothing else may fuse them.
+// that are added to something have a name or are operands of an fma: nothing else may fuse them.
 
 __device__ uint4 agpu_philox4x32_10(uint4 counter, uint2 key) {
     for (int round = 0; round < 10; ++round) {

@@ -1,4 +1,4 @@
-//! Operations on real and complex numbers. Those of real numbers stand in modules of their own; here is what complex numbers take beside them:
+//! Operations on real and complex numbers. Those of real numbers have modules of their own; here is what complex numbers take beside them:
 //! elementwise kernels, and what is made of the operations of real numbers by seeing an array of n complex numbers as one of n pairs.
 
 mod cast;

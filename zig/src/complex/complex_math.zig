@@ -477,8 +477,8 @@ pub inline fn acos(comptime V: type, z: Complex(V)) Complex(V) {
 }
 
 pub inline fn acosh(comptime V: type, z: Complex(V)) Complex(V) {
-    const turned = acos(V, z);
-    return .{ .re = @abs(turned.im), .im = withSign(V, turned.re, z.im) };
+    const angle = acos(V, z);
+    return .{ .re = @abs(angle.im), .im = withSign(V, angle.re, z.im) };
 }
 
 pub inline fn asin(comptime V: type, z: Complex(V)) Complex(V) {

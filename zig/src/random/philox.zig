@@ -13,7 +13,7 @@ const weyl_0 = 0x9E3779B9;
 const weyl_1 = 0xBB67AE85;
 const low_half = 0xFFFF_FFFF;
 
-/// The blocks at the counters (low, high), one for each lane, with word j of all blocks in vector j. Words stand in lanes of 64 bits, because
+/// The blocks at the counters (low, high), one for each lane, with word j of all blocks in vector j. Words are in lanes of 64 bits, because
 /// that is what vectors multiply.
 pub inline fn blocks(comptime lanes: comptime_int, key: u64, low: @Vector(lanes, u64), high: @Vector(lanes, u64)) [block_words]@Vector(lanes, u64) {
     const V = @Vector(lanes, u64);

@@ -163,7 +163,7 @@ pub inline fn log64(comptime V: type, x: V) V {
 /// e^x; 0 below -745, the largest powers that are finite above 709. Taylor's series of |x| <= ln(2) / 2.
 pub inline fn exp64(comptime V: type, x: V) V {
     const B = Bits(V);
-    // Adding and subtracting 1.5 * 2^52 rounds to an integer, which then stands in the low bits.
+    // Adding and subtracting 1.5 * 2^52 rounds to an integer, which is then in the low bits.
     const magic = all(V, 0x1.8p52);
     const bounded = @min(@max(x, all(V, -746)), all(V, 709));
     const shifted = fma(V, bounded, all(V, std.math.log2e), magic);

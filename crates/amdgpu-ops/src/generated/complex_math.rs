@@ -189,8 +189,8 @@ __device__ inline Z z_acos(Z z) {
     return z_of(angle, copysign(size, -z.im));
 }
 __device__ inline Z z_acosh(Z z) {
-    const Z turned = z_acos(z);
-    return z_of(fabs(turned.im), copysign(turned.re, z.im));
+    const Z angle = z_acos(z);
+    return z_of(fabs(angle.im), copysign(angle.re, z.im));
 }
 __device__ inline Z z_asin(Z z) { return z_swapped(z_asinh(z_swapped(z))); }
 __device__ inline Z z_atanh(Z z) {
