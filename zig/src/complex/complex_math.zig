@@ -377,6 +377,7 @@ pub inline fn tanh(comptime V: type, z: Complex(V)) Complex(V) {
     const is_end = isInfinite(z.re);
     const end_sign = pick(V, isSpecial(z.im), z.im, sine * cosine);
     im = pick(V, is_end, withSign(V, zero, end_sign), im);
+    re = pick(V, isSpecial(z.im), pick(V, is_end, re, all(V, nan)), re);
     re = pick(V, isNan(z.re), all(V, nan), re);
     im = pick(V, isNan(z.re), pick(V, z.im == zero, z.im, all(V, nan)), im);
     re = pick(V, z.re == zero, z.re, re);
@@ -477,8 +478,8 @@ pub inline fn acos(comptime V: type, z: Complex(V)) Complex(V) {
 }
 
 pub inline fn acosh(comptime V: type, z: Complex(V)) Complex(V) {
-    const angle = acos(V, z);
-    return .{ .re = @abs(angle.im), .im = withSign(V, angle.re, z.im) };
+    const arc_cosine = acos(V, z);
+    return .{ .re = @abs(arc_cosine.im), .im = withSign(V, arc_cosine.re, z.im) };
 }
 
 pub inline fn asin(comptime V: type, z: Complex(V)) Complex(V) {

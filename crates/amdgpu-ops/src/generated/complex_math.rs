@@ -143,6 +143,7 @@ __device__ inline Z z_tanh(Z z) {
     if (z.re != z.re) return z_of(NAN, z.im == 0 ? z.im : (double)NAN);
     const double sine = sin(z.im), cosine = cos(z.im);
     if (z_is_infinite(z.re)) return z_of(copysign(1.0, z.re), copysign(0.0, z_is_special(z.im) ? z.im : sine * cosine));
+    if (fabs(z.re) > 22 && z_is_special(z.im)) return z_of(NAN, NAN);
     if (fabs(z.re) > 22) return z_of(copysign(1.0, z.re), 4 * sine * cosine * exp(-2 * fabs(z.re)));
     const double t = sine / cosine, beta = 1 + t * t, s = sinh(z.re);
     const double below = 1 + beta * s * s;
