@@ -9,7 +9,7 @@ from amdgpu import array_methods as _array_methods
 from amdgpu import dispatch, errors, math, namespace, ops, telemetry
 from amdgpu import shutdown as _shutdown
 from amdgpu._generated.constants import PACKAGE_VERSION as __version__
-from amdgpu._native import Array, Event, Graph, Kernel, Stream
+from amdgpu._native import Array, CapturedGraph, Event, Kernel, Stream
 from amdgpu.array import array, empty, from_dlpack, zeros
 from amdgpu.benchmark import benchmark_operation
 from amdgpu.device import (
@@ -33,19 +33,20 @@ from amdgpu.telemetry import report as _report
 from amdgpu.types import DeviceInfo, KernelResult
 
 if TYPE_CHECKING:
-    from amdgpu import anneal, fft, interchange, linalg, random, search
+    from amdgpu import anneal, fft, graph, interchange, linalg, random, search
     from amdgpu.files import load, save, savez, savez_compressed
     from amdgpu.layered_network import LayeredNetwork
     from amdgpu.network import Network, neural_network_forward
     from amdgpu.spiking_network import SpikingNetwork
+    from amdgpu.traced_function import jit
 
 __all__ = [
     "AMDGPUDevice",
     "AmdgpuError",
     "Array",
+    "CapturedGraph",
     "DeviceInfo",
     "Event",
-    "Graph",
     "Kernel",
     "KernelResult",
     "LayeredNetwork",
@@ -69,9 +70,11 @@ __all__ = [
     "from_dlpack",
     "get_device",
     "get_telemetry",
+    "graph",
     "initialize_device",
     "interchange",
     "is_available",
+    "jit",
     "linalg",
     "list_devices",
     "load",
@@ -99,7 +102,9 @@ _LATE = {
     "SpikingNetwork": "spiking_network",
     "anneal": "",
     "fft": "",
+    "graph": "",
     "interchange": "",
+    "jit": "traced_function",
     "linalg": "",
     "load": "files",
     "neural_network_forward": "network",

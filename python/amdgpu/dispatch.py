@@ -314,6 +314,20 @@ def of_device(operation: str, device: Any) -> Callable[..., Any]:
     return functools.partial(function, device=device)
 
 
+def of_traced(operation: str, device: Any) -> Callable[..., Any]:
+    """The function for arrays of a CPU device while a function is traced: that for devices, whose operations are noted.
+
+    Args:
+        operation: Name of the operation.
+        device: The `AMDGPUDevice`.
+
+    Raises:
+        NoImplementationError: Nothing is registered for it.
+    """
+    function, entry = resolve(operation, "matrix", "cuda")
+    return functools.partial(function, device=device) if entry.takes_device else function
+
+
 def device_functions() -> dict[str, tuple[Callable[..., Any], _native.Decision]]:
     """What `of_device` has found: the function and the decision. The same object always, as `host_functions`."""
     return _of_devices

@@ -80,7 +80,7 @@ def calls_of_devices(device: amdgpu.AMDGPUDevice, kernel: Any) -> dict[str, Call
     stream, other = device.create_stream(), device.create_stream()
     memory = np.ones(4, np.float32)
     event = stream.record()
-    graph = amdgpu.Graph()
+    graph = amdgpu.CapturedGraph()
     with graph:
         kernel[1, 4](array, 1.0, 4)
 

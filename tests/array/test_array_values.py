@@ -113,7 +113,7 @@ def test_places_that_two_elements_share_are_not_written():
 
 def test_fills_of_views_with_gaps_are_part_of_graphs():
     array = amdgpu.zeros((100, 3), "float32", device="cpu:0")
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         array[:, 1].fill(2.5)
     assert not array.numpy().any()
     graph.replay()
@@ -164,7 +164,7 @@ def test_bytes_are_filled_by_name():
 @pytest.mark.parametrize("value", [0, 1.5])
 def test_fills_are_part_of_graphs(value):
     array = amdgpu.zeros(100_003, "float32", device="cpu:0")
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         array.fill(value)
     assert not array.numpy().any()
     for _ in range(2):

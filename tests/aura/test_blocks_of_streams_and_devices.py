@@ -99,7 +99,7 @@ def test_a_block_that_ends_out_of_turn_is_refused(device):
 def test_execute_and_graphs_run_in_the_stream_of_the_block(device):
     add = device.compile_kernel(ADD)
     x = amdgpu.zeros(1, "int32", device=device)
-    graph = amdgpu.Graph()
+    graph = amdgpu.CapturedGraph()
     with graph:
         add[1, 1](x, 1)
     stream = device.create_stream()

@@ -21,7 +21,7 @@ def work(device):
     stream = device.create_stream()
     kernel[N // 64, 64, 0, stream](x, N)
     stream.synchronize()
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         kernel[N // 64, 64](x, N)
     graph.replay()
     array = amdgpu.array(x, device=device.name)
@@ -71,7 +71,7 @@ stream = parent.create_stream()
 kernel[N // 64, 64, 0, stream](x, N)
 event = stream.record()
 stream.synchronize()
-with amdgpu.Graph() as graph:
+with amdgpu.CapturedGraph() as graph:
     prepared()
 def check():
     for attempt in (

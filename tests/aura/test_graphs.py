@@ -37,7 +37,7 @@ def values(array):
 
 def test_a_recorded_graph_runs_only_when_it_is_replayed(add, scale, x):
     prepared = scale.prepare(4, 256, x, 3.0, N)
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         add[4, 256](x, 2.0, N)
         prepared()
     assert values(x) == 0
@@ -54,7 +54,7 @@ def test_a_recorded_graph_runs_only_when_it_is_replayed(add, scale, x):
 def test_copies_and_fills_are_recorded(add, x):
     host = np.full(N, 5, "float32")
     copy = amdgpu.empty(N, "float32", device="cpu:0")
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         x.copy_from(host)
         add[4, 256](x, 1.0, N)
         copy.copy_from(x)
@@ -69,7 +69,7 @@ def test_copies_and_fills_are_recorded(add, x):
 
 
 def test_replays_in_a_stream_keep_its_order(device, add, scale, x):
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         add[4, 256](x, 1.0, N)
         scale[4, 256](x, 2.0, N)
     stream = device.create_stream()
@@ -83,7 +83,7 @@ def test_replays_in_a_stream_keep_its_order(device, add, scale, x):
 
 def test_streams_inside_a_graph_are_ordered_by_events(device, add, scale, x):
     one, two = device.create_stream(), device.create_stream()
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         x.fill(0)  # what the program would have waited for comes before everything after it
         for _ in range(20):
             add[4, 256, 0, one](x, 1.0, N)
@@ -115,7 +115,7 @@ def test_streams_of_a_graph_run_beside_each_other(device):
         }""")
     flags, met = np.zeros(2, "int32"), [np.zeros(1, "int32"), np.zeros(1, "int32")]
     one, two = device.create_stream(), device.create_stream()
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         meet[1, 1, 0, one](flags, 0, met[0])
         meet[1, 1, 0, two](flags, 1, met[1])
     graph.replay()
@@ -124,7 +124,7 @@ def test_streams_of_a_graph_run_beside_each_other(device):
 
 def test_arguments_can_be_changed_all_or_by_name(add, x):
     other = amdgpu.zeros(N, "float32", device="cpu:0")
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         add[4, 256](x, 1.0, N)
     graph.update(0, value=10.0)
     graph.replay()
@@ -148,7 +148,7 @@ def test_arguments_can_be_changed_all_or_by_name(add, x):
 def test_memory_lives_as_long_as_the_graph(add):
     temporary = np.zeros(N, "float32")
     watcher = weakref.ref(temporary)
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         add[4, 256](temporary, 1.0, N)
     del temporary
     gc.collect()
@@ -164,7 +164,7 @@ def test_memory_lives_until_a_replay_in_a_stream_is_over(device, add):
     stream = device.create_stream()
     temporary = np.zeros(N, "float32")
     watcher = weakref.ref(temporary)
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         add[4, 256](temporary, 1.0, N)
     graph.replay(stream)
     del graph, temporary
@@ -186,24 +186,24 @@ def test_memory_lives_until_a_replay_in_a_stream_is_over(device, add):
         lambda device, stream, x: stream.record().synchronize(),
         lambda device, stream, x: stream.record().is_complete,
         lambda device, stream, x: amdgpu.from_dlpack(np.ones(3)).fill(0),
-        lambda device, stream, x: amdgpu.Graph().__enter__(),
+        lambda device, stream, x: amdgpu.CapturedGraph().__enter__(),
     ],
     ids=["stream", "stream-limit", "device", "numpy", "execute", "event", "event-state", "foreign", "nested"],
 )
 def test_what_needs_results_is_refused_while_recording(device, x, action):
     stream = device.create_stream()
-    graph = amdgpu.Graph()
+    graph = amdgpu.CapturedGraph()
     with pytest.raises(errors.NotCapturableError), graph:
         action(device, stream, x)
     with pytest.raises(errors.NotCapturableError, match="an exception ended the recording"):
         graph.replay()
     # The thread is free for the next recording.
-    with amdgpu.Graph():
+    with amdgpu.CapturedGraph():
         pass
 
 
 def test_states_of_a_graph_are_told_apart(add, x):
-    graph = amdgpu.Graph()
+    graph = amdgpu.CapturedGraph()
     with pytest.raises(errors.NotCapturableError, match="nothing was recorded"):
         graph.replay()
     with graph, pytest.raises(errors.NotCapturableError, match="still being recorded"):
@@ -218,11 +218,11 @@ def test_a_graph_is_of_one_device(device, x, add):
     null = amdgpu.initialize_device("null:gfx1100")
     other = null.compile_kernel(ADD)
     memory = amdgpu.zeros(N, "float32", device="null:gfx1100")
-    with amdgpu.Graph():
+    with amdgpu.CapturedGraph():
         add[4, 256](x, 1.0, N)
         with pytest.raises(errors.NotCapturableError, match=r"began on cpu:0, and this is for null:gfx1100"):
             other[4, 256](memory, 1.0, N)
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         add[4, 256](x, 1.0, N)
     with pytest.raises(errors.WrongDeviceError, match="the stream is of null:gfx1100"):
         graph.replay(null.create_stream())
@@ -232,7 +232,7 @@ def test_null_devices_replay_without_running(add):
     null = amdgpu.initialize_device("null:gfx1100")
     kernel = null.compile_kernel(ADD)
     memory = amdgpu.zeros(N, "float32", device="null:gfx1100")
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         kernel[4, 256](memory, 1.0, N)
         memory.fill_bytes(3)
     graph.replay()
@@ -242,9 +242,9 @@ def test_null_devices_replay_without_running(add):
 
 def test_events_of_one_graph_do_not_fit_another(device):
     stream = device.create_stream()
-    with amdgpu.Graph():
+    with amdgpu.CapturedGraph():
         event = stream.record()
-    with pytest.raises(errors.NotCapturableError, match="belongs to another graph"), amdgpu.Graph():
+    with pytest.raises(errors.NotCapturableError, match="belongs to another graph"), amdgpu.CapturedGraph():
         stream.wait_event(event)
 
 
@@ -252,7 +252,7 @@ def test_other_threads_run_at_once_while_one_records(add, x):
     def other():
         add[4, 256](x, 1.0, N)
 
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()
@@ -264,7 +264,7 @@ def test_a_closed_device_replays_nothing(add):
     device = amdgpu.initialize_device("cpu:0")
     kernel = device.compile_kernel(ADD)
     data = np.zeros(N, "float32")
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         kernel[4, 256](data, 1.0, N)
     device.close()
     with pytest.raises(errors.ClosedError):
@@ -278,7 +278,7 @@ def test_launches_of_replays_are_counted(device, add, x):
         lines = [line for line in text.splitlines() if line.startswith("amdgpu_kernel_launches_total{")]
         return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
 
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         for _ in range(5):
             add[4, 256](x, 1.0, N)
     before = launches()
@@ -288,7 +288,7 @@ def test_launches_of_replays_are_counted(device, add, x):
 
 def test_what_kernels_of_a_graph_print_arrives(device, capsys):
     hello = device.compile_kernel('__global__ void hello(int n) { if (threadIdx.x == 0) printf("hello %d\\n", n); }')
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         hello[1, 1](7)
     assert capsys.readouterr().out == ""
     graph.replay()

@@ -177,14 +177,14 @@ def synchronize_stream_behind_another(scene):
 
 
 def replay(scene):
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         scene.kernel[1, 1](scene.stop, scene.out)
     graph.replay()
 
 
 def replay_lanes(scene):
     streams = [scene.device.create_stream() for _ in range(2)]
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         for stream in streams:
             scene.launch_in(stream)
     stream = scene.device.create_stream()
@@ -193,7 +193,7 @@ def replay_lanes(scene):
 
 
 def replay_behind_another(scene):
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         scene.kernel[1, 1](scene.stop, scene.out)
     first, second = scene.device.create_stream(), scene.device.create_stream()
     graph.replay(first)
@@ -320,7 +320,7 @@ def test_a_kernel_past_its_limit_is_stopped_in_the_middle_of_a_block(scene):
 
 def test_a_stopped_replay_stops_all_lanes(scene):
     streams = [scene.device.create_stream() for _ in range(2)]
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         for stream in streams:
             scene.launch_in(stream)
     stream = scene.device.create_stream()

@@ -59,7 +59,7 @@ def _prepared(kernel, device, gate, array):
 
 def _graph(kernel, device, gate, array):
     stream = device.create_stream()
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         kernel[1, COUNT](gate.memory, array)
     graph.replay(stream)
     return stream
@@ -67,7 +67,7 @@ def _graph(kernel, device, gate, array):
 
 def _updated_graph(kernel, device, gate, array):
     stream, other = device.create_stream(), amdgpu.zeros(COUNT, "float32", device=device)
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         kernel[1, COUNT](gate.memory, other)
     graph.update(0, x=array)
     graph.replay(stream)
@@ -77,7 +77,7 @@ def _updated_graph(kernel, device, gate, array):
 def _graph_of_prepared(kernel, device, gate, array):
     stream = device.create_stream()
     prepared = kernel.prepare(1, COUNT, gate.memory, array)
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         prepared()
     graph.replay(stream)
     return stream

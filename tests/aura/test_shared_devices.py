@@ -82,7 +82,7 @@ def test_one_graph_takes_kernels_of_several_openings_and_ends_with_any_of_them(d
     array = amdgpu.zeros(8, "float32", device="cpu:0")
     with closing(amdgpu.initialize_device("cpu:0")) as other:
         kernels = device.compile_kernel(source), other.compile_kernel(source)
-        with amdgpu.Graph() as graph:
+        with amdgpu.CapturedGraph() as graph:
             for kernel in kernels:
                 kernel[1, 8](array)
         graph.replay()

@@ -115,11 +115,11 @@ static void prepared_launches_and_graphs(agpu_device device) {
     DO(agpu_stream_synchronize(stream));
     CHECK(first_value(memory) == 10);
 
-    agpu_graph graph = NULL, second = NULL;
-    DO(agpu_graph_begin(device, &graph));
-    REFUSED(agpu_graph_begin(device, &second), AGPU_ERROR_NOT_CAPTURABLE, "second graph");
+    agpu_captured_graph graph = NULL, second = NULL;
+    DO(agpu_captured_graph_begin(device, &graph));
+    REFUSED(agpu_captured_graph_begin(device, &second), AGPU_ERROR_NOT_CAPTURABLE, "second graph");
     REFUSED(agpu_stream_synchronize(stream), AGPU_ERROR_NOT_CAPTURABLE, "records a graph");
-    REFUSED(agpu_graph_replay(graph, NULL), AGPU_ERROR_NOT_CAPTURABLE, "replaying");
+    REFUSED(agpu_captured_graph_replay(graph, NULL), AGPU_ERROR_NOT_CAPTURABLE, "replaying");
     DO(agpu_memory_fill(memory, 0, 64 * sizeof(float), 0, NULL));
     DO(agpu_launch_run(launch, stream));
     DO(agpu_event_record(event, stream));
@@ -130,23 +130,23 @@ static void prepared_launches_and_graphs(agpu_device device) {
     DO(agpu_event_record(event, other));
     DO(agpu_stream_wait_event(stream, event));
     DO(agpu_launch_run(launch, stream));
-    DO(agpu_graph_end(graph));
-    REFUSED(agpu_graph_end(graph), AGPU_ERROR_NOT_CAPTURABLE, "once");
+    DO(agpu_captured_graph_end(graph));
+    REFUSED(agpu_captured_graph_end(graph), AGPU_ERROR_NOT_CAPTURABLE, "once");
     REFUSED(agpu_event_synchronize(event), AGPU_ERROR_NOT_CAPTURABLE, "inside a graph");
     CHECK(first_value(memory) == 10);
     uint64_t nodes = 0;
-    DO(agpu_graph_node_count(graph, &nodes));
+    DO(agpu_captured_graph_node_count(graph, &nodes));
     CHECK(nodes == 4);
-    DO(agpu_graph_replay(graph, NULL));
+    DO(agpu_captured_graph_replay(graph, NULL));
     CHECK(first_value(memory) == 3);
-    DO(agpu_graph_replay(graph, stream));
+    DO(agpu_captured_graph_replay(graph, stream));
     DO(agpu_memory_copy(copy, 0, memory, 0, 64 * sizeof(float), stream));
     DO(agpu_stream_synchronize(stream));
     CHECK(first_value(copy) == 3);
 
-    DO(agpu_graph_begin(device, &second));
-    DO(agpu_graph_abandon(second));
-    REFUSED(agpu_graph_replay(second, NULL), AGPU_ERROR_NOT_CAPTURABLE, "not recorded");
+    DO(agpu_captured_graph_begin(device, &second));
+    DO(agpu_captured_graph_abandon(second));
+    REFUSED(agpu_captured_graph_replay(second, NULL), AGPU_ERROR_NOT_CAPTURABLE, "not recorded");
     agpu_handle all[] = {graph, second, launch, memory, copy, event, other, stream};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) DO(agpu_release(all[i]));
 }

@@ -153,18 +153,18 @@ static void prepared_launches_and_graphs(struct scene *scene) {
     DO(agpu_launch_run(launch, NULL));
     for (int i = 0; i < 5; i++) DO(agpu_launch_run(launch, scene->stream));
     CHECK(last_value(view) == 64);
-    agpu_graph graph = NULL;
-    DO(agpu_graph_begin(scene->device, &graph));
+    agpu_captured_graph graph = NULL;
+    DO(agpu_captured_graph_begin(scene->device, &graph));
     DO(agpu_launch_run(launch, scene->stream));
     const agpu_argument again = agpu_argument_array(view);
     DO(agpu_kernel_launch(scene->twice, &scene->shape, &again, 1, scene->stream));
-    DO(agpu_graph_end(graph));
+    DO(agpu_captured_graph_end(graph));
     DO(agpu_release(launch));
     CHECK(last_value(view) == 64);
-    DO(agpu_graph_replay(graph, scene->stream));
+    DO(agpu_captured_graph_replay(graph, scene->stream));
     CHECK(last_value(view) == 256);
     DO(agpu_release(view)); /* the graph has it */
-    DO(agpu_graph_replay(graph, NULL));
+    DO(agpu_captured_graph_replay(graph, NULL));
     DO(agpu_release(graph));
 }
 

@@ -18,7 +18,7 @@ int main() {
         CHECK((y.read<float>() == std::vector<float>{203, 205, 207, 209}));
         const amdgpu::Launch launch = axpy.prepare({1}, {32}, {y, x, -2.0F, 4});
         launch(stream);
-        const amdgpu::Graph graph = device.record([&] { launch(stream); });
+        const amdgpu::CapturedGraph graph = device.record([&] { launch(stream); });
         graph.replay();
         CHECK((y.read<float>() == std::vector<float>{199, 197, 195, 193}));
         const Array wide(device, "float64", {4});

@@ -24,6 +24,7 @@ C_PROGRAMS = (
     "ops_segments.c",
     "ops_movement.c",
     "ops_bad_input.c",
+    "graph.c",
     "ops_threads.c",
     "random.c",
     "network.c",
@@ -40,6 +41,7 @@ CPP_PROGRAMS = (
     "ops_lines.cpp",
     "ops_segments.cpp",
     "ops_movement.cpp",
+    "graph.cpp",
     "random.cpp",
 )
 PROGRAMS = C_PROGRAMS + CPP_PROGRAMS

@@ -76,7 +76,7 @@ void streams_and_kernels(const amdgpu::Device &device) {
     launch(stream);
     stream.synchronize();
     CHECK(out.read<float>(1)[0] == 7.5F);
-    const amdgpu::Graph graph = device.record([&] {
+    const amdgpu::CapturedGraph graph = device.record([&] {
         out.fill(0);
         launch(stream);
         launch(stream);

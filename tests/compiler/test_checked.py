@@ -310,7 +310,7 @@ def test_prepared_launches_are_checked(device):
 def test_graphs_are_checked_with_the_arguments_of_their_replay(device):
     kernel = device.compile_kernel("__global__ void k(int* p, int i) { p[i] = i; }", checked=True)
     data, shorter = np.zeros(4, "int32"), np.zeros(2, "int32")
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         kernel[1, 1](data, 3)
         kernel.prepare(1, 1, data, 2)()
     graph.replay()
@@ -335,7 +335,7 @@ def test_freed_memory_is_found_in_the_replay_that_comes_after(device):
     kernel = device.compile_kernel("__global__ void k(int** table) { table[0][1] = 5; }", checked=True)
     array = device.native.empty([2], "int32")
     table = np.array([array.ptr], "uint64")
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         kernel[1, 1](table)
     graph.replay()
     assert array.numpy()[1] == 5
@@ -347,7 +347,7 @@ def test_freed_memory_is_found_in_the_replay_that_comes_after(device):
 def test_an_endless_loop_in_a_graph_is_stopped(device):
     kernel = device.compile_kernel("__global__ void k(int* p) { while (true) { } p[0] = 1; }", checked=True)
     stream = device.create_stream()
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         kernel[1, 1](np.zeros(1, "int32"))
     graph.replay(stream)
     assert not stream.wait(20)

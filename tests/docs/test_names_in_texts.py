@@ -22,7 +22,7 @@ CLASSES = {
         amdgpu.Array,
         amdgpu.DeviceInfo,
         amdgpu.Event,
-        amdgpu.Graph,
+        amdgpu.CapturedGraph,
         amdgpu.Kernel,
         amdgpu.KernelResult,
         amdgpu.LayeredNetwork,

@@ -193,7 +193,7 @@ def graphs(name: str) -> dict[str, Any]:
         x = amdgpu.zeros(32, "float32", device=name)
         stream = device.create_stream()
         prepared = kernel.prepare(1, 32, x, 1.0, 32, stream=stream)
-        with amdgpu.Graph() as graph:
+        with amdgpu.CapturedGraph() as graph:
             for _ in range(BURST):
                 prepared()
 

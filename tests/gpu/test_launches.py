@@ -47,7 +47,7 @@ def test_a_graph_runs_when_it_is_replayed(gpu: Any, add: Any, scale: Any) -> Non
     x = amdgpu.zeros(N, "float32", device=gpu.name)
     y = amdgpu.zeros(N, "float32", device=gpu.name)
     prepared = scale.prepare(40, 256, x, 3.0, N)
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         add[40, 256](x, 2.0, N)
         prepared()
         y.copy_from(x)
@@ -68,7 +68,7 @@ def test_a_graph_runs_when_it_is_replayed(gpu: Any, add: Any, scale: Any) -> Non
 def test_streams_inside_a_graph_are_ordered_by_events(gpu: Any, add: Any, scale: Any) -> None:
     x = amdgpu.zeros(N, "float32", device=gpu.name)
     one, two = gpu.create_stream(), gpu.create_stream()
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         x.fill(0)
         for _ in range(10):
             add[40, 256, 0, one](x, 1.0, N)
@@ -87,7 +87,7 @@ def test_large_dynamic_shared_memory_is_allowed_inside_a_graph(gpu: Any) -> None
     kernel = gpu.compile_kernel(SHARED)
     values = np.arange(floats, dtype="float32")
     source, out = amdgpu.array(values, device=gpu.name), amdgpu.zeros(floats, "float32", device=gpu.name)
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         kernel[1, 256, 4 * floats](source, out, floats)
     graph.replay()
     assert np.array_equal(out.numpy(), values[::-1])
@@ -96,7 +96,7 @@ def test_large_dynamic_shared_memory_is_allowed_inside_a_graph(gpu: Any) -> None
 @pytest.mark.gpu
 def test_ordinary_host_memory_is_not_copied_inside_a_graph(gpu: Any) -> None:
     x = amdgpu.zeros(N, "float32", device=gpu.name)
-    with pytest.raises(errors.NotCapturableError, match="ordinary host memory"), amdgpu.Graph():
+    with pytest.raises(errors.NotCapturableError, match="ordinary host memory"), amdgpu.CapturedGraph():
         x.copy_from(np.zeros(N, "float32"))
 
 

@@ -219,7 +219,7 @@ def test_products_of_two_threads_and_of_graphs_do_not_meet_in_memory(gpu: Any) -
     ]
     expected = [gpu_kernels.matmul(gpu, a, b).numpy().tobytes() for a, b in operands]
     outs = [amdgpu.empty((shape[0], shape[1]), "float16", device=gpu.name) for _ in operands]
-    graph = amdgpu.Graph()
+    graph = amdgpu.CapturedGraph()
     with graph:
         gpu_kernels.matmul(gpu, *operands[2], out=outs[2])
 

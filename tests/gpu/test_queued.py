@@ -127,7 +127,7 @@ def test_launches_in_streams_see_the_results_of_operations(gpu: Any) -> None:
 def test_replays_of_graphs_in_streams_see_the_results_of_operations(gpu: Any) -> None:
     x, y, out = array(gpu, np.arange(N)), array(gpu, np.zeros(N)), array(gpu, np.zeros(N))
     twice, stream = gpu.compile_kernel(TWICE), gpu.create_stream()
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         twice[N // 256, 256](y, out, N)
     graph.replay(stream)
     stream.synchronize()

@@ -436,7 +436,7 @@ from amdgpu import gpu_kernels
 a = amdgpu.array(np.ones((96, 96), np.float32), device=NAME)
 out = amdgpu.empty((96, 96), "float32", device=NAME)
 stream = device.create_stream()
-graph = amdgpu.Graph()
+graph = amdgpu.CapturedGraph()
 gpu_kernels.matmul(device, a, a, out=out)
 before = [way[0] for way in amdgpu._native.matmul_choices(device)]
 with graph.capture(stream) if hasattr(graph, "capture") else graph:

@@ -68,7 +68,7 @@ def at(position: int) -> Generator:
 
 
 def by_kernels(call: Callable[[], Any]) -> np.ndarray:
-    with amdgpu.Graph() as graph:
+    with amdgpu.CapturedGraph() as graph:
         made = call()
     assert graph.nodes
     graph.replay()

@@ -241,7 +241,7 @@ x = amdgpu.zeros(8, "float32", device="cpu:0")
 for _ in range(3):
     slow[1, 1](x)
 before = kernels()["slow", False]["seconds"]
-with amdgpu.Graph() as graph:
+with amdgpu.CapturedGraph() as graph:
     slow[1, 1](x)
     hot[1, 8](x)
 for _ in range(20):
@@ -281,7 +281,7 @@ def test_launches_in_graphs_share_the_time_of_the_replay(found):
 import time
 slow = device.compile_kernel(SOURCE, name="slow")
 x = amdgpu.zeros(8, "float32", device="cpu:0")
-with amdgpu.Graph() as graph:
+with amdgpu.CapturedGraph() as graph:
     slow[1, 1](x)
     slow[1, 1](x)
 graph.replay()

@@ -111,6 +111,15 @@ impl Array {
         }
     }
 
+    /// The memory so many bytes behind index 0 as elements of a dtype; it stays within the memory.
+    #[must_use]
+    pub fn view_bytes(&self, offset: i64, dtype: Dtype, shape: Dims, strides: Dims) -> Self {
+        Self {
+            address: DevicePointer(self.address.address().wrapping_add_signed(offset)),
+            ..self.view_in(dtype, shape, strides)
+        }
+    }
+
     /// A view whose index 0 is the element `offset` away; it stays within the memory.
     #[must_use]
     pub fn view_at(&self, offset: i64, shape: Dims, strides: Dims) -> Self {

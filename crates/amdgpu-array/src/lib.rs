@@ -9,6 +9,7 @@
 //! - Storage knows the streams that were given work on it ([`Uses`]), so that readers wait for them. Work on a device's default stream is
 //!   ordered by the device itself.
 //! - While a thread records a graph ([`recording`]), copies and fills become commands of the graph and nothing runs.
+//! - While a thread traces a function ([`tracing`]), values are not shown to it.
 //! - Shapes and strides count elements. Functions check what they are given and answer with [`Error`]; nothing here knows Python.
 //! - Everything may be called from any thread. Two threads that write the same elements get mixed values, as with plain memory.
 
@@ -26,6 +27,7 @@ mod owner;
 mod read;
 pub mod recording;
 mod storage;
+pub mod tracing;
 mod uses;
 mod views;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use amdgpu_abi::ErrorCode;
 use amdgpu_hal::DevicePointer;
 
-use crate::{Array, Error, Result, Side, copy, recording};
+use crate::{Array, Error, Result, Side, copy, recording, tracing};
 
 impl Array {
     /// The bytes of the elements in row-major order, once what streams were given to do with them is done.
@@ -16,6 +16,7 @@ impl Array {
     pub fn read(&self) -> Result<Vec<u8>> {
         self.check_alive()?;
         recording::check_not_recording("reading an array")?;
+        tracing::check_values_unseen("reading an array", self.storage())?;
         if !self.is_contiguous() {
             return Err(Error::refused(
                 ErrorCode::NotContiguous,

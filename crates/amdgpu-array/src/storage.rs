@@ -9,7 +9,7 @@ use amdgpu_hal as hal;
 use amdgpu_hal::{DeviceKind, Module};
 use amdgpu_memory::Block;
 
-use crate::{MemoryLocation, Owner, Result, Uses, recording};
+use crate::{MemoryLocation, Owner, Result, Uses, recording, tracing};
 
 /// Memory, held by all that use it.
 pub struct Storage {
@@ -17,6 +17,10 @@ pub struct Storage {
     uses: Uses,
     /// An interface told the address to somebody who holds the array object and nothing else.
     is_pinned: AtomicBool,
+    /// A function that is traced computes with it: the paths for memory of the host, where nothing is noted, leave it alone.
+    is_traced: AtomicBool,
+    /// A function that was traced made it.
+    made_in_trace: bool,
 }
 
 /// Memory and who owns it.
@@ -54,6 +58,8 @@ impl Storage {
             memory,
             uses: Uses::default(),
             is_pinned: AtomicBool::new(false),
+            is_traced: AtomicBool::new(false),
+            made_in_trace: tracing::is_active(),
         })
     }
 
@@ -141,15 +147,44 @@ impl Storage {
             .is_none_or(|device| device.info().capabilities.host_visible)
     }
 
-    /// Whether the host reads the memory and no GPU has to be asked before.
+    /// Notes that the values depend on what a function that is traced was given.
+    pub fn set_traced(&self) {
+        self.is_traced.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the values depend on what a function that is traced was given.
+    #[must_use]
+    pub fn is_traced(&self) -> bool {
+        self.is_traced.load(Ordering::Relaxed)
+    }
+
+    /// Whether a function that was traced made it.
+    #[must_use]
+    pub fn made_in_trace(&self) -> bool {
+        self.made_in_trace
+    }
+
+    /// The memory of the allocator that it is, as its first address and its length in bytes; `None` for other memory, and once it is freed.
+    #[must_use]
+    pub fn block_range(&self) -> Option<(u64, u64)> {
+        let Memory::Block { block, .. } = &self.memory else {
+            return None;
+        };
+        let block = block.lock().unwrap_or_else(PoisonError::into_inner);
+        let block = block.as_ref()?;
+        Some((block.ptr().address(), block.len_bytes()))
+    }
+
+    /// Whether the host reads the memory and nobody, a GPU or who traces a function, has to be asked before.
     #[must_use]
     pub fn is_plain_host(&self) -> bool {
-        match &self.memory {
-            Memory::Block { device, .. } | Memory::Module { device, .. } => {
-                device.info().capabilities.host_visible
+        !self.is_traced()
+            && match &self.memory {
+                Memory::Block { device, .. } | Memory::Module { device, .. } => {
+                    device.info().capabilities.host_visible
+                }
+                Memory::External(external) => external.location == MemoryLocation::Host,
             }
-            Memory::External(external) => external.location == MemoryLocation::Host,
-        }
     }
 
     /// The device whose allocator the memory is from, and whether somebody else knows the memory, too.

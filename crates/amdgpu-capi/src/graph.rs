@@ -1,202 +1,450 @@
-//! kernel.h: graphs. What a thread submits between `agpu_graph_begin` and `agpu_graph_end` is recorded and runs at each replay.
+//! graph.h: graphs of operations, built by hand or parsed, and their runs.
 
-use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use amdgpu_abi::ErrorCode;
-use amdgpu_array::{Array, Owner, Uses, recording};
-use amdgpu_aura::{Graph, PackedArguments};
-use amdgpu_hal::{CopyDirection, DevicePointer, LaunchConfig};
+use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_array::Array;
+use amdgpu_graph::attributes::operation_of;
+use amdgpu_graph::{Executable, Graph, Input, NodeId, parse, parse_attributes, passes};
+use amdgpu_ops::DeviceOps;
 
-use crate::arguments::Used;
-use crate::borrowed::Out;
+use crate::array::{ArrayObject, dims_of, dtype_of};
+use crate::borrowed::{Described, Items, ItemsOut, Options, Out, Text, Versioned, fixed_text};
 use crate::handles::{self, Handle, Object};
-use crate::objects::{DeviceObject, KernelObject, MemoryObject, StreamObject};
+use crate::objects::DeviceObject;
 use crate::status::{Answer, Failure, Status, answer};
+use crate::text::TextObject;
 
-thread_local! {
-    /// Memory of the commands that this thread recorded since it began.
-    static MEMORY: RefCell<Vec<Arc<MemoryObject>>> = const { RefCell::new(Vec::new()) };
-}
+/// As `AGPU_MAX_DIMENSIONS`.
+const MAX_DIMENSIONS: usize = 16;
 
 pub struct GraphObject {
-    /// Of the recording.
-    number: u64,
-    device: Arc<DeviceObject>,
-    /// Streams that it was replayed in, for readers of arrays that it works on.
-    uses: Arc<Uses>,
-    state: Mutex<Option<Ready>>,
+    graph: Mutex<Graph>,
+    compiled: Mutex<Option<Arc<Compiled>>>,
 }
 
 impl Object for GraphObject {
-    const KIND: u8 = 7;
+    const KIND: u8 = 15;
 }
 
-#[derive(Clone)]
-struct Ready {
-    graph: Arc<Graph>,
-    memory: Arc<[Arc<MemoryObject>]>,
-    #[allow(dead_code, reason = "held, not read")]
-    owners: Arc<Mutex<Vec<Owner>>>,
+struct Compiled {
+    executable: Executable,
+    device: Arc<DeviceObject>,
+    report: passes::Report,
 }
 
 impl GraphObject {
-    fn lock(&self) -> MutexGuard<'_, Option<Ready>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn insert(graph: Graph) -> Handle {
+        handles::insert(Arc::new(Self {
+            graph: Mutex::new(graph),
+            compiled: Mutex::default(),
+        }))
     }
 
-    fn ready(&self) -> Answer<Ready> {
-        self.lock()
-            .clone()
-            .ok_or_else(|| refuse("the graph is not recorded: call agpu_graph_end first"))
+    fn get(handle: Handle) -> Answer<Arc<Self>> {
+        handles::get(handle, "graph")
     }
 
-    /// What was recorded, on the thread that began it.
-    fn end(&self) -> Answer<recording::Recording> {
-        recording::end(self.number).ok_or_else(|| {
-            refuse("this thread does not record the graph: the thread that began a recording ends it, once")
+    fn lock(&self) -> MutexGuard<'_, Graph> {
+        self.graph.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn compiled(&self) -> Answer<Arc<Compiled>> {
+        let compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        compiled.clone().ok_or_else(|| {
+            let message = "the graph is not compiled: call agpu_graph_compile first";
+            Failure::new(ErrorCode::InvalidArgument, message)
         })
     }
+
+    /// A node that the caller names.
+    fn node(&self, node: u32) -> Answer<NodeId> {
+        let count = self.lock().nodes().len();
+        if (node as usize) < count {
+            return Ok(NodeId(node));
+        }
+        Err(Failure::invalid(format!(
+            "node {node} does not exist: the graph has {count} nodes"
+        )))
+    }
 }
 
-fn refuse(message: &str) -> Failure {
-    Failure::new(ErrorCode::NotCapturable, message)
+/// `agpu_graph_node_facts`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct NodeFacts {
+    size_bytes: u64,
+    operation: [u8; 32],
+    dtype: [u8; 16],
+    dimensions: u32,
+    reserved: u32,
+    shape: [i64; MAX_DIMENSIONS],
 }
 
-/// Notes what a command uses; the owners go into the recording, whoever began it.
-fn owners_of(memory: Vec<Arc<MemoryObject>>) -> Vec<Owner> {
-    MEMORY.with_borrow_mut(|all| all.extend(memory.iter().cloned()));
-    memory
-        .into_iter()
-        .map(|memory| Box::new(memory) as Owner)
-        .collect()
+// SAFETY: plain numbers; all zeros is a valid value.
+unsafe impl Versioned for NodeFacts {
+    const NAME: &'static str = "agpu_graph_node_facts";
+    const FIRST_BYTES: usize = size_of::<Self>();
 }
 
-pub fn record_launch(
-    kernel: &KernelObject,
-    config: LaunchConfig,
-    packed: &PackedArguments,
-    used: Used,
-    stream: Option<&Arc<StreamObject>>,
-) -> Answer {
-    let queue = stream.map(|stream| &stream.queue);
-    recording::record_uses(used.arrays.iter().map(|array| array.storage().uses()));
-    let mut owners = owners_of(used.memory);
-    owners.extend(used.arrays.iter().map(Array::owner));
-    Ok(recording::record_launch(
-        &kernel.kernel,
-        config,
-        packed,
-        owners,
-        queue,
-    )?)
+/// `agpu_graph_compile_options`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CompileOptions {
+    size_bytes: u64,
+    leaves_operations: u32,
+    reserved: u32,
+    workspace_bytes: u64,
 }
 
-pub fn record_copy(
-    to: &Arc<MemoryObject>,
-    from: &Arc<MemoryObject>,
-    addresses: (DevicePointer, DevicePointer),
-    bytes: u64,
-) -> Answer {
-    let device = to.device.context.open_device()?;
-    let owners = owners_of(vec![Arc::clone(to), Arc::clone(from)]);
-    let direction = CopyDirection::DeviceToDevice;
-    Ok(recording::record_copy(
-        device, addresses, bytes, direction, owners,
-    )?)
+// SAFETY: plain numbers; all zeros is a valid value.
+unsafe impl Versioned for CompileOptions {
+    const NAME: &'static str = "agpu_graph_compile_options";
+    const FIRST_BYTES: usize = size_of::<Self>();
 }
 
-pub fn record_fill(memory: &Arc<MemoryObject>, offset: u64, value: u8, bytes: u64) -> Answer {
-    let device = memory.device.context.open_device()?;
-    let address = memory.block.ptr().offset(offset);
-    owners_of(vec![Arc::clone(memory)]);
-    Ok(recording::record_fill(
-        device,
-        address,
-        value,
-        bytes,
-        Box::new(Arc::clone(memory)),
-    )?)
-}
-
-/// Begin to record what this thread submits for a device.
+/// A graph without nodes.
 #[unsafe(no_mangle)]
-pub extern "C" fn agpu_graph_begin(device: Handle, graph: Out<Handle>) -> Status {
+pub extern "C" fn agpu_graph_create(graph: Out<Handle>) -> Status {
     answer(|| {
         let place = graph.required("graph")?;
-        let device = handles::get::<DeviceObject>(device, "device")?;
-        device.context.device()?;
-        let uses = Arc::<Uses>::default();
-        let number = recording::begin(Arc::clone(&uses))?;
-        MEMORY.take();
-        let graph = GraphObject {
-            number,
-            device,
-            uses,
-            state: Mutex::default(),
-        };
-        place.write(handles::insert(Arc::new(graph)));
+        place.write(GraphObject::insert(Graph::new()));
         Ok(())
     })
 }
 
-/// End the recording; the graph can be replayed from now on.
+/// The graph that a text describes.
 #[unsafe(no_mangle)]
-pub extern "C" fn agpu_graph_end(graph: Handle) -> Status {
+pub extern "C" fn agpu_graph_parse(
+    text: Text,
+    constants: Items<Handle>,
+    count: usize,
+    graph: Out<Handle>,
+) -> Status {
     answer(|| {
-        let graph = handles::get::<GraphObject>(graph, "graph")?;
-        let recording = graph.end()?;
-        *graph.lock() = Some(Ready {
-            graph: Arc::new(recording.recorder.finish()?),
-            memory: MEMORY.take().into(),
-            owners: Arc::new(Mutex::new(recording.owners)),
+        let place = graph.required("graph")?;
+        let constants = arrays(constants, count, "constants")?;
+        place.write(GraphObject::insert(parse(
+            text.required("text")?,
+            &constants,
+        )?));
+        Ok(())
+    })
+}
+
+fn arrays(handles: Items<Handle>, count: usize, name: &str) -> Answer<Vec<Array>> {
+    handles
+        .slice(count, name)?
+        .iter()
+        .map(|handle| Ok(ArrayObject::alive(name, *handle)?.array.clone()))
+        .collect()
+}
+
+/// Adds an argument.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_graph_add_input(
+    graph: Handle,
+    dtype: Text,
+    dimensions: u32,
+    shape: Items<i64>,
+    node: Out<u32>,
+) -> Status {
+    answer(|| {
+        let place = node.required("node")?;
+        let graph = GraphObject::get(graph)?;
+        let dtype = dtype_of(dtype.required("dtype")?)?;
+        let shape = dims_of(shape, dimensions, "shape")?;
+        if let Some(extent) = shape.iter().find(|extent| **extent < 0) {
+            return Err(Failure::invalid(format!("the extent {extent} is negative")));
+        }
+        place.write(graph.lock().add_input("", &shape, dtype).0);
+        Ok(())
+    })
+}
+
+/// Adds an array that is there.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_graph_add_constant(graph: Handle, array: Handle, node: Out<u32>) -> Status {
+    answer(|| {
+        let place = node.required("node")?;
+        let graph = GraphObject::get(graph)?;
+        let array = ArrayObject::alive("array", array)?;
+        place.write(graph.lock().add_constant("", &array.array).0);
+        Ok(())
+    })
+}
+
+/// Adds an operation by name.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_graph_add(
+    graph: Handle,
+    operation: Text,
+    inputs: Items<u32>,
+    count: usize,
+    options: Text,
+    node: Out<u32>,
+) -> Status {
+    answer(|| {
+        let place = node.required("node")?;
+        let graph = GraphObject::get(graph)?;
+        let attributes = parse_attributes(options.optional("options")?.unwrap_or_default())?;
+        let operation = operation_of(operation.required("operation")?, &attributes)?;
+        let inputs = inputs
+            .slice(count, "inputs")?
+            .iter()
+            .map(|input| graph.node(*input).map(Input::Node))
+            .collect::<Answer<Vec<_>>>()?;
+        place.write(graph.lock().add(operation, &inputs)?.0);
+        Ok(())
+    })
+}
+
+/// Adds the elements of a node under another shape.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_graph_add_reshape(
+    graph: Handle,
+    input: u32,
+    dimensions: u32,
+    shape: Items<i64>,
+    node: Out<u32>,
+) -> Status {
+    answer(|| {
+        let place = node.required("node")?;
+        let graph = GraphObject::get(graph)?;
+        let input = graph.node(input)?;
+        let shape = dims_of(shape, dimensions, "shape")?;
+        place.write(graph.lock().add_reshape(input, &shape)?.0);
+        Ok(())
+    })
+}
+
+/// Adds a node with its axes in another order.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_graph_add_permuted(
+    graph: Handle,
+    input: u32,
+    axes: Items<i64>,
+    count: u32,
+    node: Out<u32>,
+) -> Status {
+    answer(|| {
+        let place = node.required("node")?;
+        let graph = GraphObject::get(graph)?;
+        let input = graph.node(input)?;
+        let axes = dims_of(axes, count, "axes")?;
+        place.write(graph.lock().add_permuted(input, &axes)?.0);
+        Ok(())
+    })
+}
+
+/// How many nodes there are.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_graph_node_count(graph: Handle, count: Out<u32>) -> Status {
+    answer(|| {
+        let place = count.required("count")?;
+        place.write(GraphObject::get(graph)?.lock().nodes().len() as u32);
+        Ok(())
+    })
+}
+
+/// Facts of a node.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_graph_node_info(
+    graph: Handle,
+    node: u32,
+    info: Described<NodeFacts>,
+) -> Status {
+    answer(|| {
+        let place = info.required("info")?;
+        let graph = GraphObject::get(graph)?;
+        let id = graph.node(node)?;
+        let locked = graph.lock();
+        let node = locked.node(id);
+        let mut shape = [0; MAX_DIMENSIONS];
+        if node.shape.len() > MAX_DIMENSIONS {
+            return Err(Failure::invalid(format!(
+                "node {id} has {} dimensions; {MAX_DIMENSIONS} are the most",
+                node.shape.len()
+            )));
+        }
+        shape[..node.shape.len()].copy_from_slice(&node.shape);
+        place.set(&NodeFacts {
+            size_bytes: size_of::<NodeFacts>() as u64,
+            operation: fixed_text(node.operation_name()),
+            dtype: fixed_text(Dtype::name(node.dtype).unwrap_or("?")),
+            dimensions: node.shape.len() as u32,
+            reserved: 0,
+            shape,
         });
         Ok(())
     })
 }
 
-/// Give up the recording of this thread; its graph stays empty and can only be released.
+/// Names the nodes whose values a run gives.
 #[unsafe(no_mangle)]
-pub extern "C" fn agpu_graph_abandon(graph: Handle) -> Status {
+pub extern "C" fn agpu_graph_set_outputs(graph: Handle, nodes: Items<u32>, count: usize) -> Status {
     answer(|| {
-        let graph = handles::get::<GraphObject>(graph, "graph")?;
-        graph.end()?;
-        MEMORY.take();
+        let graph = GraphObject::get(graph)?;
+        let outputs = nodes
+            .slice(count, "nodes")?
+            .iter()
+            .map(|node| graph.node(*node))
+            .collect::<Answer<Vec<_>>>()?;
+        graph.lock().set_outputs(outputs);
         Ok(())
     })
 }
 
-/// How many launches, copies and fills a graph has.
+/// The graph as text.
 #[unsafe(no_mangle)]
-pub extern "C" fn agpu_graph_node_count(graph: Handle, count: Out<u64>) -> Status {
+pub extern "C" fn agpu_graph_text(graph: Handle, text: Out<Handle>) -> Status {
     answer(|| {
-        let place = count.required("count")?;
-        let graph = handles::get::<GraphObject>(graph, "graph")?;
-        place.write(graph.ready()?.graph.nodes().len() as u64);
+        let place = text.required("text")?;
+        let graph = GraphObject::get(graph)?;
+        place.write(TextObject::insert(&graph.lock().to_string()));
         Ok(())
     })
 }
 
-/// Run everything that was recorded: in `stream` and return at once, or wait.
+/// The graph in the language of Graphviz.
 #[unsafe(no_mangle)]
-pub extern "C" fn agpu_graph_replay(graph: Handle, stream: Handle) -> Status {
+pub extern "C" fn agpu_graph_dot(graph: Handle, text: Out<Handle>) -> Status {
     answer(|| {
-        let graph = handles::get::<GraphObject>(graph, "graph")?;
-        recording::check_not_recording("replaying a graph")?;
-        let ready = graph.ready()?;
-        let stream = StreamObject::of(stream, &graph.device)?;
-        if let Some(stream) = &stream {
-            graph
-                .uses
-                .note(&stream.queue, graph.device.context.device()?);
-        }
-        for memory in ready.memory.iter() {
-            memory.use_in(stream.as_ref())?;
-        }
-        let queue = stream.as_ref().map(|stream| &stream.queue);
-        // SAFETY: the graph holds the memory it uses, which the allocator holds back until the stream has passed; bare addresses are the
-        // caller's promise.
-        unsafe { ready.graph.replay(queue)? };
+        let place = text.required("text")?;
+        let graph = GraphObject::get(graph)?;
+        place.write(TextObject::insert(&graph.lock().to_dot()));
         Ok(())
     })
+}
+
+/// Optimises the graph for a device and plans its memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_graph_compile(
+    graph: Handle,
+    device: Handle,
+    options: Options<CompileOptions>,
+) -> Status {
+    answer(|| {
+        let graph = GraphObject::get(graph)?;
+        let device = handles::get::<DeviceObject>(device, "device")?;
+        let options = options.read()?;
+        let mut copy = graph.lock().clone();
+        if copy.outputs().is_empty() {
+            let message = "the graph has no outputs: call agpu_graph_set_outputs first";
+            return Err(Failure::invalid(message));
+        }
+        let opened = Arc::clone(device.context.open_device()?);
+        crate::toolchain::of_process();
+        let report = if options.leaves_operations == 0 {
+            let ops = DeviceOps::of(&opened)?;
+            passes::optimize(&mut copy, &ops)?
+        } else {
+            passes::Report::default()
+        };
+        let executable = Executable::new(copy, &opened)?;
+        let needed = executable.plan().bytes;
+        if options.workspace_bytes > 0 && needed > options.workspace_bytes {
+            return Err(Failure::new(
+                ErrorCode::OutOfMemory,
+                format!(
+                    "values within the graph need {needed} bytes, workspace_bytes allows {}",
+                    options.workspace_bytes
+                ),
+            ));
+        }
+        let made = Arc::new(Compiled {
+            executable,
+            device,
+            report,
+        });
+        *graph
+            .compiled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(made);
+        Ok(())
+    })
+}
+
+/// What runs, what was joined and how much memory it takes, as text.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_graph_explain(graph: Handle, text: Out<Handle>) -> Status {
+    answer(|| {
+        let place = text.required("text")?;
+        let compiled = GraphObject::get(graph)?.compiled()?;
+        place.write(TextObject::insert(
+            &compiled.executable.explain(&compiled.report),
+        ));
+        Ok(())
+    })
+}
+
+/// Runs a graph that was compiled.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_graph_run(
+    graph: Handle,
+    inputs: Items<Handle>,
+    input_count: usize,
+    outputs: ItemsOut<u64>,
+    output_count: usize,
+) -> Status {
+    answer(|| {
+        let compiled = GraphObject::get(graph)?.compiled()?;
+        let arguments = arrays(inputs, input_count, "inputs")?;
+        let places = checked_places(&compiled, outputs, output_count)?;
+        let made = compiled.executable.run(&arguments)?;
+        deliver(&compiled, made, places);
+        Ok(())
+    })
+}
+
+/// As `agpu_graph_run`, and how long each node took.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_graph_profile(
+    graph: Handle,
+    inputs: Items<Handle>,
+    input_count: usize,
+    outputs: ItemsOut<u64>,
+    output_count: usize,
+    report: Out<Handle>,
+) -> Status {
+    answer(|| {
+        let place = report.required("report")?;
+        let compiled = GraphObject::get(graph)?.compiled()?;
+        let arguments = arrays(inputs, input_count, "inputs")?;
+        let places = checked_places(&compiled, outputs, output_count)?;
+        let (made, timings) = compiled.executable.profile(&arguments)?;
+        let mut text = String::new();
+        for timing in &timings {
+            let node = compiled.executable.graph().node(timing.node);
+            text += &format!(
+                "{} {} {:e}\n",
+                timing.node,
+                node.operation_name(),
+                timing.seconds
+            );
+        }
+        deliver(&compiled, made, places);
+        place.write(TextObject::insert(&text));
+        Ok(())
+    })
+}
+
+fn checked_places<'a>(
+    compiled: &Compiled,
+    outputs: ItemsOut<u64>,
+    count: usize,
+) -> Answer<&'a mut [u64]> {
+    let wanted = compiled.executable.graph().outputs().len();
+    if count != wanted {
+        return Err(Failure::invalid(format!(
+            "output_count is {count}; the graph has {wanted} outputs"
+        )));
+    }
+    outputs.slice(count, "outputs")
+}
+
+fn deliver(compiled: &Compiled, made: Vec<Array>, places: &mut [u64]) {
+    for (place, array) in places.iter_mut().zip(made) {
+        *place = ArrayObject::insert(array, Some(Arc::clone(&compiled.device))).bits();
+    }
 }

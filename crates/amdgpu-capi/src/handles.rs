@@ -33,7 +33,7 @@ pub const KIND_NAMES: [&str; 16] = [
     "memory",
     "a kernel",
     "a prepared launch",
-    "a graph",
+    "a captured graph",
     "a network",
     "a spiking network",
     "the result of a run",
@@ -41,7 +41,7 @@ pub const KIND_NAMES: [&str; 16] = [
     "an array",
     "a random generator",
     "a trainer",
-    "",
+    "a graph",
 ];
 
 /// A handle as C has it: an opaque pointer that is never followed.

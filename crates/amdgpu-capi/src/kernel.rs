@@ -9,8 +9,8 @@ use amdgpu_hal::LaunchConfig;
 
 use crate::arguments::{CArgument, Converted, Used};
 use crate::borrowed::{Described, Items, Options, Out, Text, Versioned, fixed_text};
+use crate::captured_graph;
 use crate::device::parse_level;
-use crate::graph;
 use crate::handles::{self, Handle, Object};
 use crate::objects::{DeviceObject, KernelObject, StreamObject};
 use crate::status::{Answer, Failure, Status, answer};
@@ -188,7 +188,7 @@ pub extern "C" fn agpu_kernel_launch(
         let used = converted.used;
         if is_recording() {
             let packed = kernel.kernel.pack_arguments(&converted.arguments)?;
-            return graph::record_launch(&kernel, config, &packed, used, stream.as_ref());
+            return captured_graph::record_launch(&kernel, config, &packed, used, stream.as_ref());
         }
         used.order(&kernel, stream.as_ref())?;
         let queue = stream.as_ref().map(|stream| &stream.queue);
@@ -246,7 +246,7 @@ pub extern "C" fn agpu_launch_run(launch: Handle, stream: Handle) -> Status {
         let stream = StreamObject::of(stream, &kernel.device)?;
         if is_recording() {
             let used = launch.used.clone();
-            return graph::record_launch(
+            return captured_graph::record_launch(
                 kernel,
                 launch.config,
                 &launch.packed,

@@ -12,6 +12,7 @@
 mod arguments;
 mod array;
 mod borrowed;
+mod captured_graph;
 mod device;
 mod folder;
 mod graph;

@@ -7,8 +7,8 @@ use amdgpu_array::recording::{check_not_recording, is_recording};
 use amdgpu_hal::CopyDirection;
 
 use crate::borrowed::{Items, ItemsOut, Options, Out, Versioned};
+use crate::captured_graph;
 use crate::device::{is_host_visible, memory_kind};
-use crate::graph;
 use crate::handles::{self, Handle};
 use crate::objects::{DeviceObject, MemoryObject, StreamObject};
 use crate::status::{Failure, Status, answer};
@@ -159,7 +159,7 @@ pub extern "C" fn agpu_memory_copy(
         }
         let stream = to.stream_for(stream)?;
         if is_recording() {
-            return graph::record_copy(&to, &from, (target, origin), bytes);
+            return captured_graph::record_copy(&to, &from, (target, origin), bytes);
         }
         let queue = match &stream {
             Some(stream) => &stream.queue,
@@ -193,7 +193,7 @@ pub extern "C" fn agpu_memory_fill(
         memory.check_range("fill", offset, bytes)?;
         let stream = memory.stream_for(stream)?;
         if is_recording() {
-            return graph::record_fill(&memory, offset, value, bytes);
+            return captured_graph::record_fill(&memory, offset, value, bytes);
         }
         let queue = match &stream {
             Some(stream) => &stream.queue,

@@ -111,7 +111,7 @@ impl EventObject {
             State::Recorded(event) => Ok(Some(event)),
             State::InGraph(..) => Err(Failure::new(
                 ErrorCode::NotCapturable,
-                "the event orders streams inside a graph and is not there outside; record one behind agpu_graph_replay",
+                "the event orders streams inside a graph and is not there outside; record one behind agpu_captured_graph_replay",
             )),
         }
     }

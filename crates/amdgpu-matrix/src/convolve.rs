@@ -14,7 +14,7 @@ use crate::{Error, ImageLayout, Matrix, Sliding, TensorView, TensorViewMut, elem
 
 const NAME: &str = "conv2d";
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConvolveOptions {
     pub sliding: Sliding,
     pub groups: i64,

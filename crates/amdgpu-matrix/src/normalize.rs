@@ -150,6 +150,16 @@ impl Normalize {
         }
     }
 
+    /// What is added to the variance or the mean square where nothing else is asked for; the softmaxes add nothing.
+    #[must_use]
+    pub const fn default_epsilon(self) -> f64 {
+        match self {
+            Self::LayerNorm => 1e-5,
+            Self::RmsNorm => 1e-6,
+            Self::Softmax | Self::LogSoftmax => 0.0,
+        }
+    }
+
     /// Shape and dtype of the result: those of x, integers as float64.
     #[must_use]
     pub fn describe(self, x: &TensorView) -> Described {

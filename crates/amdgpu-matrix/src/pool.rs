@@ -20,7 +20,7 @@ pub enum Pool {
     Average,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolOptions {
     /// (rows, columns)
     pub window: (i64, i64),

@@ -7,12 +7,15 @@
 use amdgpu_abi::promotion::is_float;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims};
+use amdgpu_matrix::TensorView;
+
+use smallvec::SmallVec;
 
 use crate::elementwise::{Elementwise, elementwise};
 use crate::operand::{Operand, Scalar};
 use crate::reduce::Reduce;
 use crate::statistics::{converted, from_host_values, host_values, over, product};
-use crate::{DeviceOps, Error, Result};
+use crate::{DeviceOps, Error, Operation, Result, trace};
 
 /// Means and factors outside of it lose digits as float32, or are infinite.
 const FLOAT32_RANGE: (f64, f64) = (
@@ -21,7 +24,7 @@ const FLOAT32_RANGE: (f64, f64) = (
     f64::from_bits((1023 + 120) << 52),
 );
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchNormOptions {
     /// The axis of the channels; negative counts from the end.
     pub channel_axis: i64,
@@ -43,6 +46,46 @@ pub struct ChannelParameters<'a> {
 /// `shape-mismatch` when x has no such axis or a parameter another shape, `unsupported-dtype` unless x holds floats, `invalid-argument` for a
 /// negative epsilon.
 pub fn batch_norm(
+    ops: &DeviceOps,
+    x: &Operand,
+    (mean, variance): (&Operand, &Operand),
+    parameters: ChannelParameters<'_>,
+    options: BatchNormOptions,
+) -> Result<Array> {
+    if trace::is_tracing() {
+        let operation = Operation::BatchNorm {
+            options,
+            has_weight: parameters.weight.is_some(),
+            has_bias: parameters.bias.is_some(),
+        };
+        let mut inputs: SmallVec<[&Operand; 5]> = SmallVec::from_slice(&[x, mean, variance]);
+        inputs.extend(parameters.weight);
+        inputs.extend(parameters.bias);
+        return trace::noted(operation, &inputs, || {
+            normalized(ops, x, (mean, variance), parameters, options)
+        });
+    }
+    normalized(ops, x, (mean, variance), parameters, options)
+}
+
+/// Shape and dtype of the result of [`batch_norm`] for images, mean, variance and parameters of these shapes and dtypes.
+pub(crate) fn describe(
+    inputs: &[TensorView<'_>],
+    options: BatchNormOptions,
+) -> Result<(Dims, Dtype)> {
+    let x = &inputs[0];
+    let shape = Dims::from_slice(x.shape());
+    let seen =
+        Operand::of_number(Scalar::Int(0), x.dtype()).with_layout(shape.clone(), Dims::new());
+    let channels = Channels::of("batch_norm", &seen, options)?;
+    let names = ["mean", "variance", "weight", "bias"];
+    for (name, values) in names.iter().zip(&inputs[1..]) {
+        channels.check_count(name, values.shape())?;
+    }
+    Ok((shape, x.dtype()))
+}
+
+fn normalized(
     ops: &DeviceOps,
     x: &Operand,
     (mean, variance): (&Operand, &Operand),
@@ -240,18 +283,22 @@ impl Channels {
     }
 
     /// Values of a parameter, which has one for each channel.
+    fn check_count(&self, name: &str, shape: &[i64]) -> Result<()> {
+        if shape == [self.count] {
+            return Ok(());
+        }
+        let message = format!(
+            "{}: {name} has shape {shape:?}; x of shape {:?} has {} channels",
+            self.operation,
+            self.of.as_slice(),
+            self.count
+        );
+        Err(Error::refused(ErrorCode::ShapeMismatch, message))
+    }
+
     fn values(&self, name: &str, parameter: &Operand) -> Result<Vec<f64>> {
         parameter.check_dtype(self.operation, name)?;
-        if parameter.shape.as_slice() != [self.count] {
-            let message = format!(
-                "{}: {name} has shape {:?}; x of shape {:?} has {} channels",
-                self.operation,
-                parameter.shape.as_slice(),
-                self.of.as_slice(),
-                self.count
-            );
-            return Err(Error::refused(ErrorCode::ShapeMismatch, message));
-        }
+        self.check_count(name, &parameter.shape)?;
         host_values(parameter)
     }
 

@@ -20,7 +20,7 @@ use crate::host_memory::HostMemory;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, check_device};
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, Result};
+use crate::{Arg, DeviceOps, Error, Operation, Result};
 
 const GATHER: &str = "gather";
 const SCATTER: &str = "scatter";
@@ -46,8 +46,14 @@ pub fn gather(
         inputs: &[("x", &operands[0]), ("offsets", &operands[1])],
         out: None,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || {
+            Some(Operation::Gather {
+                shape: Dims::from_slice(block.0),
+                strides: Dims::from_slice(block.1),
+            })
+        },
         || gather_on_device(ops, x, offsets, block),
         |views, host| gather_on_host(&views[0], &views[1], block, None, host),
     )

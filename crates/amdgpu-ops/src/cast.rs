@@ -12,7 +12,7 @@ use crate::generated::cast::{OWN, cast_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target};
-use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
 pub(crate) const NAME: &str = "cast";
 
@@ -36,8 +36,9 @@ pub fn cast(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>) -> 
         out,
     };
     let shape = out.map_or(&x.shape, |out| &out.shape).clone();
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || Some(Operation::Cast { dtype }),
         || on_device(ops, x, dtype, out),
         |views, host| on_host(&views[0], &shape, dtype, None, host),
     )

@@ -21,7 +21,7 @@ use crate::generated::elementwise::Kind;
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target, broadcast};
-use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
 pub use cast::{cast, cast_on_device, cast_on_host};
 pub use matmul::{matmul, matmul_on_host};
@@ -57,8 +57,14 @@ pub fn complex_elementwise(
         alpha: 0.0,
         thread_limit: None,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || {
+            Some(Operation::Elementwise {
+                operation: Named::Complex(operation),
+                alpha: 0.0,
+            })
+        },
         || on_device(ops, operation, inputs, out),
         |views, host| on_host(operation, views, &options, host).map(drop),
     )

@@ -23,7 +23,7 @@ use crate::operand::{Operand, Target};
 use crate::reduce;
 use crate::tiled::{TiledShape, launch_tiled};
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
 const NAME: &str = "conv2d";
 /// Pixels that a part of a weight gradient sums; its results are few, its sums long.
@@ -62,8 +62,13 @@ pub fn convolve(
         inputs: &named,
         out,
     };
-    cpu::run_one(
+    let describe = || Operation::Convolve {
+        options: call.options,
+        is_tf32: call.is_tf32,
+    };
+    cpu::run_noted(
         &given,
+        || (call.pass == ConvolvePass::Forward).then(describe),
         || on_device(ops, inputs, out, call),
         |views, host| on_host(views, call, host),
     )

@@ -17,7 +17,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::fallback::{self, HostTensor};
 pub use crate::host_memory::{HOST, HostMemory};
 use crate::operand::{Operand, check_device};
-use crate::{DeviceOps, Error, Result};
+use crate::{DeviceOps, Error, Operation, Result, trace};
 
 /// Who asks the CPU for a result: gives the memory for it, and runs the work.
 pub trait Host {
@@ -104,6 +104,30 @@ pub(crate) fn run_one(
         .ok_or_else(|| Error::refused(ErrorCode::Internal, format!("{} gave no result", call.name)))
 }
 
+/// As [`run_one`], for a call that graphs hold as the operation that `describe` gives, if any.
+///
+/// # Errors
+///
+/// As [`run`].
+#[inline]
+pub(crate) fn run_noted(
+    call: &Call<'_>,
+    describe: impl FnOnce() -> Option<Operation>,
+    on_device: impl FnOnce() -> Result<Array>,
+    on_host: impl FnOnce(&[TensorView<'_>], &mut ArrayHost<'_>) -> Result<()>,
+) -> Result<Array> {
+    let described = if trace::is_tracing() {
+        describe()
+    } else {
+        None
+    };
+    let Some(operation) = described else {
+        return run_one(call, on_device, on_host);
+    };
+    let inputs: SmallVec<[&Operand; 4]> = call.inputs.iter().map(|(_, one)| *one).collect();
+    trace::noted(operation, &inputs, || run_one(call, on_device, on_host))
+}
+
 /// Computes a call where its arrays lie.
 ///
 /// # Errors
@@ -114,6 +138,9 @@ pub(crate) fn run(
     on_device: impl FnOnce() -> Result<Results>,
     on_host: impl FnOnce(&[TensorView<'_>], &mut ArrayHost<'_>) -> Result<()>,
 ) -> Result<Results> {
+    if trace::is_tracing() {
+        trace::check_untraced(call.name, call.inputs)?;
+    }
     if call.ops.computes_on_host() {
         return in_place(call, on_host);
     }

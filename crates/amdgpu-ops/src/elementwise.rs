@@ -20,7 +20,7 @@ use crate::generated::elementwise::{Body, Kind, Signature, VECTOR_BYTES, Walk};
 use crate::generated::{formulas, source};
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target, broadcast};
-use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Named, Operation, Result};
 
 pub use host::on_host;
 
@@ -54,8 +54,14 @@ pub fn elementwise(
         alpha,
         thread_limit: None,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || {
+            Some(Operation::Elementwise {
+                operation: Named::Any(operation),
+                alpha,
+            })
+        },
         || on_device(ops, operation, inputs, out, alpha),
         |views, host| match operation {
             Elementwise::Standardize => host::standardize(views, &options, host),
@@ -313,6 +319,12 @@ fn key_of(signature: &Signature<'_>, family: &'static str) -> KernelKey {
         .text(signature.body.name())
         .dtype(signature.result)
         .dtype(signature.computed);
+    if let Body::Steps {
+        functions, text, ..
+    } = signature.body
+    {
+        key = key.text(functions).text(text);
+    }
     for kind in signature.kinds {
         key = key.dtype(kind.dtype).flag(kind.is_array);
     }

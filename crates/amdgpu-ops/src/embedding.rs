@@ -12,7 +12,7 @@ use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target};
 use crate::reduce::{self, Reduce, ReduceOptions};
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
 const NAME: &str = "embedding";
 
@@ -36,8 +36,9 @@ pub fn embedding(
         inputs: &[("table", table), ("indices", indices)],
         out,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || Some(Operation::Embedding),
         || on_device(ops, table, indices, out),
         |views, host| on_host(&views[0], &views[1], None, host),
     )

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, Side, byte_range, copy, element_count, recording, row_major};
+use amdgpu_array::{
+    Array, Dims, Side, byte_range, copy, element_count, recording, row_major, tracing,
+};
 use amdgpu_hal::DevicePointer;
 use amdgpu_matrix::TensorView;
 
@@ -25,6 +27,7 @@ pub fn record(operation: &str, ops: &DeviceOps, error: &Error) {
 /// What the device reports; `not-capturable` while a graph is recorded.
 pub(crate) fn read_bytes(array: &Array, at: i64, len: usize) -> Result<Vec<u8>> {
     recording::check_not_recording("reading an array")?;
+    tracing::check_values_unseen("reading an array", array.storage())?;
     array.wait()?;
     let _held = Arc::clone(array.storage());
     let mut bytes = vec![0; len];

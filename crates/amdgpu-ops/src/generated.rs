@@ -11,6 +11,7 @@ pub mod elementwise;
 pub mod embedding;
 pub mod fold;
 pub mod formulas;
+pub mod fused;
 pub mod join;
 pub mod leaky;
 pub mod loss;

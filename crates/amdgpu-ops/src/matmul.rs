@@ -16,7 +16,8 @@ use smallvec::SmallVec;
 
 use crate::archived::Archived;
 use crate::cpu::{self, Call};
-use crate::{DeviceOps, Error, Operand, Result};
+use crate::operation::Product;
+use crate::{DeviceOps, Error, Operand, Operation, Result};
 
 pub(crate) use axes::Axes;
 pub use checked::Checked;
@@ -148,8 +149,9 @@ pub fn matmul(ops: &DeviceOps, call: &Matmul<'_>) -> Result<Array> {
         inputs: &inputs,
         out: call.out,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &given,
+        || (call.beta == 0.0).then(|| Operation::Matmul(Product::of(call))),
         || on_device(ops, call),
         |views, host| {
             let mut following = views[2..].iter().copied();

@@ -16,8 +16,9 @@ use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::lines::Lines;
 use crate::operand::{Operand, Target};
+use crate::operation::Normalization;
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
 /// Rows beside each other in memory that a block normalises together.
 const COLUMN_ROWS: i64 = 32;
@@ -48,8 +49,9 @@ pub fn normalize(
         inputs: &inputs,
         out,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || Some(Operation::Normalize(Normalization::of(operation, options))),
         || on_device(ops, operation, x, parameters, out, options),
         |views, host| on_host(operation, &views[0], &views[1..], options, host),
     )

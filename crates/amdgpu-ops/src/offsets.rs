@@ -12,7 +12,7 @@ use crate::generated::offsets::{PLACE_BITS, offsets_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, broadcast};
-use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Result, trace};
 
 const NAME: &str = "offsets";
 
@@ -130,6 +130,10 @@ fn empty(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> Result<A
 ///
 /// As [`offsets`]; what the device reports.
 pub fn on_device(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> Result<Array> {
+    if trace::is_tracing() {
+        let named: Vec<(&str, &Operand)> = indices.iter().map(|one| ("indices", one)).collect();
+        trace::check_untraced("an index array that is computed", &named)?;
+    }
     let made = empty(ops, indices, axes)?;
     let count = made.len();
     if count == 0 {

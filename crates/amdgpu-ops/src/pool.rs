@@ -12,7 +12,7 @@ use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target};
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
 /// Pools `x`; with `gradient`, that of the result, computes the gradient by x instead. Where the device has no kernel, the CPU computes it.
 ///
@@ -37,10 +37,13 @@ pub fn pool(
         inputs: &inputs,
         out,
     };
-    cpu::run_one(
+    let options = *options;
+    let describe = || Operation::Pool { operation, options };
+    cpu::run_noted(
         &call,
-        || on_device(ops, operation, x, gradient, out, options),
-        |views, host| on_host(operation, &views[0], views.get(1), options, host),
+        || gradient.is_none().then(describe),
+        || on_device(ops, operation, x, gradient, out, &options),
+        |views, host| on_host(operation, &views[0], views.get(1), &options, host),
     )
 }
 

@@ -11,8 +11,9 @@ use crate::cpu::{self, Call, Host};
 use crate::fold::{Problem, fold};
 use crate::generated::reduce;
 use crate::operand::{Operand, Target};
+use crate::operation::Reduction;
 use crate::transpose::dense;
-use crate::{DeviceOps, Error, Result};
+use crate::{DeviceOps, Error, Operation, Result};
 
 /// `operation(x)` over `options.axes`; the limit of threads is the CPU's alone, which computes where the device has no kernel.
 ///
@@ -34,8 +35,9 @@ pub fn reduce(
         inputs: &[("x", x)],
         out,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || Some(Operation::Reduce(Reduction::of(operation, options))),
         || on_device(ops, operation, x, out, options),
         |views, host| on_host(operation, &views[0], options, host),
     )

@@ -22,7 +22,7 @@ use crate::launch::{Shape, launch};
 use crate::lines::Lines;
 use crate::operand::{Operand, Target};
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, KernelKey, Result};
+use crate::{Arg, DeviceOps, KernelKey, Operation, Result};
 
 /// `out[..., i] = out[..., i - 1]` joined with `x[..., i]` along an axis. `out` may be x itself, unless the scan is exclusive. Where the device
 /// has no kernel, the CPU computes it.
@@ -43,8 +43,9 @@ pub fn scan(
         inputs: &[("x", x)],
         out,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || Some(Operation::Scan(*options)),
         || on_device(ops, x, options, out),
         |views, host| on_host(&views[0], options, host),
     )

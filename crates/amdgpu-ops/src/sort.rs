@@ -17,7 +17,7 @@ use crate::lines::Lines;
 use crate::operand::Operand;
 use crate::radix::{Radix, place_type};
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
 const SEARCH: &str = "searchsorted";
 
@@ -34,7 +34,7 @@ pub fn sort(
     descending: bool,
     stable: bool,
 ) -> Result<Array> {
-    run(ops, x, &options(axis, descending, stable, false))
+    sorted(ops, x, &options(axis, descending, stable, false))
 }
 
 /// The places, as int64, that the elements of [`sort`] come from.
@@ -49,7 +49,7 @@ pub fn argsort(
     descending: bool,
     stable: bool,
 ) -> Result<Array> {
-    run(ops, x, &options(axis, descending, stable, true))
+    sorted(ops, x, &options(axis, descending, stable, true))
 }
 
 /// Every order is a stable one: radix sorts are by themselves.
@@ -62,7 +62,12 @@ fn options(axis: i64, is_descending: bool, _stable: bool, gives_places: bool) ->
     }
 }
 
-fn run(ops: &DeviceOps, x: &Operand, options: &SortOptions) -> Result<Array> {
+/// [`sort`] or [`argsort`], as the options say.
+///
+/// # Errors
+///
+/// As [`sort`].
+pub fn sorted(ops: &DeviceOps, x: &Operand, options: &SortOptions) -> Result<Array> {
     let call = Call {
         ops,
         family: options.name(),
@@ -70,8 +75,9 @@ fn run(ops: &DeviceOps, x: &Operand, options: &SortOptions) -> Result<Array> {
         inputs: &[("x", x)],
         out: None,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || Some(Operation::Sort(*options)),
         || on_device(ops, x, options),
         |views, host| on_host(&views[0], options, host),
     )

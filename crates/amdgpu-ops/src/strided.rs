@@ -11,7 +11,7 @@ use amdgpu_aura::OpenDevice;
 use amdgpu_hal::MemoryKind;
 
 use crate::operand::{Operand, Scalar};
-use crate::{DeviceOps, Error, Result, cast, transpose};
+use crate::{DeviceOps, Error, Result, cast, trace, transpose};
 
 /// Sets every element of an array to the one of these bytes, whose number divides that of an element.
 ///
@@ -19,6 +19,10 @@ use crate::{DeviceOps, Error, Result, cast, transpose};
 ///
 /// `use-after-free`, `read-only`; `invalid-argument` for a view of which two elements lie in one place; what the device reports.
 pub fn fill(array: &Array, element: &[u8]) -> Result<()> {
+    trace::noted_fill(array, element, || fill_elements(array, element))
+}
+
+fn fill_elements(array: &Array, element: &[u8]) -> Result<()> {
     if array.is_contiguous() {
         return Ok(array.fill(element)?);
     }
@@ -50,6 +54,10 @@ pub fn copy(to: &Array, from: &Array) -> Result<()> {
         let message = "destination and source differ in shape or dtype";
         return Err(Error::refused(ErrorCode::ShapeMismatch, message));
     }
+    trace::noted_assignment(to, from, || copy_elements(to, from))
+}
+
+fn copy_elements(to: &Array, from: &Array) -> Result<()> {
     if to.is_contiguous() && from.is_contiguous() {
         return copy_bytes(to, from);
     }

@@ -13,7 +13,7 @@ use crate::generated::source;
 use crate::generated::transpose::{TILE, TILE_ROWS, transpose_source};
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target};
-use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result, trace};
 
 const NAME: &str = "transpose";
 
@@ -35,8 +35,13 @@ pub fn transpose(
         inputs: &[("x", x)],
         out,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || {
+            Some(Operation::Transpose {
+                axes: axes.map(Dims::from_slice),
+            })
+        },
         || on_device(ops, x, axes, out),
         |views, host| on_host(&views[0], axes, None, host),
     )
@@ -184,6 +189,13 @@ pub fn dense(ops: &DeviceOps, x: &Operand) -> Result<Array> {
     if let (true, Some(array)) = (x.is_dense(), &x.array) {
         return Ok(array.clone());
     }
+    if trace::is_tracing() {
+        return trace::noted(Operation::Copy, &[x], || copied(ops, x));
+    }
+    copied(ops, x)
+}
+
+fn copied(ops: &DeviceOps, x: &Operand) -> Result<Array> {
     let target = Target {
         operation: "copy",
         device: ops.device(),

@@ -1,4 +1,4 @@
-//! `_native.Graph`: what a thread submits inside `with Graph():`, to be replayed.
+//! `_native.CapturedGraph`: what a thread submits inside `with CapturedGraph():`, to be replayed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +16,7 @@ use crate::given;
 use crate::numbers;
 use crate::stream::{Stream, check_device, chosen_stream};
 
-/// Whether this thread is inside `with amdgpu.Graph():`.
+/// Whether this thread is inside `with amdgpu.CapturedGraph():`.
 #[pyfunction]
 pub fn is_recording_graph() -> bool {
     recording::is_recording()
@@ -43,10 +43,10 @@ pub fn record_launch(
 
 /// Launches, copies and fills that are recorded once and replayed with one call.
 ///
-/// Inside `with amdgpu.Graph() as graph:` nothing that this thread submits runs; `graph.replay()` runs all of it. The graph keeps every
+/// Inside `with amdgpu.CapturedGraph() as graph:` nothing that this thread submits runs; `graph.replay()` runs all of it. The graph keeps every
 /// array alive that it uses.
 #[pyclass(frozen, module = "amdgpu")]
-pub struct Graph {
+pub struct CapturedGraph {
     state: Mutex<State>,
     /// Streams that it was replayed in, for readers of the memory it works on.
     uses: Arc<Uses>,
@@ -67,7 +67,7 @@ enum State {
     Abandoned,
 }
 
-impl Graph {
+impl CapturedGraph {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,7 +100,7 @@ impl Graph {
 }
 
 #[pymethods]
-impl Graph {
+impl CapturedGraph {
     #[new]
     fn new() -> Self {
         Self {
@@ -117,7 +117,7 @@ impl Graph {
             if !matches!(*state, State::Fresh) {
                 return Err(Self::refuse(
                     py,
-                    "a graph is recorded once: make a new amdgpu.Graph()",
+                    "a graph is recorded once: make a new amdgpu.CapturedGraph()",
                 ));
             }
             let uses = Arc::clone(&slf.get().uses);
@@ -279,11 +279,11 @@ impl Graph {
 
     fn __repr__(&self) -> String {
         match &*self.lock() {
-            State::Fresh => "<amdgpu.Graph, not recorded>".to_owned(),
-            State::Recording(_) => "<amdgpu.Graph, being recorded>".to_owned(),
-            State::Abandoned => "<amdgpu.Graph, abandoned>".to_owned(),
+            State::Fresh => "<amdgpu.CapturedGraph, not recorded>".to_owned(),
+            State::Recording(_) => "<amdgpu.CapturedGraph, being recorded>".to_owned(),
+            State::Abandoned => "<amdgpu.CapturedGraph, abandoned>".to_owned(),
             State::Ready { graph, .. } => format!(
-                "<amdgpu.Graph of {} nodes on {}>",
+                "<amdgpu.CapturedGraph of {} nodes on {}>",
                 graph.nodes().len(),
                 graph.device_name().unwrap_or("no device")
             ),

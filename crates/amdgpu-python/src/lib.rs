@@ -26,7 +26,9 @@ mod fast_call;
 mod floats;
 mod given;
 mod graph;
+mod graph_builder;
 mod interrupt;
+mod jit;
 mod kernel;
 mod late_binding;
 mod layered_network;
@@ -75,9 +77,13 @@ mod _native {
     #[pymodule_export]
     use super::fast_call::forget_choices;
     #[pymodule_export]
-    use super::graph::{Graph, is_recording_graph};
+    use super::graph::{CapturedGraph, is_recording_graph};
+    #[pymodule_export]
+    use super::graph_builder::{Graph, graph_operations};
     #[pymodule_export]
     use super::interrupt::{end_cpu_work, stop_cpu_work};
+    #[pymodule_export]
+    use super::jit::{ExecutableGraph, is_tracing, trace_function};
     #[pymodule_export]
     use super::kernel::{Kernel, Launcher};
     #[pymodule_export]

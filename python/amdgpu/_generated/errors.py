@@ -250,7 +250,7 @@ class NotCapturableError(AmdgpuError, RuntimeError):
 
     code = 407
     name = "not-capturable"
-    hint = "Do it before or after the `with amdgpu.Graph()` block; inside it nothing runs, so nothing can be waited for or read."
+    hint = "Do it before or after the `with amdgpu.CapturedGraph()` block; inside it nothing runs, so nothing can be waited for or read."
 
 
 class KernelTimeoutError(AmdgpuError, TimeoutError):

@@ -127,6 +127,9 @@ def matrix_multiply(
     result: npt.NDArray[Any]
     place = placement.device_of("matrix_multiply", (a, b, bias, residual, out))
     device_id = device_id if place is None else place
-    multiply = dispatch.shared("matrix_multiply", "matrix", device_id, default_device)
+    if place is not None and _native.is_tracing():
+        multiply = placement.implementation("matrix_multiply", a, b, bias, residual, out)
+    else:
+        multiply = dispatch.shared("matrix_multiply", "matrix", device_id, default_device)
     result = multiply(a, b, out, **options)
     return result

@@ -65,7 +65,13 @@ def implementation(operation: str, *arguments: Any, said: str | None = None) -> 
         WrongDeviceError: Arguments of two devices.
     """
     name = device_of(said or operation, arguments)
-    return dispatch.of_host(operation) if name is None or name.startswith(_HOST) else _on(operation, name)
+    if name is None:
+        return dispatch.of_host(operation)
+    if not name.startswith(_HOST):
+        return _on(operation, name)
+    if _native.is_tracing():
+        return dispatch.of_traced(operation, default_device(name))
+    return dispatch.of_host(operation)
 
 
 def device_of(operation: str, arguments: Iterable[Any]) -> str | None:

@@ -511,7 +511,7 @@ impl ErrorCode {
                 "Pass one of the names that the message lists; const variables are folded into the code and have no memory."
             }
             Self::NotCapturable => {
-                "Do it before or after the `with amdgpu.Graph()` block; inside it nothing runs, so nothing can be waited for or read."
+                "Do it before or after the `with amdgpu.CapturedGraph()` block; inside it nothing runs, so nothing can be waited for or read."
             }
             Self::Timeout => "Raise timeout_ms, or look for a loop that does not end.",
             Self::KernelFault => {

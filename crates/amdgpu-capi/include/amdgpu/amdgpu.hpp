@@ -21,6 +21,7 @@
 #include "array.h"
 #include "kernel.h"
 #include "network.h"
+#include "graph.h"
 #include "ops.h"
 #include "random.h"
 #include "runtime.h"
@@ -258,15 +259,15 @@ public:
     }
 };
 
-class Graph : public Object<agpu_graph> {
+class CapturedGraph : public Object<agpu_captured_graph> {
 public:
     using Object::Object;
     std::uint64_t node_count() const {
         std::uint64_t count = 0;
-        check(agpu_graph_node_count(get(), &count));
+        check(agpu_captured_graph_node_count(get(), &count));
         return count;
     }
-    void replay(const Stream &stream = wait_for_it) const { check(agpu_graph_replay(get(), stream.get())); }
+    void replay(const Stream &stream = wait_for_it) const { check(agpu_captured_graph_replay(get(), stream.get())); }
 };
 
 struct MemoryOptions {
@@ -365,17 +366,17 @@ public:
     }
     // Records what `work` submits on this thread; an exception gives the recording up.
     template <std::invocable Work>
-    Graph record(Work &&work) const {
-        agpu_graph handle = nullptr;
-        check(agpu_graph_begin(get(), &handle));
-        Graph graph(handle);
+    CapturedGraph record(Work &&work) const {
+        agpu_captured_graph handle = nullptr;
+        check(agpu_captured_graph_begin(get(), &handle));
+        CapturedGraph graph(handle);
         try {
             std::forward<Work>(work)();
         } catch (...) {
-            agpu_graph_abandon(handle);
+            agpu_captured_graph_abandon(handle);
             throw;
         }
-        check(agpu_graph_end(handle));
+        check(agpu_captured_graph_end(handle));
         return graph;
     }
 
@@ -713,6 +714,7 @@ inline void set_enabled(bool is_enabled) { check(agpu_telemetry_set_enabled(is_e
 
 }  // namespace amdgpu
 
+#include "graph.hpp"
 #include "ops.hpp"
 #include "random.hpp"
 

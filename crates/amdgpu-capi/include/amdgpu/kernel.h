@@ -16,7 +16,7 @@ extern "C" {
 
 typedef struct agpu_kernel_object *agpu_kernel;
 typedef struct agpu_launch_object *agpu_launch;
-typedef struct agpu_graph_object *agpu_graph;
+typedef struct agpu_captured_graph_object *agpu_captured_graph;
 
 /* A macro of the source. */
 typedef struct agpu_define {
@@ -156,21 +156,21 @@ agpu_status agpu_launch_prepare(agpu_kernel kernel, const agpu_launch_shape *sha
 /* Run a prepared launch: in `stream` and return at once, or with NULL wait. */
 agpu_status agpu_launch_run(agpu_launch launch, agpu_stream stream);
 
-/* Begin to record: until `agpu_graph_end`, launches, copies and fills that this thread submits for the device do not run, and events that it
+/* Begin to record: until `agpu_captured_graph_end`, launches, copies and fills that this thread submits for the device do not run, and events that it
  * records order the graph's streams. Waiting, and copies from or to the host, are AGPU_ERROR_NOT_CAPTURABLE meanwhile. */
-agpu_status agpu_graph_begin(agpu_device device, agpu_graph *graph);
+agpu_status agpu_captured_graph_begin(agpu_device device, agpu_captured_graph *graph);
 
 /* End the recording, on the thread that began it. The graph keeps the memory that it uses. */
-agpu_status agpu_graph_end(agpu_graph graph);
+agpu_status agpu_captured_graph_end(agpu_captured_graph graph);
 
 /* Give the recording up, on the thread that began it; the graph can only be released then. */
-agpu_status agpu_graph_abandon(agpu_graph graph);
+agpu_status agpu_captured_graph_abandon(agpu_captured_graph graph);
 
 /* How many launches, copies and fills were recorded. */
-agpu_status agpu_graph_node_count(agpu_graph graph, uint64_t *count);
+agpu_status agpu_captured_graph_node_count(agpu_captured_graph graph, uint64_t *count);
 
 /* Run everything that was recorded: in `stream` and return at once, or with NULL wait. */
-agpu_status agpu_graph_replay(agpu_graph graph, agpu_stream stream);
+agpu_status agpu_captured_graph_replay(agpu_captured_graph graph, agpu_stream stream);
 
 #ifdef __cplusplus
 }

@@ -37,16 +37,10 @@ unsafe impl Versioned for CNormalizeOptions {
 impl CNormalizeOptions {
     fn options(&self, operation: Normalize) -> Answer<NormalizeOptions<'_>> {
         let axes = self.axes.slice(self.axis_count as usize, "axes")?;
-        // As in Python and in PyTorch.
-        let default = match operation {
-            Normalize::LayerNorm => 1e-5,
-            Normalize::RmsNorm => 1e-6,
-            Normalize::Softmax | Normalize::LogSoftmax => 0.0,
-        };
         Ok(NormalizeOptions {
             axes: RowAxes::Named(if axes.is_empty() { LAST } else { axes }),
             epsilon: if self.has_epsilon == 0 {
-                default
+                operation.default_epsilon()
             } else {
                 self.epsilon
             },

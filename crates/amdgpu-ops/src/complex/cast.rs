@@ -9,7 +9,7 @@ use super::{compute, pairs};
 use crate::cast::NAME;
 use crate::cpu::{self, Call, Host};
 use crate::operand::{Operand, Target};
-use crate::{DeviceOps, Error, Result, Scalar};
+use crate::{DeviceOps, Error, Operation, Result, Scalar};
 
 /// Refuses conversions that would lose the imaginary part, as the array API standard asks, and to or from what is no number.
 fn check(from: Dtype, to: Dtype) -> Result<()> {
@@ -53,8 +53,9 @@ pub fn cast(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>) -> 
         out,
     };
     let shape = out.map_or(&x.shape, |out| &out.shape).clone();
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || Some(Operation::Cast { dtype }),
         || cast_on_device(ops, x, dtype, out),
         |views, host| cast_on_host(&views[0], &shape, dtype, None, host),
     )

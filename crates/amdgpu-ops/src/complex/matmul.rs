@@ -18,7 +18,8 @@ use crate::fallback::HostTensor;
 use crate::host_memory::{HOST, HostMemory};
 use crate::matmul::{Activation, Axes, HostMatmul, Matmul, NAME};
 use crate::operand::{Operand, Target};
-use crate::{DeviceOps, Error, Result};
+use crate::operation::Product;
+use crate::{DeviceOps, Error, Operation, Result};
 
 const OPTIONS: ElementwiseOptions = ElementwiseOptions {
     alpha: 0.0,
@@ -136,8 +137,9 @@ pub fn matmul(ops: &DeviceOps, call: &Matmul<'_>) -> Result<Array> {
         inputs: &[("a", call.a), ("b", call.b)],
         out: call.out,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &given,
+        || (call.beta == 0.0).then(|| Operation::Matmul(Product::of(call))),
         || on_device(ops, call, dtype),
         |views, host| {
             let given = HostMatmul {

@@ -12,7 +12,8 @@ use crate::cpu::{self, Call, Host};
 use crate::fallback::HostTensor;
 use crate::host_memory::HostMemory;
 use crate::operand::{Operand, Target};
-use crate::{DeviceOps, Error, Result, Scalar};
+use crate::operation::Reduction;
+use crate::{DeviceOps, Error, Operation, Result, Scalar};
 
 const OPTIONS: ElementwiseOptions = ElementwiseOptions {
     alpha: 0.0,
@@ -132,8 +133,9 @@ pub fn reduce(
         inputs: &[("x", x)],
         out,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || Some(Operation::Reduce(Reduction::of(operation, options))),
         || on_device_of(ops, operation, x, out, options),
         |views, host| reduce_on_host(operation, &views[0], options, host),
     )

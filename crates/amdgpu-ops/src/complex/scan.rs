@@ -9,7 +9,7 @@ use super::pairs;
 use super::reduce::check_out;
 use crate::cpu::{self, Call, Host};
 use crate::operand::{Operand, Target};
-use crate::{DeviceOps, Error, Result};
+use crate::{DeviceOps, Error, Operation, Result};
 
 fn check_scan(operation: Scan) -> Result<()> {
     if operation == Scan::Sum {
@@ -52,8 +52,9 @@ pub fn scan(
         inputs: &[("x", x)],
         out,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || Some(Operation::Scan(*options)),
         || on_device(ops, x, options, out),
         |views, host| scan_on_host(&views[0], options, host),
     )

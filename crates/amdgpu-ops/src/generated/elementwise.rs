@@ -11,7 +11,7 @@ use super::source;
 /// Bytes that a work-item reads and writes at once.
 pub const VECTOR_BYTES: usize = 16;
 /// Names of the operands in expressions.
-const VALUES: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
+pub const VALUES: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
 
 /// What a kernel computes of each element.
 #[derive(Clone, Debug)]
@@ -23,6 +23,12 @@ pub enum Body {
     /// Statements of the caller's own that return the result, of x, y, z, w, v, u and alpha, all of type C; the name is for messages and
     /// the kernel's key.
     Statements { name: String, text: String },
+    /// The same, with functions that the statements call.
+    Steps {
+        name: String,
+        functions: String,
+        text: String,
+    },
 }
 
 impl Body {
@@ -31,7 +37,7 @@ impl Body {
         match self {
             Self::Named(name) => name,
             Self::Standardize => "standardize",
-            Self::Statements { name, .. } => name,
+            Self::Statements { name, .. } | Self::Steps { name, .. } => name,
         }
     }
 
@@ -41,7 +47,7 @@ impl Body {
         match self {
             Self::Named(name) if !formulas::is_long(name) => 1,
             Self::Standardize => 1,
-            Self::Named(_) | Self::Statements { .. } => 2,
+            Self::Named(_) | Self::Statements { .. } | Self::Steps { .. } => 2,
         }
     }
 
@@ -115,6 +121,14 @@ impl Signature<'_> {
             .collect();
         let body = match self.body {
             Body::Statements { text, .. } => text.clone(),
+            Body::Steps {
+                functions,
+                text: own,
+                ..
+            } => {
+                text += functions;
+                own.clone()
+            }
             // The product has a name, so it is not fused with the sum.
             Body::Standardize => "const C scaled = (x - y) * z; return scaled + w;".to_owned(),
             Body::Named(name) => {

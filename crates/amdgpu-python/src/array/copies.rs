@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_array::{self as core, Side, recording};
+use amdgpu_array::{self as core, Side, recording, tracing};
 use amdgpu_hal::DevicePointer;
 use amdgpu_ops::strided;
 use pyo3::prelude::*;
@@ -28,7 +28,7 @@ pub fn copy_from(slf: &Bound<'_, Array>, source: &Bound<'_, PyAny>) -> PyResult<
         return Err(raise(py, ErrorCode::InvalidType, Language::Rust, &message));
     };
     this.check_same(py, &operand)?;
-    if !this.is_contiguous() || !operand.is_contiguous() {
+    if !this.is_contiguous() || !operand.is_contiguous() || tracing::is_tracing() {
         let from = match source.cast::<Array>() {
             Ok(own) => own.get().inner.clone(),
             Err(_) => operand.into_array(py)?,
@@ -73,6 +73,7 @@ pub fn copy_from(slf: &Bound<'_, Array>, source: &Bound<'_, PyAny>) -> PyResult<
 pub fn to_host<'py>(array: &Array, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
     array.check_alive().into_py_result(py)?;
     graph::check_not_recording(py, "reading an array")?;
+    tracing::check_values_unseen("reading an array", array.storage()).into_py_result(py)?;
     if !array.inner.is_contiguous() && !array.is_host_visible() {
         let view = Bound::new(py, Array::from(array.inner.clone()))?;
         return indexing::cast(&view, array.inner.dtype)?.get().numpy(py);

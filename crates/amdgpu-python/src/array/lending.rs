@@ -1,7 +1,7 @@
 //! Memory of arrays lent to others: the CUDA array interface and DLPack.
 
 use amdgpu_abi::layout::DEVICE_CPU;
-use amdgpu_array as core;
+use amdgpu_array::{self as core, tracing};
 use amdgpu_hal::DeviceKind;
 use pyo3::exceptions::{PyAttributeError, PyBufferError};
 use pyo3::prelude::*;
@@ -74,6 +74,7 @@ pub fn dlpack_capsule<'py>(
             "the array is read-only, which only versioned DLPack can say",
         ));
     }
+    tracing::check_values_unseen("lending an array", array.storage()).into_py_result(py)?;
     if own.device_type == DEVICE_CPU {
         array.settle_uses(py)?;
     } else if let Some(device) = array.hal_device() {

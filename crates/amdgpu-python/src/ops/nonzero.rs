@@ -35,7 +35,7 @@ pub fn nonzero_on_device(
     let ops = on_device::ops_of(device)?;
     let input = on_device::lend("nonzero", "x", x, &ops)?;
     let made = py
-        .detach(|| amdgpu_ops::nonzero::on_device(&ops, &input))
+        .detach(|| amdgpu_ops::nonzero(&ops, &input))
         .into_py_result(py)?;
     Ok(Array::from(made))
 }
@@ -70,7 +70,7 @@ pub fn masked_select_on_device(
     let values = on_device::lend("masked_select", "x", x, &ops)?;
     let chosen = on_device::lend("masked_select", "mask", mask, &ops)?;
     let made = py
-        .detach(|| amdgpu_ops::nonzero::select_on_device(&ops, &values, &chosen))
+        .detach(|| amdgpu_ops::masked_select(&ops, &values, &chosen))
         .into_py_result(py)?;
     Ok(Array::from(made))
 }

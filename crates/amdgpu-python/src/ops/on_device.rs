@@ -5,7 +5,7 @@ use std::sync::Arc;
 use amdgpu_abi::promotion::{is_complex, promote};
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array as core;
-use amdgpu_array::Dims;
+use amdgpu_array::{Dims, tracing};
 use amdgpu_hal::MemoryKind;
 use amdgpu_ops::{DeviceOps, Operand, Scalar};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -19,7 +19,7 @@ use crate::operand;
 use crate::ops::host;
 use crate::ops::number::{beyond, dtype_beside, is_number, plain, refused};
 
-/// Operations by kernels of a device, a CPU device included: of a `_native.Device`, or of an object that has one as `native`.
+/// Operations by kernels of a device, a CPU device included, but in place while a function is traced: of a `_native.Device`, or of an object that has one as `native`.
 pub fn ops_of(device: &Bound<'_, PyAny>) -> PyResult<Arc<DeviceOps>> {
     let py = device.py();
     let native = match device.cast::<Device>() {
@@ -28,6 +28,9 @@ pub fn ops_of(device: &Bound<'_, PyAny>) -> PyResult<Arc<DeviceOps>> {
     };
     let context = native.get().context();
     let opened = context.open_device().into_py_result(py)?;
+    if tracing::is_tracing() {
+        return DeviceOps::of(opened).into_py_result(py);
+    }
     DeviceOps::of_kernels(opened).into_py_result(py)
 }
 

@@ -59,7 +59,7 @@ pub fn sort_on_device(
     };
     let input = on_device::lend(options.name(), "x", x, &ops)?;
     let made = py
-        .detach(|| amdgpu_ops::sort::on_device(&ops, &input, &options))
+        .detach(|| amdgpu_ops::sort::sorted(&ops, &input, &options))
         .into_py_result(py)?;
     Ok(Array::from(made))
 }

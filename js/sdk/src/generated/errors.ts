@@ -306,7 +306,7 @@ export class NotCapturableError extends AmdgpuError {
   readonly kind: string = "not-capturable";
 
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, "Do it before or after the `with amdgpu.Graph()` block; inside it nothing runs, so nothing can be waited for or read.", details);
+    super(message, "Do it before or after the `with amdgpu.CapturedGraph()` block; inside it nothing runs, so nothing can be waited for or read.", details);
   }
 }
 

@@ -1,0 +1,471 @@
+//! Options of operations by name, as texts and builders give them.
+
+use amdgpu_abi::dtypes::Precision;
+use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_array::Dims;
+use amdgpu_ops::batch_norm::BatchNormOptions;
+use amdgpu_ops::convolve::ConvolveOptions;
+use amdgpu_ops::matmul::Activation;
+use amdgpu_ops::normalize::Normalize;
+use amdgpu_ops::operation::{Normalization, Product, Reduction};
+use amdgpu_ops::pool::{Pool, PoolOptions};
+use amdgpu_ops::reduce::Reduce;
+use amdgpu_ops::scan::{Scan, ScanOptions};
+use amdgpu_ops::sort::SortOptions;
+use amdgpu_ops::{ImageLayout, Named, Operation, Sliding};
+
+use crate::{Error, Result};
+
+/// The value of an option.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Flag(bool),
+    Int(i64),
+    Float(f64),
+    Ints(Dims),
+    Text(String),
+}
+
+/// Options by name. Options that are not given have their defaults.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attributes {
+    values: Vec<(String, Value)>,
+}
+
+fn refused<T>(message: String) -> Result<T> {
+    Err(Error::refused(ErrorCode::InvalidArgument, message))
+}
+
+impl Attributes {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Value) -> Self {
+        self.values.push((name.to_owned(), value));
+        self
+    }
+
+    fn with_if(self, is_wanted: bool, name: &str, value: Value) -> Self {
+        if is_wanted {
+            self.with(name, value)
+        } else {
+            self
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.values
+            .iter()
+            .map(|(name, value)| (name.as_str(), value))
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+}
+
+/// Takes options out, so that those nobody knows are left.
+struct Taken<'a> {
+    operation: &'a str,
+    left: Vec<(String, Value)>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Taken<'a> {
+    fn of(operation: &'a str, attributes: &Attributes) -> Self {
+        Self {
+            operation,
+            left: attributes.values.clone(),
+            known: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, name: &'static str) -> Option<Value> {
+        self.known.push(name);
+        let place = self.left.iter().position(|(known, _)| known == name)?;
+        Some(self.left.remove(place).1)
+    }
+
+    fn wrong<T>(&self, name: &str, wanted: &str, value: &Value) -> Result<T> {
+        refused(format!(
+            "{}: {name} is {wanted}, not {value:?}",
+            self.operation
+        ))
+    }
+
+    fn flag(&mut self, name: &'static str, default: bool) -> Result<bool> {
+        match self.take(name) {
+            None => Ok(default),
+            Some(Value::Flag(value)) => Ok(value),
+            Some(value) => self.wrong(name, "true or false", &value),
+        }
+    }
+
+    fn int(&mut self, name: &'static str, default: i64) -> Result<i64> {
+        match self.take(name) {
+            None => Ok(default),
+            Some(Value::Int(value)) => Ok(value),
+            Some(value) => self.wrong(name, "an integer", &value),
+        }
+    }
+
+    fn float(&mut self, name: &'static str, default: f64) -> Result<f64> {
+        match self.take(name) {
+            None => Ok(default),
+            Some(Value::Float(value)) => Ok(value),
+            Some(Value::Int(value)) => Ok(value as f64),
+            Some(value) => self.wrong(name, "a number", &value),
+        }
+    }
+
+    fn ints(&mut self, name: &'static str) -> Result<Option<Dims>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Ints(values)) => Ok(Some(values)),
+            Some(Value::Int(value)) => Ok(Some(Dims::from_slice(&[value]))),
+            Some(value) => self.wrong(name, "a list of integers", &value),
+        }
+    }
+
+    fn pair(&mut self, name: &'static str, default: i64) -> Result<(i64, i64)> {
+        match self.take(name) {
+            None => Ok((default, default)),
+            Some(Value::Int(value)) => Ok((value, value)),
+            Some(Value::Ints(values)) if values.len() == 2 => Ok((values[0], values[1])),
+            Some(value) => self.wrong(name, "an integer or two", &value),
+        }
+    }
+
+    fn text(&mut self, name: &'static str) -> Result<Option<String>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Text(value)) => Ok(Some(value)),
+            Some(value) => self.wrong(name, "a text", &value),
+        }
+    }
+
+    fn dtype(&mut self, name: &'static str) -> Result<Option<Dtype>> {
+        let Some(text) = self.text(name)? else {
+            return Ok(None);
+        };
+        match Dtype::from_name(&text) {
+            Some(dtype) => Ok(Some(dtype)),
+            None => refused(format!("{}: no dtype is called {text:?}", self.operation)),
+        }
+    }
+
+    fn sliding(&mut self) -> Result<Sliding> {
+        Ok(Sliding {
+            stride: self.pair("stride", 1)?,
+            padding: self.pair("padding", 0)?,
+            dilation: self.pair("dilation", 1)?,
+        })
+    }
+
+    fn layout(&mut self) -> Result<ImageLayout> {
+        match self.text("layout")?.as_deref() {
+            None | Some("NCHW") => Ok(ImageLayout::Nchw),
+            Some("NHWC") => Ok(ImageLayout::Nhwc),
+            Some(other) => refused(format!(
+                "{}: layout is NCHW or NHWC, not {other:?}",
+                self.operation
+            )),
+        }
+    }
+
+    fn end<T>(self, made: T) -> Result<T> {
+        match self.left.first() {
+            None => Ok(made),
+            Some((name, _)) if self.known.is_empty() => {
+                refused(format!("{} has no options, so no {name}", self.operation))
+            }
+            Some((name, _)) => refused(format!(
+                "{} has no option {name}; there are {}",
+                self.operation,
+                self.known.join(", ")
+            )),
+        }
+    }
+}
+
+/// The operation of a name with its options.
+///
+/// # Errors
+///
+/// `invalid-argument` for names that do not exist, which lists what there is, and for options that the operation does not have.
+pub fn operation_of(name: &str, attributes: &Attributes) -> Result<Operation> {
+    let mut taken = Taken::of(name, attributes);
+    let made = match name {
+        "cast" => match taken.dtype("dtype")? {
+            Some(dtype) => Operation::Cast { dtype },
+            None => return refused("cast: dtype is missing".to_owned()),
+        },
+        "copy" => Operation::Copy,
+        "transpose" => Operation::Transpose {
+            axes: taken.ints("axes")?,
+        },
+        "sort" | "argsort" => Operation::Sort(SortOptions {
+            axis: taken.int("axis", -1)?,
+            is_descending: taken.flag("descending", false)?,
+            gives_places: name == "argsort",
+            thread_limit: None,
+        }),
+        "matmul" => product_of(&mut taken)?,
+        "conv2d" => Operation::Convolve {
+            options: ConvolveOptions {
+                sliding: taken.sliding()?,
+                groups: taken.int("groups", 1)?,
+                layout: taken.layout()?,
+                thread_limit: None,
+            },
+            is_tf32: taken.flag("tf32", false)?,
+        },
+        "embedding" => Operation::Embedding,
+        "gather" => Operation::Gather {
+            shape: taken.ints("shape")?.unwrap_or_default(),
+            strides: taken.ints("strides")?.unwrap_or_default(),
+        },
+        "batch_norm" => Operation::BatchNorm {
+            options: BatchNormOptions {
+                channel_axis: taken.int("channel_axis", 1)?,
+                epsilon: taken.float("eps", 1e-5)?,
+            },
+            has_weight: taken.flag("weight", false)?,
+            has_bias: taken.flag("bias", false)?,
+        },
+        _ => family_of(name, &mut taken)?,
+    };
+    taken.end(made)
+}
+
+/// Operations of the tables.
+fn family_of(name: &str, taken: &mut Taken<'_>) -> Result<Operation> {
+    if let Some(operation) = Reduce::from_name(name) {
+        return Ok(Operation::Reduce(Reduction {
+            operation,
+            axes: taken.ints("axes")?,
+            keeps_axes: taken.flag("keepdims", false)?,
+            correction: taken.float("correction", 0.0)?,
+            result: taken.dtype("dtype")?,
+        }));
+    }
+    if let Some(operation) = Scan::from_name(name) {
+        return Ok(Operation::Scan(ScanOptions {
+            operation,
+            axis: taken.int("axis", -1)?,
+            is_exclusive: taken.flag("exclusive", false)?,
+            is_reversed: taken.flag("reversed", false)?,
+            thread_limit: None,
+        }));
+    }
+    if let Some(operation) = Normalize::from_name(name) {
+        let last = taken.ints("normalized_shape")?;
+        let are_last = last.is_some();
+        let axes = taken.ints("axes")?;
+        return Ok(Operation::Normalize(Normalization {
+            operation,
+            axes: last.or(axes).unwrap_or_else(|| Dims::from_slice(&[-1])),
+            are_last,
+            epsilon: taken.float("eps", operation.default_epsilon())?,
+        }));
+    }
+    if let Some(operation) = Pool::from_name(name) {
+        let (window, stride) = (taken.pair("window", 0)?, taken.pair("stride", 0)?);
+        let sliding = taken.sliding()?;
+        return Ok(Operation::Pool {
+            operation,
+            options: PoolOptions {
+                window,
+                sliding: Sliding {
+                    stride: if stride == (0, 0) { window } else { stride },
+                    ..sliding
+                },
+                layout: taken.layout()?,
+                counts_padding: taken.flag("count_include_pad", true)?,
+                thread_limit: None,
+            },
+        });
+    }
+    let Some(operation) = Named::from_name(name) else {
+        return refused(format!(
+            "there is no operation {name:?}; there are {}",
+            names().join(", ")
+        ));
+    };
+    Ok(Operation::Elementwise {
+        operation,
+        alpha: taken.float("alpha", 0.0)?,
+    })
+}
+
+fn product_of(taken: &mut Taken<'_>) -> Result<Operation> {
+    let precision = match taken.text("precision")? {
+        None => None,
+        Some(text) => match Precision::from_name(&text) {
+            Some(known) => Some(known),
+            None => return refused(format!("matmul: no precision is called {text:?}")),
+        },
+    };
+    let activation = match taken.text("activation")? {
+        None => Activation::Identity,
+        Some(text) => match Activation::from_name(&text) {
+            Some(known) => known,
+            None => return refused(format!("matmul: no activation is called {text:?}")),
+        },
+    };
+    Ok(Operation::Matmul(Product {
+        precision,
+        transpose_a: taken.flag("transpose_a", false)?,
+        transpose_b: taken.flag("transpose_b", false)?,
+        has_bias: taken.flag("bias", false)?,
+        has_residual: taken.flag("residual", false)?,
+        activation,
+        alpha: taken.float("alpha", 1.0)?,
+    }))
+}
+
+/// Names of all operations.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    let own = [
+        "cast",
+        "copy",
+        "transpose",
+        "sort",
+        "argsort",
+        "matmul",
+        "conv2d",
+        "embedding",
+        "gather",
+        "batch_norm",
+    ];
+    let mut names: Vec<&'static str> = own
+        .into_iter()
+        .chain(Reduce::ALL.iter().map(|one| one.name()))
+        .chain(Scan::ALL.iter().map(|one| one.name()))
+        .chain(["softmax", "log_softmax", "layer_norm", "rms_norm"])
+        .chain(["max_pool2d", "avg_pool2d"])
+        .chain(Named::names())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Options of an operation that are not the defaults, as [`operation_of`] takes them.
+#[must_use]
+pub fn attributes_of(operation: &Operation) -> Attributes {
+    let made = Attributes::new();
+    let text = |text: &str| Value::Text(text.to_owned());
+    match operation {
+        Operation::Elementwise { alpha, .. } => {
+            made.with_if(*alpha != 0.0, "alpha", Value::Float(*alpha))
+        }
+        Operation::Cast { dtype } => made.with("dtype", text(dtype.name().unwrap_or("?"))),
+        Operation::Transpose { axes: Some(axes) } => made.with("axes", Value::Ints(axes.clone())),
+        Operation::Copy | Operation::Embedding | Operation::Transpose { axes: None } => made,
+        Operation::Gather { shape, strides } => made
+            .with("shape", Value::Ints(shape.clone()))
+            .with("strides", Value::Ints(strides.clone())),
+        Operation::Reduce(one) => {
+            let made = match &one.axes {
+                Some(axes) => made.with("axes", Value::Ints(axes.clone())),
+                None => made,
+            };
+            let made = made
+                .with_if(one.keeps_axes, "keepdims", Value::Flag(true))
+                .with_if(
+                    one.correction != 0.0,
+                    "correction",
+                    Value::Float(one.correction),
+                );
+            match one.result {
+                Some(dtype) => made.with("dtype", text(dtype.name().unwrap_or("?"))),
+                None => made,
+            }
+        }
+        Operation::Scan(options) => made
+            .with("axis", Value::Int(options.axis))
+            .with_if(options.is_exclusive, "exclusive", Value::Flag(true))
+            .with_if(options.is_reversed, "reversed", Value::Flag(true)),
+        Operation::Sort(options) => made.with("axis", Value::Int(options.axis)).with_if(
+            options.is_descending,
+            "descending",
+            Value::Flag(true),
+        ),
+        Operation::Normalize(norm) => {
+            let name = if norm.are_last {
+                "normalized_shape"
+            } else {
+                "axes"
+            };
+            let epsilon = norm.operation.default_epsilon();
+            made.with(name, Value::Ints(norm.axes.clone())).with_if(
+                norm.epsilon != epsilon,
+                "eps",
+                Value::Float(norm.epsilon),
+            )
+        }
+        Operation::Matmul(product) => product_attributes(product),
+        Operation::Convolve { options, is_tf32 } => {
+            image_attributes(made, options.sliding, options.layout)
+                .with_if(options.groups != 1, "groups", Value::Int(options.groups))
+                .with_if(*is_tf32, "tf32", Value::Flag(true))
+        }
+        Operation::Pool { options, .. } => {
+            let window = Value::Ints(Dims::from_slice(&[options.window.0, options.window.1]));
+            image_attributes(made.with("window", window), options.sliding, options.layout).with_if(
+                !options.counts_padding,
+                "count_include_pad",
+                Value::Flag(false),
+            )
+        }
+        Operation::BatchNorm {
+            options,
+            has_weight,
+            has_bias,
+        } => made
+            .with("channel_axis", Value::Int(options.channel_axis))
+            .with("eps", Value::Float(options.epsilon))
+            .with_if(*has_weight, "weight", Value::Flag(true))
+            .with_if(*has_bias, "bias", Value::Flag(true)),
+    }
+}
+
+fn product_attributes(product: &Product) -> Attributes {
+    let text = |text: &str| Value::Text(text.to_owned());
+    let made = match product.precision {
+        Some(precision) => Attributes::new().with("precision", text(precision.name())),
+        None => Attributes::new(),
+    };
+    made.with_if(product.transpose_a, "transpose_a", Value::Flag(true))
+        .with_if(product.transpose_b, "transpose_b", Value::Flag(true))
+        .with_if(product.has_bias, "bias", Value::Flag(true))
+        .with_if(product.has_residual, "residual", Value::Flag(true))
+        .with_if(
+            product.activation != Activation::Identity,
+            "activation",
+            text(product.activation.name()),
+        )
+        .with_if(product.alpha != 1.0, "alpha", Value::Float(product.alpha))
+}
+
+fn image_attributes(made: Attributes, sliding: Sliding, layout: ImageLayout) -> Attributes {
+    let pair = |(rows, columns): (i64, i64)| Value::Ints(Dims::from_slice(&[rows, columns]));
+    made.with("stride", pair(sliding.stride))
+        .with_if(sliding.padding != (0, 0), "padding", pair(sliding.padding))
+        .with_if(
+            sliding.dilation != (1, 1),
+            "dilation",
+            pair(sliding.dilation),
+        )
+        .with_if(
+            layout == ImageLayout::Nhwc,
+            "layout",
+            Value::Text("NHWC".to_owned()),
+        )
+}

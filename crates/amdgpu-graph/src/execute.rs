@@ -1,0 +1,343 @@
+//! Graphs that run: memory is planned once, then every call computes the steps in order.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_array::{Array, Dims};
+use amdgpu_aura::OpenDevice;
+use amdgpu_hal::MemoryKind;
+use amdgpu_ops::{DeviceOps, Operand};
+use smallvec::SmallVec;
+
+use crate::passes::Report;
+use crate::{Error, Graph, Input, Kind, Layout, Node, NodeId, Place, Plan, Result};
+
+/// How long a node took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timing {
+    pub node: NodeId,
+    pub seconds: f64,
+}
+
+/// A graph on a device, with planned memory. Runs of several threads have shared memory of their own each.
+pub struct Executable {
+    graph: Graph,
+    plan: Plan,
+    ops: Arc<DeviceOps>,
+    /// Memory of runs that are over.
+    idle: Mutex<Vec<Values>>,
+}
+
+/// The values of one run; those that a call gives or takes away are set for the run alone.
+struct Values {
+    arrays: Vec<Option<Array>>,
+}
+
+impl Executable {
+    /// Plans a graph for a device.
+    ///
+    /// # Errors
+    ///
+    /// As [`Graph::verify`]; `wrong-device` for a constant of another device; the device is lost.
+    pub fn new(graph: Graph, device: &Arc<OpenDevice>) -> Result<Self> {
+        graph.verify()?;
+        for (id, node) in graph.ids().zip(graph.nodes()) {
+            if let Kind::Constant(array) = &node.kind
+                && array.device_name() != device.name()
+            {
+                return Err(Error::refused(
+                    ErrorCode::WrongDevice,
+                    format!(
+                        "the constant {id} is on {}, the graph runs on {}: move it there with `to(device)`",
+                        array.device_name(),
+                        device.name()
+                    ),
+                ));
+            }
+        }
+        Ok(Self {
+            plan: Plan::of(&graph),
+            graph,
+            ops: DeviceOps::of(device)?,
+            idle: Mutex::default(),
+        })
+    }
+
+    #[must_use]
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The outputs for these arguments, which have the shapes and dtypes of the graph's inputs.
+    ///
+    /// # Errors
+    ///
+    /// `shape-mismatch`, `unsupported-dtype`, `wrong-device` for other arguments; what a node fails with.
+    pub fn run(&self, arguments: &[Array]) -> Result<Vec<Array>> {
+        self.run_timed(arguments, None)
+    }
+
+    /// As [`Self::run`], and how long each node took: the device is waited for after each.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub fn profile(&self, arguments: &[Array]) -> Result<(Vec<Array>, Vec<Timing>)> {
+        let mut timings = Vec::new();
+        let outputs = self.run_timed(arguments, Some(&mut timings))?;
+        Ok((outputs, timings))
+    }
+
+    /// What runs, what the passes of `report` joined, and how much memory it takes, as text.
+    #[must_use]
+    pub fn explain(&self, report: &Report) -> String {
+        let mut text = self.graph.to_string();
+        text.push('\n');
+        for note in &report.notes {
+            text += note;
+            text.push('\n');
+        }
+        if report.notes.is_empty() {
+            text += "nothing was joined\n";
+        }
+        let _ = write!(
+            text,
+            "memory of values within the graph: {} bytes; {} if none shared it",
+            self.plan.bytes, self.plan.unshared_bytes
+        );
+        text
+    }
+
+    fn run_timed(
+        &self,
+        arguments: &[Array],
+        timings: Option<&mut Vec<Timing>>,
+    ) -> Result<Vec<Array>> {
+        let arguments = self.checked(arguments)?;
+        let idle = self.lock_idle().pop();
+        let mut values = match idle {
+            Some(values) => values,
+            None => self.make_values()?,
+        };
+        let outcome = self.compute(&mut values.arrays, &arguments, timings);
+        for (place, array) in self.plan.places.iter().zip(&mut values.arrays) {
+            if self.is_of_run(*place) {
+                *array = None;
+            }
+        }
+        self.lock_idle().push(values);
+        outcome
+    }
+
+    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<Values>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a value's memory is another one in every run.
+    fn is_of_run(&self, place: Place) -> bool {
+        match place {
+            Place::Input(_) | Place::Output(_) => true,
+            Place::Within(root) => self.is_of_run(self.plan.places[root.index()]),
+            _ => false,
+        }
+    }
+
+    /// The arguments without gaps.
+    fn checked(&self, arguments: &[Array]) -> Result<SmallVec<[Array; 4]>> {
+        let inputs = self.graph.inputs();
+        if arguments.len() != inputs.len() {
+            return Err(Error::refused(
+                ErrorCode::InvalidArgument,
+                format!(
+                    "the graph takes {} arguments, not {}",
+                    inputs.len(),
+                    arguments.len()
+                ),
+            ));
+        }
+        let mut checked = SmallVec::new();
+        for (position, (argument, id)) in arguments.iter().zip(inputs).enumerate() {
+            argument.check_alive()?;
+            let node = self.graph.node(*id);
+            if argument.shape != node.shape {
+                return Err(Error::refused(
+                    ErrorCode::ShapeMismatch,
+                    format!(
+                        "argument {position} has shape {:?}; the graph was made for {:?}",
+                        argument.shape.as_slice(),
+                        node.shape.as_slice()
+                    ),
+                ));
+            }
+            if argument.dtype != node.dtype {
+                return Err(Error::refused(
+                    ErrorCode::UnsupportedDtype,
+                    format!(
+                        "argument {position} has dtype {}; the graph was made for {}",
+                        argument.dtype.name().unwrap_or("?"),
+                        node.dtype.name().unwrap_or("?")
+                    ),
+                ));
+            }
+            amdgpu_ops::check_device("graph", "argument", argument, self.ops.device())?;
+            if argument.is_contiguous() {
+                checked.push(argument.clone());
+            } else {
+                checked.push(self.copied(argument)?);
+            }
+        }
+        Ok(checked)
+    }
+
+    fn copied(&self, array: &Array) -> Result<Array> {
+        let x = Operand::of_array(array.clone());
+        Ok(amdgpu_ops::cast(&self.ops, &x, array.dtype, None)?)
+    }
+
+    fn empty(&self, node: &Node) -> Result<Array> {
+        let shape = node.shape.clone();
+        Ok(Array::empty(
+            self.ops.device(),
+            shape,
+            node.dtype,
+            MemoryKind::Device,
+        )?)
+    }
+
+    fn make_values(&self) -> Result<Values> {
+        let memory = Array::empty(
+            self.ops.device(),
+            Dims::from_slice(&[self.plan.bytes.cast_signed()]),
+            Dtype::U8,
+            MemoryKind::Device,
+        )?;
+        let mut arrays: Vec<Option<Array>> = Vec::with_capacity(self.graph.nodes().len());
+        for (node, place) in self.graph.nodes().iter().zip(&self.plan.places) {
+            arrays.push(match (place, &node.kind) {
+                (Place::Shared(offset), _) => {
+                    let layout = Layout {
+                        offset_bytes: offset.cast_signed(),
+                        ..Layout::dense(&node.shape)
+                    };
+                    Some(seen(&memory, node.dtype, &layout))
+                }
+                (Place::Constant, Kind::Constant(array)) => Some(array.clone()),
+                (Place::Within(root), Kind::View(layout)) if !self.is_of_run(*place) => {
+                    let _ = root;
+                    shown(&arrays, node, layout)
+                }
+                _ => None,
+            });
+        }
+        Ok(Values { arrays })
+    }
+
+    fn compute(
+        &self,
+        arrays: &mut [Option<Array>],
+        arguments: &[Array],
+        mut timings: Option<&mut Vec<Timing>>,
+    ) -> Result<Vec<Array>> {
+        for (id, node) in self.graph.ids().zip(self.graph.nodes()) {
+            let place = self.plan.places[id.index()];
+            if self.is_of_run(place) {
+                arrays[id.index()] = match (place, &node.kind) {
+                    (Place::Input(position), _) => Some(arguments[position].clone()),
+                    (Place::Output(_), _) => Some(self.empty(node)?),
+                    (_, Kind::View(layout)) => shown(arrays, node, layout),
+                    _ => None,
+                };
+            }
+            if !node.is_computed() {
+                continue;
+            }
+            let begin = Instant::now();
+            self.step(node, id, arrays)?;
+            if let Some(timings) = timings.as_deref_mut() {
+                if let Some(array) = &arrays[id.index()] {
+                    array.wait()?;
+                }
+                timings.push(Timing {
+                    node: id,
+                    seconds: begin.elapsed().as_secs_f64(),
+                });
+            }
+        }
+        self.outputs(arrays)
+    }
+
+    fn step(&self, node: &Node, id: NodeId, arrays: &[Option<Array>]) -> Result<()> {
+        let missing = || Error::refused(ErrorCode::Internal, format!("node {id} has no memory"));
+        let mut inputs: SmallVec<[Operand; 4]> = SmallVec::new();
+        for input in &node.inputs {
+            inputs.push(match input {
+                Input::Number(number, dtype) => Operand::of_number(*number, *dtype),
+                Input::Node(read) => {
+                    Operand::of_array(arrays[read.index()].clone().ok_or_else(missing)?)
+                }
+            });
+        }
+        let out = arrays[id.index()].as_ref().ok_or_else(missing)?;
+        let done = match &node.kind {
+            Kind::Operation(operation) => operation.run(&self.ops, &inputs, Some(out)),
+            Kind::Fused(region) => region.run(&self.ops, &inputs, Some(out)),
+            Kind::Assign(layout) => amdgpu_ops::cast(&self.ops, &inputs[0], node.dtype, Some(out))
+                .and_then(|_| {
+                    let target = seen(out, inputs[1].dtype, layout);
+                    amdgpu_ops::cast(&self.ops, &inputs[1], inputs[1].dtype, Some(&target))
+                }),
+            _ => Ok(out.clone()),
+        };
+        done.map(drop).map_err(|source| Error::Node {
+            node: format!("{id} ({})", node.operation_name()),
+            source,
+        })
+    }
+
+    fn outputs(&self, arrays: &[Option<Array>]) -> Result<Vec<Array>> {
+        let mut outputs = Vec::with_capacity(self.graph.outputs().len());
+        for (position, id) in self.graph.outputs().iter().enumerate() {
+            let array = arrays[id.index()].as_ref().ok_or_else(|| {
+                Error::refused(
+                    ErrorCode::Internal,
+                    format!("output {position} has no memory"),
+                )
+            })?;
+            let is_again = self.graph.outputs()[..position].contains(id);
+            let root = match self.plan.places[id.index()] {
+                Place::Within(root) => self.plan.places[root.index()],
+                place => place,
+            };
+            if matches!(root, Place::Output(_)) && !is_again {
+                outputs.push(array.clone());
+            } else {
+                outputs.push(self.copied(array)?);
+            }
+        }
+        Ok(outputs)
+    }
+}
+
+/// The view that a node shows of the array that it reads.
+fn shown(arrays: &[Option<Array>], node: &Node, layout: &Layout) -> Option<Array> {
+    let of = node.reads().next()?;
+    let array = arrays[of.index()].as_ref()?;
+    Some(seen(array, node.dtype, layout))
+}
+
+/// Memory of an array without gaps as a view shows it.
+fn seen(array: &Array, dtype: Dtype, layout: &Layout) -> Array {
+    array.view_bytes(
+        layout.offset_bytes,
+        dtype,
+        layout.shape.clone(),
+        layout.strides.clone(),
+    )
+}

@@ -1,0 +1,31 @@
+//! Graphs of operations: made by tracing a function or by hand, simplified, fused, planned, and executed as often as wanted.
+//!
+//! Contract
+//! - A [`Graph`] holds typed nodes in the order of their computation: each has one value of a known shape and dtype. Nothing is ever changed
+//!   in place: an assignment gives the array as it is afterwards.
+//! - [`trace()`] makes one from a function that asks for operations of `amdgpu-ops`; [`Graph`] has methods to add nodes by hand, which infer
+//!   shapes and dtypes and refuse what does not fit.
+//! - [`passes`] rewrite graphs without changing what they compute: bit for bit where elementwise steps are joined, within the bounds of the
+//!   operations where products and normalisations take up what surrounds them.
+//! - [`Executable`] plans the memory of a graph once, so that values share it whose lives do not overlap, and runs it for arrays of the
+//!   shapes it was made for. Several threads may run one executable at the same time.
+//! - Constants are arrays that the graph refers to; they are not to be changed as long as it lives.
+
+pub mod attributes;
+mod dot;
+mod error;
+mod execute;
+mod graph;
+mod node;
+pub mod passes;
+mod plan;
+mod text;
+mod trace;
+
+pub use error::{Error, Result};
+pub use execute::{Executable, Timing};
+pub use graph::Graph;
+pub use node::{Input, Kind, Layout, Node, NodeId};
+pub use plan::{Place, Plan};
+pub use text::{parse, parse_attributes};
+pub use trace::{Traced, trace};

@@ -1,0 +1,202 @@
+//! `_native.ExecutableGraph`: a traced function as a graph that runs, bound to `amdgpu_graph`.
+
+use std::sync::Arc;
+
+use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_array as core;
+use amdgpu_array::tracing;
+use amdgpu_aura::OpenDevice;
+use amdgpu_graph::{Executable, Graph, Input, Kind, passes, trace};
+use amdgpu_ops::{DeviceOps, Scalar};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::array::Array;
+use crate::errors::{IntoPyResult, raise};
+
+/// Whether this thread traces a function.
+#[pyfunction]
+pub fn is_tracing() -> bool {
+    tracing::is_tracing()
+}
+
+/// Calls `function` with a list of arrays like `arguments` while its operations are noted. It returns a list of arrays, the outputs of the
+/// graph, and any object, which is given back beside the graph.
+#[pyfunction]
+#[pyo3(signature = (function, arguments, *, optimize=true))]
+pub fn trace_function<'py>(
+    function: &Bound<'py, PyAny>,
+    arguments: Vec<Bound<'py, Array>>,
+    optimize: bool,
+) -> PyResult<(ExecutableGraph, Bound<'py, PyAny>)> {
+    let py = function.py();
+    let arrays = inner(&arguments);
+    let Some(device) = arrays.iter().find_map(|array| array.open_device().cloned()) else {
+        let message = "a graph runs on the device of its arguments: pass an array of a device";
+        return Err(raise(
+            py,
+            ErrorCode::InvalidArgument,
+            Language::Rust,
+            message,
+        ));
+    };
+    let traced = trace(
+        &arrays,
+        |copies| call(function, copies),
+        |given| {
+            given
+                .as_ref()
+                .map_or_else(|_| Vec::new(), |(outputs, _)| outputs.clone())
+        },
+    )
+    .into_py_result(py)?;
+    let (_, rest) = traced.given?;
+    let made = ExecutableGraph::of(py, traced.graph, &device, optimize)?;
+    Ok((made, rest))
+}
+
+fn inner(arrays: &[Bound<'_, Array>]) -> Vec<core::Array> {
+    arrays.iter().map(|array| (**array.get()).clone()).collect()
+}
+
+type Called<'py> = (Vec<core::Array>, Bound<'py, PyAny>);
+
+fn call<'py>(function: &Bound<'py, PyAny>, copies: &[core::Array]) -> PyResult<Called<'py>> {
+    let py = function.py();
+    let copies = copies
+        .iter()
+        .map(|copy| Bound::new(py, Array::from(copy.clone())))
+        .collect::<PyResult<Vec<_>>>()?;
+    let (outputs, rest): (Vec<Bound<'py, Array>>, Bound<'py, PyAny>) =
+        function.call1((copies,))?.extract()?;
+    Ok((inner(&outputs), rest))
+}
+
+/// A graph with planned memory, which runs for arrays of the shapes and dtypes it was made for.
+#[pyclass(frozen, module = "amdgpu")]
+pub struct ExecutableGraph {
+    inner: Arc<Executable>,
+    report: passes::Report,
+}
+
+impl ExecutableGraph {
+    /// A graph for a device, with planned memory.
+    pub fn of(
+        py: Python<'_>,
+        mut graph: Graph,
+        device: &Arc<OpenDevice>,
+        optimize: bool,
+    ) -> PyResult<Self> {
+        let made = py.detach(|| {
+            let ops = DeviceOps::of(device)?;
+            let report = if optimize {
+                passes::optimize(&mut graph, &ops)?
+            } else {
+                passes::Report::default()
+            };
+            let inner = Arc::new(Executable::new(graph, device)?);
+            Ok::<_, amdgpu_graph::Error>(Self { inner, report })
+        });
+        made.into_py_result(py)
+    }
+}
+
+/// One dict per node.
+pub fn nodes_of<'py>(py: Python<'py>, graph: &Graph) -> PyResult<Bound<'py, PyList>> {
+    let result = PyList::empty(py);
+    for node in graph.nodes() {
+        let entry = PyDict::new(py);
+        entry.set_item("operation", node.operation_name())?;
+        entry.set_item("name", &node.name)?;
+        let inputs = PyList::empty(py);
+        for input in &node.inputs {
+            match input {
+                Input::Node(id) => inputs.append(id.0)?,
+                Input::Number(Scalar::Float(value), _) => inputs.append(*value)?,
+                Input::Number(Scalar::Int(value), _) => inputs.append(*value)?,
+            }
+        }
+        entry.set_item("inputs", inputs)?;
+        entry.set_item("shape", PyTuple::new(py, node.shape.iter())?)?;
+        entry.set_item("dtype", node.dtype.name())?;
+        if let Kind::Fused(region) = &node.kind {
+            let steps: Vec<_> = region
+                .steps
+                .iter()
+                .map(|step| step.operation.name())
+                .collect();
+            entry.set_item("steps", steps)?;
+        }
+        result.append(entry)?;
+    }
+    Ok(result)
+}
+
+#[pymethods]
+impl ExecutableGraph {
+    /// The outputs for these arguments.
+    fn run<'py>(&self, arguments: Vec<Bound<'py, Array>>) -> PyResult<Vec<Array>> {
+        let Some(py) = arguments.first().map(Bound::py) else {
+            return Ok(Vec::new());
+        };
+        let arrays = inner(&arguments);
+        let outputs = py.detach(|| self.inner.run(&arrays)).into_py_result(py)?;
+        Ok(outputs.into_iter().map(Array::from).collect())
+    }
+
+    /// The outputs, and the seconds that each node took, by its position.
+    fn profile<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: Vec<Bound<'py, Array>>,
+    ) -> PyResult<(Vec<Array>, Vec<(u32, f64)>)> {
+        let arrays = inner(&arguments);
+        let (outputs, timings) = py
+            .detach(|| self.inner.profile(&arrays))
+            .into_py_result(py)?;
+        let timings = timings
+            .iter()
+            .map(|one| (one.node.0, one.seconds))
+            .collect();
+        Ok((outputs.into_iter().map(Array::from).collect(), timings))
+    }
+
+    /// One dict per node, in the order of computation: `operation`, `inputs` (positions of nodes, or numbers), `shape`, `dtype`, and `steps` of
+    /// a fused one.
+    #[getter]
+    fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        nodes_of(py, self.inner.graph())
+    }
+
+    fn __str__(&self) -> String {
+        self.inner.graph().to_string()
+    }
+
+    /// Positions of the nodes that are the outputs.
+    #[getter]
+    fn outputs(&self) -> Vec<u32> {
+        self.inner.graph().outputs().iter().map(|id| id.0).collect()
+    }
+
+    /// What runs, what was joined and how much memory it takes, as text.
+    fn explain(&self) -> String {
+        self.inner.explain(&self.report)
+    }
+
+    /// Bytes of the memory that values within the graph share.
+    #[getter]
+    fn shared_bytes(&self) -> u64 {
+        self.inner.plan().bytes
+    }
+
+    /// Bytes that they would take if none shared memory with another.
+    #[getter]
+    fn unshared_bytes(&self) -> u64 {
+        self.inner.plan().unshared_bytes
+    }
+
+    /// The graph in the language of Graphviz.
+    fn to_dot(&self) -> String {
+        self.inner.graph().to_dot()
+    }
+}
