@@ -83,7 +83,7 @@ def test_texts_that_are_no_graphs(text: str, message: str) -> None:
 def test_bad_graphs() -> None:
     graph = Graph()
     x = graph.input((2, 3))
-    with pytest.raises(errors.InvalidArgumentError, match="there is no operation 'adds'"):
+    with pytest.raises(errors.InvalidArgumentError, match='there is no operation "adds"'):
         graph.add("adds", x, x)
     with pytest.raises(errors.ShapeMismatchError):
         graph.add("matmul", x, x)

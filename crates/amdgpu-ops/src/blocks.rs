@@ -20,7 +20,7 @@ use crate::host_memory::HostMemory;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, check_device};
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, Operation, Result};
+use crate::{Arg, DeviceOps, Error, Operation, Result, trace};
 
 const GATHER: &str = "gather";
 const SCATTER: &str = "scatter";
@@ -187,6 +187,10 @@ pub fn scatter(
     values: &Operand,
     how: Scatter,
 ) -> Result<()> {
+    if trace::is_tracing() {
+        let of_target = Operand::of_array(target.clone());
+        trace::check_untraced(SCATTER, &[("target", &of_target), ("values", values)])?;
+    }
     if !ops.computes_on_host() {
         return scatter_on_device(ops, target, offsets, block, values, how);
     }

@@ -2,20 +2,22 @@
 //!
 //! Every step rounds its value to the dtype that the operation alone would give, so the result has the same bits as the steps one by one.
 
+mod tiles;
+
 use std::sync::OnceLock;
 
 use amdgpu_abi::promotion::{compute_type, is_float};
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Array;
-use amdgpu_telemetry::Fallback;
 use smallvec::SmallVec;
 
+use crate::cpu::{self, Call};
 use crate::elementwise::{self, Elementwise};
 use crate::generated::elementwise::Body;
 use crate::generated::formulas;
 use crate::generated::fused::steps;
 use crate::operand::{Operand, Target, broadcast};
-use crate::{DeviceOps, Error, Named, Result, Scalar, toolchain};
+use crate::{DeviceOps, Error, Result, Scalar};
 
 /// Inputs that a kernel of elementwise steps takes at most.
 pub const MOST_INPUTS: usize = 6;
@@ -117,7 +119,8 @@ impl Region {
             .then(|| compute_type(first))
     }
 
-    /// The result in `out`, or in a new array. Without a compiler the steps are computed one by one; that is counted, and told once.
+    /// The result in `out`, or in a new array: by one kernel, on a CPU device in parts that stay in its caches. What no kernel computes is
+    /// computed step by step; that is counted, and told once.
     ///
     /// # Errors
     ///
@@ -134,21 +137,20 @@ impl Region {
                 ),
             ));
         }
-        if toolchain::get().is_err() {
-            Fallback::new(
-                NAME,
-                "the steps are computed one by one: there is no compiler",
-            )
-            .count();
-            return self.run_steps(ops, inputs, out);
-        }
-        match self.run_kernel(ops, inputs, out) {
-            Err(error) if error.permits_fallback() => {
-                Fallback::new(NAME, &format!("the steps are computed one by one: {error}")).count();
-                self.run_steps(ops, inputs, out)
-            }
-            done => done,
-        }
+        let named: SmallVec<[(&str, &Operand); 6]> =
+            inputs.iter().map(|one| ("input", one)).collect();
+        let call = Call {
+            ops,
+            family: NAME,
+            name: NAME,
+            inputs: &named,
+            out,
+        };
+        cpu::run_one(
+            &call,
+            || self.run_kernel(ops, inputs, out),
+            |views, host| tiles::on_host(self, views, host),
+        )
     }
 
     fn run_kernel(
@@ -183,45 +185,5 @@ impl Region {
         });
         elementwise::compute(ops, body, inputs, &made, computed, 0.0)?;
         made.into_array()
-    }
-
-    /// The operations one after the other.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`elementwise::elementwise`].
-    pub fn run_steps(
-        &self,
-        ops: &DeviceOps,
-        inputs: &[Operand],
-        out: Option<&Array>,
-    ) -> Result<Array> {
-        let mut values: Vec<Operand> = Vec::with_capacity(self.steps.len());
-        for (place, step) in self.steps.iter().enumerate() {
-            let arguments: SmallVec<[Operand; 3]> = step
-                .arguments
-                .iter()
-                .map(|source| match source {
-                    Source::Input(index) => inputs[*index].clone(),
-                    Source::Step(index) => values[*index].clone(),
-                    Source::Number(number, dtype) => Operand::of_number(*number, *dtype),
-                })
-                .collect();
-            let is_last = place + 1 == self.steps.len();
-            let made = Named::Any(step.operation).compute(
-                ops,
-                &arguments,
-                out.filter(|_| is_last),
-                step.alpha,
-            )?;
-            if is_last {
-                return Ok(made);
-            }
-            values.push(Operand::of_array(made));
-        }
-        Err(Error::refused(
-            ErrorCode::InvalidArgument,
-            "a fused node has no steps",
-        ))
     }
 }

@@ -12,7 +12,7 @@ pub mod views;
 use std::ops::Deref;
 
 use amdgpu_abi::{ErrorCode, Language};
-use amdgpu_array::{self as core, recording};
+use amdgpu_array::{self as core, recording, tracing};
 use amdgpu_ops::strided;
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
@@ -175,6 +175,7 @@ impl Array {
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.check_host(py, "__array_interface__")?;
+        tracing::check_values_unseen("reading an array", self.storage()).into_py_result(py)?;
         self.settle_uses(py)?;
         self.pin();
         let interface = PyDict::new(py);

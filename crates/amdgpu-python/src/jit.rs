@@ -135,10 +135,7 @@ pub fn nodes_of<'py>(py: Python<'py>, graph: &Graph) -> PyResult<Bound<'py, PyLi
 #[pymethods]
 impl ExecutableGraph {
     /// The outputs for these arguments.
-    fn run<'py>(&self, arguments: Vec<Bound<'py, Array>>) -> PyResult<Vec<Array>> {
-        let Some(py) = arguments.first().map(Bound::py) else {
-            return Ok(Vec::new());
-        };
+    fn run<'py>(&self, py: Python<'py>, arguments: Vec<Bound<'py, Array>>) -> PyResult<Vec<Array>> {
         let arrays = inner(&arguments);
         let outputs = py.detach(|| self.inner.run(&arrays)).into_py_result(py)?;
         Ok(outputs.into_iter().map(Array::from).collect())

@@ -110,7 +110,7 @@ pub fn gather_on_device(
     let memory = memory_of("gather", "x", x, &ops)?;
     let at = memory_of("gather", "offsets", offsets, &ops)?;
     let made = py
-        .detach(|| blocks::gather_on_device(&ops, &memory, &at, (&block_shape, &block_strides)))
+        .detach(|| blocks::gather(&ops, &memory, &at, (&block_shape, &block_strides)))
         .into_py_result(py)?;
     Ok(Array::from(made))
 }
@@ -140,6 +140,6 @@ pub fn scatter_on_device(
         return Err(raise(py, ErrorCode::WrongDevice, Language::Rust, message));
     };
     let block = (block_shape.as_slice(), block_strides.as_slice());
-    py.detach(|| blocks::scatter_on_device(&ops, memory, &at, block, &given, mode))
+    py.detach(|| blocks::scatter(&ops, memory, &at, block, &given, mode))
         .into_py_result(py)
 }

@@ -69,7 +69,7 @@ pub fn cast_on_device<'py>(
     let out = Out::of("cast", out, &ops)?;
     let target = out.array();
     let made = py
-        .detach(|| amdgpu_ops::complex::cast_on_device(&ops, &input, dtype, target))
+        .detach(|| amdgpu_ops::cast(&ops, &input, dtype, target))
         .into_py_result(py)?;
     out.deliver(py, "cast", made)
 }

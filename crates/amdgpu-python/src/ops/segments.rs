@@ -3,8 +3,8 @@
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_ops::segments;
 use amdgpu_ops::segments::{
-    Join, JoinOptions, ScatterReduce, embedding_options, index_add_on_host, scatter_on_device,
-    scatter_on_host, segment_on_device, segment_on_host,
+    Join, JoinOptions, ScatterReduce, embedding_options, index_add_on_host, scatter_on_host,
+    segment_on_host,
 };
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
@@ -82,7 +82,7 @@ pub fn segment_reduce_on_device(
     let values = on_device::lend(options.name, "x", x, &ops)?;
     let rows = on_device::lend(options.name, "segments", segments, &ops)?;
     let made = py
-        .detach(|| segment_on_device(&ops, &values, &rows, count, &options))
+        .detach(|| segments::segment_reduce(&ops, &values, &rows, count, &options))
         .into_py_result(py)?;
     Ok(Array::from(made))
 }
@@ -128,7 +128,7 @@ pub fn embedding_gradient_on_device(
     let values = on_device::lend(options.name, "gradient", gradient, &ops)?;
     let at = on_device::lend(options.name, "indices", indices, &ops)?;
     let made = py
-        .detach(|| segment_on_device(&ops, &values, &at, Some(rows), &options))
+        .detach(|| segments::segment_reduce(&ops, &values, &at, Some(rows), &options))
         .into_py_result(py)?;
     Ok(Array::from(made))
 }
@@ -176,7 +176,7 @@ pub fn index_add_on_device(
     let at = on_device::lend("index_add", "indices", indices, &ops)?;
     let added = on_device::lend("index_add", "values", values, &ops)?;
     let made = py
-        .detach(|| segments::index_add_on_device(&ops, &own, &at, &added, axis))
+        .detach(|| segments::index_add(&ops, &own, &at, &added, axis))
         .into_py_result(py)?;
     Ok(Array::from(made))
 }
@@ -241,7 +241,7 @@ pub fn scatter_reduce_on_device(
     let at = on_device::lend("scatter_reduce", "indices", indices, &ops)?;
     let given = on_device::lend("scatter_reduce", "values", values, &ops)?;
     let made = py
-        .detach(|| scatter_on_device(&ops, &own, &at, &given, &options))
+        .detach(|| segments::scatter_reduce(&ops, &own, &at, &given, &options))
         .into_py_result(py)?;
     Ok(Array::from(made))
 }
