@@ -45,7 +45,7 @@ static void runs(agpu_device device) {
     agpu_graph graph = build(device);
     agpu_array outputs[2];
     agpu_text text = NULL;
-    EXPECT(AGPU_ERROR_INVALID_ARGUMENT, "call agpu_graph_compile first", agpu_graph_run(graph, &x, 1, outputs, 2));
+    REFUSED(agpu_graph_run(graph, &x, 1, outputs, 2), AGPU_ERROR_INVALID_ARGUMENT, "call agpu_graph_compile first");
     DO(agpu_graph_compile(graph, device, NULL));
     DO(agpu_graph_run(graph, &x, 1, outputs, 2));
     check_outputs(outputs);
@@ -75,9 +75,9 @@ static void runs(agpu_device device) {
     DO(agpu_graph_run(again, &x, 1, outputs, 2));
     check_outputs(outputs);
 
-    EXPECT(AGPU_ERROR_INVALID_ARGUMENT, "the graph takes 1 arguments", agpu_graph_run(graph, NULL, 0, outputs, 2));
-    EXPECT(AGPU_ERROR_INVALID_ARGUMENT, "output_count is 1", agpu_graph_run(graph, &x, 1, outputs, 1));
-    EXPECT(AGPU_ERROR_SHAPE_MISMATCH, "argument 0 has shape", agpu_graph_run(graph, &weight, 1, outputs, 2));
+    REFUSED(agpu_graph_run(graph, NULL, 0, outputs, 2), AGPU_ERROR_INVALID_ARGUMENT, "the graph takes 1 arguments");
+    REFUSED(agpu_graph_run(graph, &x, 1, outputs, 1), AGPU_ERROR_INVALID_ARGUMENT, "output_count is 1");
+    REFUSED(agpu_graph_run(graph, &weight, 1, outputs, 2), AGPU_ERROR_SHAPE_MISMATCH, "argument 0 has shape");
     DO(agpu_release(again));
     DO(agpu_release(weight));
     DO(agpu_release(graph));
@@ -89,26 +89,25 @@ static void bad_input(agpu_device device) {
     uint32_t x = 0, node = 0, nodes[24];
     DO(agpu_graph_create(&graph));
     DO(agpu_graph_add_input(graph, "float32", 2, (const int64_t[]){100, 100}, &x));
-    EXPECT(AGPU_ERROR_INVALID_ARGUMENT, "there is no operation", agpu_graph_add(graph, "adds", &x, 1, NULL, &node));
-    EXPECT(AGPU_ERROR_INVALID_ARGUMENT, "node 7 does not exist", agpu_graph_add(graph, "exp", (const uint32_t[]){7}, 1, NULL, &node));
-    EXPECT(AGPU_ERROR_INVALID_ARGUMENT, "takes 2 inputs, not 1", agpu_graph_add(graph, "add", &x, 1, NULL, &node));
-    EXPECT(AGPU_ERROR_INVALID_ARGUMENT, "no option axis", agpu_graph_add(graph, "sum", &x, 1, "axis = 1", &node));
-    EXPECT(AGPU_ERROR_INVALID_ARGUMENT, "negative", agpu_graph_add_input(graph, "float32", 1, (const int64_t[]){-1}, &node));
-    EXPECT(AGPU_ERROR_UNSUPPORTED_DTYPE, "float33", agpu_graph_add_input(graph, "float33", 0, NULL, &node));
-    EXPECT(AGPU_ERROR_SHAPE_MISMATCH, "has no shape", agpu_graph_add_reshape(graph, x, 1, (const int64_t[]){3}, &node));
-    EXPECT(AGPU_ERROR_INVALID_ARGUMENT, "no outputs", agpu_graph_compile(graph, device, NULL));
-    EXPECT(AGPU_ERROR_INVALID_ARGUMENT, "without cycles",
-           agpu_graph_parse("%0 = input : float32[2]\n%1 = exp(%2)\n%2 = exp(%1)\nreturn %2", NULL, 0, &graph));
+    REFUSED(agpu_graph_add(graph, "adds", &x, 1, NULL, &node), AGPU_ERROR_INVALID_ARGUMENT, "there is no operation");
+    REFUSED(agpu_graph_add(graph, "exp", (const uint32_t[]){7}, 1, NULL, &node), AGPU_ERROR_INVALID_ARGUMENT, "node 7 does not exist");
+    REFUSED(agpu_graph_add(graph, "add", &x, 1, NULL, &node), AGPU_ERROR_INVALID_ARGUMENT, "takes 2 inputs, not 1");
+    REFUSED(agpu_graph_add(graph, "sum", &x, 1, "axis = 1", &node), AGPU_ERROR_INVALID_ARGUMENT, "no option axis");
+    REFUSED(agpu_graph_add_input(graph, "float32", 1, (const int64_t[]){-1}, &node), AGPU_ERROR_INVALID_ARGUMENT, "negative");
+    REFUSED(agpu_graph_add_input(graph, "float33", 0, NULL, &node), AGPU_ERROR_UNSUPPORTED_DTYPE, "float33");
+    REFUSED(agpu_graph_add_reshape(graph, x, 1, (const int64_t[]){3}, &node), AGPU_ERROR_SHAPE_MISMATCH, "has no shape");
+    REFUSED(agpu_graph_compile(graph, device, NULL), AGPU_ERROR_INVALID_ARGUMENT, "no outputs");
+    REFUSED(agpu_graph_parse("%0 = input : float32[2]\n%1 = exp(%2)\n%2 = exp(%1)\nreturn %2", NULL, 0, &graph), AGPU_ERROR_INVALID_ARGUMENT, "without cycles");
     /* Two values live at a time. */
     DO(agpu_graph_add(graph, "softmax", &x, 1, NULL, &nodes[0]));
     for (int i = 1; i < 24; i++) DO(agpu_graph_add(graph, "softmax", &nodes[i - 1], 1, NULL, &nodes[i]));
     DO(agpu_graph_set_outputs(graph, &nodes[23], 1));
     const agpu_graph_compile_options small = {sizeof small, 0, 0, 1000};
-    EXPECT(AGPU_ERROR_OUT_OF_MEMORY, "need 80384 bytes, workspace_bytes allows 1000", agpu_graph_compile(graph, device, &small));
+    REFUSED(agpu_graph_compile(graph, device, &small), AGPU_ERROR_OUT_OF_MEMORY, "need 80384 bytes, workspace_bytes allows 1000");
     const agpu_graph_compile_options enough = {sizeof enough, 0, 0, 80384};
     DO(agpu_graph_compile(graph, device, &enough));
     DO(agpu_release(graph));
-    EXPECT(AGPU_ERROR_INVALID_ARGUMENT, "graph is NULL", agpu_graph_node_count(NULL, &node));
+    REFUSED(agpu_graph_node_count(NULL, &node), AGPU_ERROR_INVALID_ARGUMENT, "graph is NULL");
 }
 
 int main(void) {

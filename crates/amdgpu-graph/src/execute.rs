@@ -75,6 +75,14 @@ impl Executable {
         &self.plan
     }
 
+    /// Whether an array is on the device that the graph runs on.
+    #[must_use]
+    pub fn is_on(&self, array: &Array) -> bool {
+        array
+            .open_device()
+            .is_some_and(|device| Arc::ptr_eq(device, self.ops.device()))
+    }
+
     /// The outputs for these arguments, which have the shapes and dtypes of the graph's inputs.
     ///
     /// # Errors
