@@ -111,6 +111,16 @@ impl Array {
         }
     }
 
+    /// A view in another dtype, whose index 0 is `offset_bytes` away; it stays within the memory.
+    #[must_use]
+    pub fn seen_as(&self, offset_bytes: i64, dtype: Dtype, layout: (Dims, Dims)) -> Self {
+        let address = self.address.address().wrapping_add_signed(offset_bytes);
+        Self {
+            address: DevicePointer(address),
+            ..self.view_in(dtype, layout.0, layout.1)
+        }
+    }
+
     /// A view whose index 0 is the element `offset` away; it stays within the memory.
     #[must_use]
     pub fn view_at(&self, offset: i64, shape: Dims, strides: Dims) -> Self {

@@ -22,6 +22,8 @@ mod memory;
 mod network;
 mod objects;
 mod ops;
+mod raw;
+mod rocm;
 mod runtime;
 mod spiking;
 mod status;
