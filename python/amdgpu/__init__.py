@@ -33,7 +33,7 @@ from amdgpu.telemetry import report as _report
 from amdgpu.types import DeviceInfo, KernelResult
 
 if TYPE_CHECKING:
-    from amdgpu import anneal, fft, interchange, linalg, random, search
+    from amdgpu import anneal, fft, interchange, linalg, random, rocm, search
     from amdgpu.files import load, save, savez, savez_compressed
     from amdgpu.layered_network import LayeredNetwork
     from amdgpu.network import Network, neural_network_forward
@@ -81,6 +81,7 @@ __all__ = [
     "neural_network_forward",
     "ops",
     "random",
+    "rocm",
     "save",
     "savez",
     "savez_compressed",
@@ -104,6 +105,7 @@ _LATE = {
     "load": "files",
     "neural_network_forward": "network",
     "random": "",
+    "rocm": "",
     "save": "files",
     "savez": "files",
     "savez_compressed": "files",
