@@ -18,6 +18,8 @@ C_PROGRAMS = (
     "kernel.c",
     "kernel_array.c",
     "array.c",
+    "raw.c",
+    "rocm.c",
     "ops_normalize.c",
     "ops_images.c",
     "ops_lines.c",
@@ -41,6 +43,8 @@ CPP_PROGRAMS = (
     "ops_segments.cpp",
     "ops_movement.cpp",
     "random.cpp",
+    "rocm.cpp",
+    "rocm_threads.cpp",
 )
 PROGRAMS = C_PROGRAMS + CPP_PROGRAMS
 EXAMPLES = harness.ROOT / "examples" / "c_api"
@@ -107,7 +111,7 @@ def test_the_page_of_functions_lists_all() -> None:
 
 def test_every_program_is_run() -> None:
     """But for those that other tests build."""
-    others = {"without_llvm.c", "without_python.c", "python_later.c"}
+    others = {"without_llvm.c", "without_python.c", "python_later.c", "rocm_numpy.cpp"}
     sources = {path.name for path in harness.SOURCES.glob("*.c*") if path.suffix in (".c", ".cpp")}
     assert sources - others == set(PROGRAMS)
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::recording::check_not_recording;
 use amdgpu_array::{
-    Array, Dims, External, MemoryLocation, byte_range, device_for_external, element_count, row_major,
+    Array, Dims, External, MemoryLocation, byte_range, device_for_external, row_major,
 };
 use amdgpu_hal::{CopyDirection, DeviceKind, DevicePointer, MemoryKind};
 
@@ -276,7 +276,7 @@ fn array_at(device: &Arc<DeviceObject>, address: u64, dtype: Dtype, layout: (Dim
         return Err(Failure::invalid(format!("shape has the negative extent {extent}")));
     }
     let first = match byte_range(shape, strides, item_bytes) {
-        Some(_) if element_count(shape) == 0 => None,
+        _ if shape.contains(&0) => None,
         Some((first, end)) => Some((address.checked_add_signed(first), (end - first) as u64)),
         None => return Err(Failure::invalid("shape and strides reach beyond the address space")),
     };
