@@ -22,6 +22,16 @@ namespace rocm = pyflame::backend::rocm;
 using pyflame::DType;
 using pyflame::ir::OpType;
 
+// The numbers of ROCm's headers, and of our declarations without them.
+static_assert(hipSuccess == 0 && hipErrorInvalidValue == 1 && hipErrorOutOfMemory == 2 && hipErrorNotInitialized == 3);
+static_assert(hipErrorInvalidDevice == 101 && hipErrorInvalidHandle == 400 && hipErrorNotReady == 600 && hipErrorUnknown == 999);
+static_assert(rocblas_operation_none == 111 && rocblas_operation_transpose == 112 && rocblas_operation_conjugate_transpose == 113);
+static_assert(rocblas_status_success == 0 && rocblas_status_invalid_handle == 1 && rocblas_status_not_implemented == 2);
+static_assert(rocblas_status_invalid_pointer == 3 && rocblas_status_invalid_size == 4 && rocblas_status_memory_error == 5);
+static_assert(rocblas_status_internal_error == 6 && miopenStatusSuccess == 0 && miopenStatusNotInitialized == 1);
+static_assert(miopenStatusInvalidValue == 2 && miopenStatusBadParm == 3 && miopenStatusAllocFailed == 4 && miopenStatusInternalError == 5);
+static_assert(miopenStatusNotImplemented == 6 && miopenStatusUnknownError == 7);
+
 namespace {
 
 template <typename Thrown, typename Work>
@@ -197,6 +207,8 @@ void blas(hipStream_t stream) {
     CHECK(c.is({23 + 19, 34 + 43, 31 + 22, 46 + 50}));
     own.gemm_strided_batched(rocblas_operation_none, rocblas_operation_none, 2, 2, 2, 1, a.get(), 2, 0, b.get(), 2, 0, 1, batches.get(), 2, 4, 2);
     CHECK(batches.is({24, 35, 32, 47, 24, 35, 32, 47}));
+    own.geam(rocblas_operation_none, rocblas_operation_transpose, 2, 2, 2, a.get(), 2, -1, b.get(), 2, c.get(), 2);
+    CHECK(c.is({-3, -3, 0, 0}));
     expect<std::invalid_argument>("leave the allocation", [&] {
         own.gemm(rocblas_operation_none, rocblas_operation_none, 2, 2, 2, 1, a.get(), 3, b.get(), 2, 0, c.get(), 2);
     });
@@ -261,6 +273,16 @@ void kernels(hipStream_t stream) {
     CHECK(out.is({3, 0, 2}));
     rocm::launch_clamp(out.get(), y.get(), -1, 2.5f, 3, stream);
     CHECK(out.is({2.5f, -1, 2}));
+    const Buffer loss({0}), chances({0.5f, 0.25f}), truths({1, 0}), logits({0, 0, 0, 1});
+    rocm::launch_mse_loss(loss.get(), x.get(), y.get(), 3, stream);
+    CHECK(loss.is({20.0f / 3}));
+    rocm::launch_bce_loss(loss.get(), chances.get(), truths.get(), 2, stream);
+    CHECK(loss.is({-(std::log(0.5f) + std::log(0.75f)) / 2}));
+    void *const classes = rocm::get_memory_manager().allocate(2 * sizeof(std::int32_t));
+    rocm::get_memory_manager().memset(classes, 0, 2 * sizeof(std::int32_t));
+    rocm::launch_cross_entropy_loss(loss.get(), logits.get(), static_cast<const std::int32_t *>(classes), 2, 2, stream);
+    CHECK(loss.is({(std::log(2.0f) + std::log1p(std::exp(1.0f))) / 2}));
+    rocm::get_memory_manager().deallocate(classes);
 }
 
 void macros() {
@@ -271,6 +293,7 @@ void macros() {
     CHECK(calls == 3);
     expect<std::runtime_error>("MIOpen error: 3", [] { MIOPEN_CHECK(miopenStatusBadParm); });
     expect<std::runtime_error>("rocBLAS error: 4", [] { ROCBLAS_CHECK(rocblas_status_invalid_size); });
+    expect<std::runtime_error>((std::string("HIP error: ") + hipGetErrorString(hipErrorOutOfMemory)).c_str(), [] { HIP_CHECK(hipErrorOutOfMemory); });
 #if !AMDGPU_HAS_HIP_HEADERS
     for (const hipError_t error : {hipErrorInvalidValue, hipErrorOutOfMemory, hipErrorNotInitialized, hipErrorInvalidDevice, hipErrorInvalidHandle,
                                    hipErrorNotReady, hipErrorUnknown})

@@ -1,4 +1,6 @@
 // The C++ layer for test_rocm.py: every function of rocm.hpp behind a C function that answers what was thrown.
+// Beside NumPy there is no HIP to link with.
+#define AMDGPU_ROCM_NO_HEADERS
 #include <amdgpu/rocm.hpp>
 
 #include <string>
@@ -50,6 +52,14 @@ const char *gemm_strided_batched(int trans_a, int trans_b, int m, int n, int k, 
     return caught([&] {
         rocm::get_blas().gemm_strided_batched(static_cast<rocblas_operation>(trans_a), static_cast<rocblas_operation>(trans_b), m, n, k, alpha, a,
                                               lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batches);
+    });
+}
+
+const char *geam(int trans_a, int trans_b, int m, int n, float alpha, const float *a, int lda, float beta, const float *b, int ldb, float *c,
+                 int ldc) {
+    return caught([&] {
+        rocm::get_blas().geam(static_cast<rocblas_operation>(trans_a), static_cast<rocblas_operation>(trans_b), m, n, alpha, a, lda, beta, b, ldb, c,
+                              ldc);
     });
 }
 
@@ -137,6 +147,18 @@ const char *where(float *output, const float *condition, const float *x, const f
 
 const char *clamp(float *output, const float *input, float min_val, float max_val, std::int64_t numel) {
     return caught([&] { rocm::launch_clamp(output, input, min_val, max_val, numel, nullptr); });
+}
+
+const char *mse(float *output, const float *predictions, const float *targets, std::int64_t numel) {
+    return caught([&] { rocm::launch_mse_loss(output, predictions, targets, numel, nullptr); });
+}
+
+const char *bce(float *output, const float *predictions, const float *targets, std::int64_t numel) {
+    return caught([&] { rocm::launch_bce_loss(output, predictions, targets, numel, nullptr); });
+}
+
+const char *cross_entropy(float *output, const float *logits, const std::int32_t *targets, std::int64_t rows, std::int64_t classes) {
+    return caught([&] { rocm::launch_cross_entropy_loss(output, logits, targets, rows, classes, nullptr); });
 }
 
 }  // extern "C"

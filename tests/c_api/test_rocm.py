@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,94 @@ import pytest
 
 NONE, TRANSPOSE, CONJUGATE = 111, 112, 113
 OPERATIONS = (NONE, TRANSPOSE, CONJUGATE)
+STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+# The newest that is installed; that of the machine where there is no other.
+CLANGS = [f"clang++-{version}" for version in range(25, 14, -1)] + ["clang++"]
+FAKE_DRIVER = harness.ROOT / "tests" / "ops" / "fakes" / "driver.c"
 FLOATS = ("float32", "float64", "float16")
 TOLERANCE = {"float32": 2e-5, "float64": 1e-12, "float16": 4e-3}
+
+
+def compiler(kind: str) -> str:
+    found = next((name for name in (["g++"] if kind == "g++" else CLANGS) if shutil.which(name)), None)
+    if found is None:
+        pytest.skip(f"{kind} is not installed")
+    return found
+
+
+def compile_program(source: Path, folder: Path, command: Sequence[str], *libraries: str) -> Path:
+    program = folder / source.stem
+    link = [f"-L{harness.LIBRARIES}", "-lamdgpu", f"-Wl,-rpath,{harness.LIBRARIES}", *libraries]
+    whole = [*command, *STRICT, f"-I{harness.HEADERS}", str(source), "-o", str(program), *link]
+    done = subprocess.run(whole, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+@pytest.mark.parametrize("kind", ["g++", "clang++"])
+@pytest.mark.parametrize("standard", ["c++17", "c++20"])
+def test_the_layer_has_no_warnings(kind: str, standard: str, tmp_path: Path) -> None:
+    program = compile_program(harness.SOURCES / "rocm.cpp", tmp_path, [compiler(kind), f"-std={standard}"])
+    assert harness.run(program).strip() == "ok"
+
+
+@pytest.mark.parametrize("kind", ["g++", "clang++"])
+@pytest.mark.parametrize("standard", ["c++17", "c++20"])
+def test_the_layer_with_the_headers_of_hip(kind: str, standard: str, tmp_path: Path) -> None:
+    """Those of the machine: streams and errors are HIP's own types."""
+    command = [compiler(kind), f"-std={standard}"]
+    probe = tmp_path / "probe.cpp"
+    probe.write_text("#if !__has_include(<hip/hip_runtime_api.h>)\n#error absent\n#endif\n")
+    if subprocess.run([*command, "-fsyntax-only", str(probe)], capture_output=True, check=False).returncode != 0:
+        pytest.skip("the headers of HIP are not installed (Debian: libamdhip64-dev)")
+    program = compile_program(harness.SOURCES / "rocm.cpp", tmp_path, [*command, "-DWITH_ROCM_HEADERS"], "-lamdhip64")
+    assert harness.run(program).strip() == "ok"
+
+
+@pytest.mark.parametrize("header", ["rocblas/rocblas.h", "miopen/miopen.h"])
+def test_the_layer_with_the_headers_of_the_libraries(header: str, tmp_path: Path) -> None:
+    source = tmp_path / "headers.cpp"
+    source.write_text(f"#if !__has_include(<{header}>)\n#error absent\n#endif\n")
+    command = [compiler("g++"), "-std=c++17", "-fsyntax-only"]
+    if subprocess.run([*command, str(source)], capture_output=True, check=False).returncode != 0:
+        pytest.skip(f"{header} is not installed")
+    source.write_text("#define WITH_ROCM_HEADERS\n" + (harness.SOURCES / "rocm.cpp").read_text())
+    subprocess.run([*command, *STRICT, f"-I{harness.HEADERS}", str(source)], check=True)
+
+
+def test_both_layers_of_cpp_in_one_file(tmp_path: Path) -> None:
+    source = tmp_path / "both.cpp"
+    source.write_text(
+        "#define AMDGPU_ROCM_NO_HEADERS\n#include <amdgpu/rocm.hpp>\n#include <amdgpu/amdgpu.hpp>\n#include <amdgpu/rocm.hpp>\n"
+        "int main() { return amdgpu::rocm::get_device_count() - pyflame::backend::rocm::get_device_count(); }\n"
+    )
+    harness.run(compile_program(source, tmp_path, [*harness.compiler_of(source), "-std=c++20"]))
+
+
+def test_an_amd_gpu(tmp_path: Path) -> None:
+    """Memory and streams through a driver that stands in for HIP's."""
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DHIP", "-shared", "-fPIC"]
+    library = tmp_path / "libamdhip64.so.7"
+    subprocess.run([*harness.compiler_of(FAKE_DRIVER), *flags, "-o", str(library), str(FAKE_DRIVER)], check=True)
+    source = harness.SOURCES / "rocm_hip.cpp"
+    program = compile_program(source, tmp_path, [*harness.compiler_of(source), "-std=c++17"])
+    assert harness.run(program, more={"LD_LIBRARY_PATH": str(tmp_path)}).strip() == "ok"
+
+
+def test_example(tmp_path: Path) -> None:
+    source = harness.ROOT / "examples" / "c_api" / "train_rocm.cpp"
+    program = compile_program(source, tmp_path, [*harness.compiler_of(source), "-std=c++17"])
+    printed = harness.run(program, more={"AMDGPU_ROCM_DEVICES": "cpu"}).splitlines()
+    assert printed[0].startswith("step    0  loss") and printed[-1] == "learned"
+    assert len(source.read_text().splitlines()) <= 80
+
+
+@pytest.mark.slow
+def test_threads_under_the_thread_sanitizer(tmp_path: Path) -> None:
+    """Of the headers: the library, which is not instrumented, is left out."""
+    source = harness.SOURCES / "rocm_threads.cpp"
+    program = compile_program(source, tmp_path, [compiler("g++"), "-std=c++17", "-g", "-fsanitize=thread"])
+    assert harness.run(program, more={"TSAN_OPTIONS": "ignore_noninstrumented_modules=1 halt_on_error=1"}).strip() == "ok"
 
 
 class Layer:
@@ -237,6 +324,62 @@ def test_gemm_refuses_operands_that_overlap_the_result(layer: Layer) -> None:
         layer("gemm", NONE, NONE, 4, 4, 4, 1.0, memory, 4, memory, 4, 0.0, memory, 4)
     with pytest.raises(ValueError, match="not aligned"):
         layer("gemm", NONE, NONE, 1, 1, 1, 1.0, memory.view(np.uint8)[1:], 1, memory, 1, 0.0, memory[8:], 1)
+
+
+@pytest.mark.parametrize("operations", list(itertools.product(OPERATIONS, OPERATIONS)))
+@pytest.mark.parametrize("more", [(0, 0, 0), (3, 5, 7)], ids=["dense", "gaps"])
+@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 1.0), (-0.5, 2.0), (0.0, 3.0), (3.0, 0.0), (0.0, 0.0)])
+def test_geam(layer: Layer, operations: tuple[int, int], more: tuple[int, int, int], alpha: float, beta: float) -> None:
+    m, n = 7, 5
+    rng = np.random.default_rng(11)
+    matrices = [rng.standard_normal((m, n) if operation == NONE else (n, m)).astype(np.float32) for operation in operations]
+    # What a factor of 0 leaves out may be NaN.
+    given = [np.full_like(one, np.nan) if factor == 0 else one for one, factor in zip(matrices, (alpha, beta), strict=True)]
+    lda, ldb, ldc = (one.shape[0] + gap for one, gap in zip((*matrices, matrices[0]), more, strict=True))
+    ldc = m + more[2]
+    a, b, c = columns(given[0], lda), columns(given[1], ldb), np.full((n, ldc), np.nan, np.float32)
+    layer("geam", *operations, m, n, alpha, a, lda, beta, b, ldb, c, ldc)
+    wanted = alpha * op(matrices[0], operations[0]) + beta * op(matrices[1], operations[1])
+    np.testing.assert_allclose(c[:, :m].T, wanted, rtol=2e-6, atol=2e-6)
+    assert np.isnan(c[:, m:]).all()
+
+
+def test_geam_in_place_and_without_operands(layer: Layer) -> None:
+    a, b = (np.random.default_rng(12).standard_normal((6, 4)).astype(np.float32) for _ in range(2))
+    c = columns(a, 8)
+    layer("geam", NONE, TRANSPOSE, 6, 4, 2.0, c, 8, -1.0, columns(b.T.copy(), 4), 4, c, 8)
+    np.testing.assert_allclose(c[:, :6].T, 2 * a - b, rtol=2e-6, atol=2e-6)
+    layer("geam", NONE, NONE, 6, 4, 0.0, None, 6, 0.5, c, 8, c, 8)
+    np.testing.assert_allclose(c[:, :6].T, a - b / 2, rtol=2e-6, atol=2e-6)
+    layer("geam", NONE, NONE, 6, 4, 0.0, None, 6, 0.0, None, 6, c, 8)
+    assert (c[:, :6] == 0).all() and np.isnan(c[:, 6:]).all()
+    layer("geam", NONE, NONE, 0, 4, 1.0, None, 1, 1.0, None, 1, None, 1)
+    layer("geam", NONE, NONE, 4, 0, 1.0, None, 4, 1.0, None, 4, None, 4)
+
+
+BAD_SUMS = [
+    ({"m": -1}, "M is -1"),
+    ({"n": -1}, "N is -1"),
+    ({"trans_a": 1}, "trans_a is 1"),
+    ({"trans_b": 0}, "trans_b is 0"),
+    ({"lda": 3}, "lda is 3; the columns of the matrix have 4"),
+    ({"ldb": 2, "trans_b": TRANSPOSE}, "ldb is 2; the columns of the matrix have 3"),
+    ({"ldc": 3}, "ldc is 3; the columns of the matrix have 4"),
+    ({"a": None}, "A is NULL"),
+    ({"b": None}, "B is NULL"),
+    ({"c": None}, "C is NULL"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "words"), BAD_SUMS, ids=[words for _, words in BAD_SUMS])
+def test_geam_refuses(layer: Layer, wrong: dict[str, Any], words: str) -> None:
+    given: dict[str, Any] = {"trans_a": NONE, "trans_b": NONE, "m": 4, "n": 3, "alpha": 1.0, "a": np.ones(32, np.float32), "lda": 6}
+    given |= {"beta": 1.0, "b": np.ones(32, np.float32), "ldb": 6, "c": np.ones(32, np.float32), "ldc": 6} | wrong
+    with pytest.raises(ValueError, match=words):
+        layer("geam", *given.values())
+    memory = np.ones(32, np.float32)
+    with pytest.raises(ValueError, match="memory"):
+        layer("geam", TRANSPOSE, NONE, 4, 4, 1.0, memory, 4, 1.0, np.ones(32, np.float32), 4, memory, 4)
 
 
 def direct_convolution(x: np.ndarray, weight: np.ndarray, padding: Any, stride: Any, dilation: Any, groups: int) -> np.ndarray:
@@ -599,6 +742,52 @@ def test_where_and_clamp(layer: Layer, values: tuple[np.ndarray, np.ndarray, np.
     # In place.
     layer("clamp", x, x, 0.5, 1.25, long(x.size))
     np.testing.assert_array_equal(x, out)
+
+
+def test_losses(layer: Layer, values: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    x, y, out = values
+    layer("mse", out, x, y, long(x.size))
+    wide_x, wide_y = x.astype(np.float64), y.astype(np.float64)
+    np.testing.assert_allclose(out[0], np.mean((wide_x - wide_y) ** 2), rtol=2e-6)
+    chance, target = x / 2.5, y / 2.5
+    chance[:2], target[:2] = (0, 1), (1, 0)
+    layer("bce", out, chance, target, long(x.size))
+    with np.errstate(divide="ignore"):
+        logs = [np.maximum(np.log(one.astype(np.float64)), -100) for one in (chance, 1 - chance)]
+    np.testing.assert_allclose(out[0], -np.mean(target * logs[0] + (1 - target) * logs[1]), rtol=2e-5)
+    logits = (5 * np.random.default_rng(13).standard_normal((37, 11))).astype(np.float32)
+    classes = np.random.default_rng(14).integers(0, 11, 37).astype(np.int32)
+    layer("cross_entropy", out, logits, classes, long(37), long(11))
+    shifted = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
+    rows = np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(37), classes]
+    np.testing.assert_allclose(out[0], rows.mean(), rtol=4e-6)
+    assert np.isnan(out[1:]).all()
+    # Of nothing.
+    for name, sizes in (("mse", [long(0)]), ("bce", [long(0)]), ("cross_entropy", [long(0), long(3)])):
+        out[0] = 1
+        layer(name, out, None, None, *sizes)
+        assert np.isnan(out[0]), name
+
+
+def test_losses_refuse(layer: Layer) -> None:
+    x, classes = np.ones(8, np.float32), np.zeros(2, np.int32)
+    for name, arguments, words in (
+        ("mse", (x, x, x, long(-1)), "launch_mse_loss: numel is -1"),
+        ("mse", (None, x, x, long(8)), "output is NULL"),
+        ("mse", (x, None, x, long(8)), "predictions is NULL"),
+        ("bce", (x, x, None, long(8)), "launch_bce_loss: targets is NULL"),
+        ("bce", (x, x, x, long(-3)), "numel is -3"),
+        ("cross_entropy", (x, x, classes, long(-2), long(4)), "N is -2"),
+        ("cross_entropy", (x, x, classes, long(2), long(0)), "C is 0; it must be 1 or more"),
+        ("cross_entropy", (x, None, classes, long(2), long(4)), "logits is NULL"),
+        ("cross_entropy", (x, x, None, long(2), long(4)), "targets is NULL"),
+        ("cross_entropy", (None, x, classes, long(2), long(4)), "output is NULL"),
+        ("cross_entropy", (x, x, classes + 4, long(2), long(4)), "4"),
+        ("cross_entropy", (x, x, classes - 1, long(2), long(4)), "-1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            layer(name, *arguments)
+    assert (x == 1).all()
 
 
 def test_launches_refuse(layer: Layer) -> None:

@@ -80,6 +80,7 @@ pub extern "C" fn agpu_rocm_get_device(device_id: Out<i32>) -> Status {
 pub extern "C" fn agpu_rocm_synchronize() -> Status {
     answer(|| {
         check_not_recording("waiting for the device")?;
+        crate::prepare();
         Ok(rocm::synchronize_rocm()?)
     })
 }

@@ -45,6 +45,25 @@ public:
                  {B, ldb, stride_b, is_transposed(name, "trans_b", trans_b)}, beta, {C, ldc, stride_c, false});
     }
 
+    // C = alpha * op(A) + beta * op(B), where all three are M x N. C may be A or B itself where that is not transposed and has the leading
+    // dimension of C. A matrix whose factor is 0 is not read.
+    void geam(rocblas_operation trans_a, rocblas_operation trans_b, int M, int N, float alpha, const float *A, int lda, float beta, const float *B,
+              int ldb, float *C, int ldc) {
+        const char *const name = "geam";
+        const Matrix a{A, lda, 0, is_transposed(name, "trans_a", trans_a)}, b{B, ldb, 0, is_transposed(name, "trans_b", trans_b)};
+        const Matrix c{C, ldc, 0, false};
+        detail::require_at_least(M, 0, name, "M");
+        detail::require_at_least(N, 0, name, "N");
+        check_matrix(name, "a", a, M, N);
+        check_matrix(name, "b", b, M, N);
+        check_matrix(name, "c", c, M, N);
+        if (M == 0 || N == 0) return;
+        detail::require(C, name, "C");
+        if (alpha != 0) detail::require(A, name, "A");
+        if (beta != 0) detail::require(B, name, "B");
+        add(alpha, a, beta, b, seen(c, 1, M, N), M, N);
+    }
+
 private:
     struct Sizes {
         std::int64_t m, n, k, batches;
@@ -117,6 +136,27 @@ private:
             detail::check(agpu_release(result));
         } else {
             scale(out, beta);
+        }
+        order.done();
+    }
+
+    // Transposed, as all matrices are here.
+    void add(float alpha, const Matrix &a, float beta, const Matrix &b, const detail::Array &out, std::int64_t rows, std::int64_t columns) const {
+        const detail::Ordered order(device_, stream_);
+        if (alpha == 0 && beta == 0) {
+            scale(out, 0);
+        } else {
+            // What is not read need not be there: the other matrix stands in its place.
+            const Matrix &read = alpha != 0 ? a : b;
+            const detail::Array left = seen(alpha != 0 ? a : read, 1, rows, columns), right = seen(beta != 0 ? b : read, 1, rows, columns);
+            agpu_ops_geam_options options = AGPU_OPS_GEAM_OPTIONS_INIT;
+            options.out = out.get();
+            options.alpha = static_cast<double>(alpha);
+            options.beta = static_cast<double>(beta);
+            options.has_factors = 1;
+            agpu_array result = nullptr;
+            detail::check(agpu_ops_geam(left.get(), right.get(), &options, &result));
+            detail::check(agpu_release(result));
         }
         order.done();
     }

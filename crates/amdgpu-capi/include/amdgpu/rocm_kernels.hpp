@@ -161,6 +161,81 @@ inline void launch_clamp(float *output, const float *input, float min_val, float
     work.done();
 }
 
+namespace detail {
+
+// A loss of floats and targets whose mean goes to `output`.
+class Loss {
+public:
+    Loss(const char *function, float *output, hipStream_t stream)
+        : device_(current_device()), order_(device_, stream), out_(scalar(device_, function, output)) {}
+
+    // Memory of one shape; an address is looked at where there are elements.
+    Array at(const char *function, const char *name, const void *address, const char *dtype, const std::vector<std::int64_t> &shape) const {
+        const bool is_empty = shape.front() == 0;
+        if (!is_empty) require(address, function, name);
+        return array_at(device_, address, dtype, shape);
+    }
+
+    template <typename Call>
+    void compute(Call &&call) const {
+        const agpu_ops_loss_options options = AGPU_OPS_LOSS_OPTIONS_INIT;
+        agpu_array result = nullptr;
+        check(call(&options, &result));
+        const Array made(result);
+        check(agpu_array_copy(out_.get(), made.get()));
+        order_.done();
+    }
+
+private:
+    static Array scalar(agpu_device device, const char *function, float *output) {
+        require(output, function, "output");
+        return array_at(device, output, "float32", {});
+    }
+
+    agpu_device device_;
+    Ordered order_;
+    Array out_;
+};
+
+using LossFunction = agpu_status (*)(agpu_array, agpu_array, const agpu_ops_loss_options *, agpu_array *);
+
+inline void launch_loss(const char *function, LossFunction loss, float *output, const float *predictions, const float *targets, std::int64_t numel,
+                        hipStream_t stream) {
+    require_at_least(numel, 0, function, "numel");
+    const Loss work(function, output, stream);
+    const Array x = work.at(function, "predictions", predictions, "float32", {numel});
+    const Array wanted = work.at(function, "targets", targets, "float32", {numel});
+    work.compute([&](const agpu_ops_loss_options *options, agpu_array *result) { return loss(x.get(), wanted.get(), options, result); });
+}
+
+}  // namespace detail
+
+// The mean of (prediction - target)^2, one number. Of no elements it is NaN.
+inline void launch_mse_loss(float *output, const float *predictions, const float *targets, std::int64_t numel, hipStream_t stream) {
+    detail::launch_loss("launch_mse_loss", agpu_ops_mse_loss, output, predictions, targets, numel, stream);
+}
+
+// The mean of -(target log(prediction) + (1 - target) log(1 - prediction)), one number, with logarithms of at least -100. Of no elements it is
+// NaN.
+inline void launch_bce_loss(float *output, const float *predictions, const float *targets, std::int64_t numel, hipStream_t stream) {
+    detail::launch_loss("launch_bce_loss", agpu_ops_bce_loss, output, predictions, targets, numel, stream);
+}
+
+// The mean over N rows of -log(softmax(row of C logits)[target]), one number. Targets are from 0 to C - 1; rows whose target is -100 do not
+// count. Of no rows it is NaN. Waits for the targets.
+inline void launch_cross_entropy_loss(float *output, const float *logits, const std::int32_t *targets, std::int64_t N, std::int64_t C,
+                                      hipStream_t stream) {
+    const char *const function = "launch_cross_entropy_loss";
+    detail::require_at_least(N, 0, function, "N");
+    detail::require_at_least(C, 1, function, "C");
+    const detail::Loss work(function, output, stream);
+    const detail::Array x = work.at(function, "logits", logits, "float32", {N, C});
+    const detail::Array classes = work.at(function, "targets", targets, "int32", {N});
+    work.compute([&](const agpu_ops_loss_options *options, agpu_array *result) {
+        return agpu_ops_cross_entropy_loss(x.get(), classes.get(), options, result);
+    });
+}
+
 }  // namespace rocm
 }  // namespace amdgpu
 
