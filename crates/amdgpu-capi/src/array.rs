@@ -109,7 +109,7 @@ pub fn dtype_of(name: &str) -> Answer<Dtype> {
 }
 
 /// The extents of the caller.
-fn dims_of(items: Items<i64>, dimensions: u32, name: &str) -> Answer<Dims> {
+pub fn dims_of(items: Items<i64>, dimensions: u32, name: &str) -> Answer<Dims> {
     let count = dimensions as usize;
     if count > MAX_DIMENSIONS {
         return Err(Failure::invalid(format!(
