@@ -57,6 +57,13 @@ static void places_and_handles(struct scene *s) {
     REFUSED(agpu_ops_conv2d_weight_gradient(s->image, s->image, NULL, NULL, &s->result), INVALID, "shape is NULL, with 4 items");
     REFUSED(agpu_ops_pool("max_pool2d", s->image, NULL, NULL), INVALID, "result is NULL");
     REFUSED(agpu_ops_pool_gradient("max_pool2d", s->image, s->there, NULL, &s->result), DEVICE, "max_pool2d: gradient " ON_OTHER_DEVICE);
+    REFUSED(agpu_ops_convolve("conv2d", s->image, NULL, NULL, &s->result), HANDLE, "weight is NULL");
+    REFUSED(agpu_ops_convolve("conv2d", s->image, s->weight, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_convolve_input_gradient("conv2d", s->image, s->weight, 4, NULL, NULL, &s->result), INVALID, "shape is NULL, with 4 items");
+    REFUSED(agpu_ops_convolve_weight_gradient("conv2d", s->image, s->image, 4, shape, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_pool_with_indices("max_pool2d", s->image, NULL, &s->result, NULL), INVALID, "indices is NULL");
+    REFUSED(agpu_ops_pool_indices_gradient("max_pool2d", s->image, s->released, 4, shape, NULL, &s->result), HANDLE, "released before");
+    REFUSED(agpu_ops_max_unpool(s->released, s->image, 4, shape, NULL, &s->result), HANDLE, "released before");
     REFUSED(agpu_ops_embedding(s->whole, s->there, NULL, &s->result), DEVICE, "embedding: table " ON_OTHER_DEVICE);
     REFUSED(agpu_ops_embedding(NULL, s->matrix, NULL, &s->result), HANDLE, "indices is NULL");
     REFUSED(agpu_ops_transpose(s->released, NULL, 0, NULL, &s->result), HANDLE, "released before");
@@ -78,7 +85,7 @@ static void names(struct scene *s) {
     REFUSED(agpu_ops_scatter_reduce("median", s->matrix, 0, s->whole, s->matrix, NULL, &s->result), INVALID, "reduce is \"median\"");
     REFUSED(agpu_ops_normalize("norm", s->matrix, NULL, &s->result), INVALID, "known are softmax, log_softmax, layer_norm, rms_norm");
     REFUSED(agpu_ops_normalize_gradient("norm", s->matrix, s->matrix, NULL, &s->result, NULL, NULL), INVALID, "known are softmax");
-    REFUSED(agpu_ops_pool("min_pool2d", s->image, NULL, &s->result), INVALID, "known are max_pool2d, avg_pool2d");
+    REFUSED(agpu_ops_pool("min_pool2d", s->image, NULL, &s->result), INVALID, "known are max_pool1d, adaptive_max_pool1d, max_pool2d");
     REFUSED(agpu_ops_pool_gradient("\xff", s->image, s->image, NULL, &s->result), INVALID, "operation is no UTF-8");
     REFUSED(agpu_ops_cast(s->matrix, "int7", &s->result), DTYPE, "dtype int7 is not a type of device memory");
     convolution.layout = "CHWN";
@@ -138,6 +145,8 @@ static void sizes(struct scene *s) {
           agpu_ops_conv2d_weight_gradient(s->image, s->image, shape, options, result));
     SIZES(agpu_ops_pool_options, AGPU_OPS_POOL_OPTIONS_INIT, agpu_ops_pool("max_pool2d", s->image, options, result));
     SIZES(agpu_ops_pool_options, AGPU_OPS_POOL_OPTIONS_INIT, agpu_ops_pool_gradient("max_pool2d", s->image, s->image, options, result));
+    SIZES(agpu_ops_conv2d_options, AGPU_OPS_CONV2D_OPTIONS_INIT, agpu_ops_convolve("conv2d", s->image, s->weight, options, result));
+    SIZES(agpu_ops_pool_options, AGPU_OPS_POOL_OPTIONS_INIT, agpu_ops_max_unpool(s->image, s->image, 4, shape, options, result));
     SIZES(agpu_ops_options, AGPU_OPS_OPTIONS_INIT, agpu_ops_embedding(s->whole, m, options, result));
     SIZES(agpu_ops_options, AGPU_OPS_OPTIONS_INIT, agpu_ops_transpose(m, NULL, 0, options, result));
     SIZES(agpu_ops_options, AGPU_OPS_OPTIONS_INIT, agpu_ops_contiguous(m, options, result));
@@ -218,6 +227,19 @@ static void windows(struct scene *s) {
     pool.dilation[1] = 0;
     REFUSED(agpu_ops_pool_gradient("max_pool2d", s->image, s->matrix, &pool, &s->result), SHAPE, "gradient has shape [2, 3]");
     REFUSED(agpu_ops_pool("max_pool2d", s->matrix, &pool, &s->result), SHAPE, "four axes are expected");
+    pool.padding_depth = 1;
+    REFUSED(agpu_ops_pool("max_pool2d", s->image, &pool, &s->result), INVALID, "padding is 1 along an axis that its images lack");
+    pool.padding_depth = 0;
+    REFUSED(agpu_ops_max_unpool(s->vector, s->vector, 1, shape, NULL, &s->result), INVALID, "x has 1 axes");
+    REFUSED(agpu_ops_max_unpool(s->image, s->image, 4, shape, NULL, &s->result), DTYPE, "floats and int64 are expected");
+    options = (agpu_ops_conv2d_options)AGPU_OPS_CONV2D_OPTIONS_INIT;
+    options.output_padding[1] = 1;
+    REFUSED(agpu_ops_conv2d(s->image, s->weight, &options, &s->result), INVALID, "output_padding is of transposed convolutions alone");
+    REFUSED(agpu_ops_convolve("conv_transpose2d", s->image, s->weight, &options, &s->result), INVALID, "must be smaller than the stride");
+    options.output_padding[1] = 0;
+    options.pads_same = 1;
+    options.stride[0] = 2;
+    REFUSED(agpu_ops_conv2d(s->image, s->weight, &options, &s->result), INVALID, "where the stride is 1, not (2, 1)");
 }
 
 static void shapes_and_dtypes(struct scene *s) {

@@ -406,6 +406,73 @@ def images(dtypes: tuple[Any, ...] = FLOATS) -> Iterator[Case]:
                 backward = {**options, "shape": weight.shape}
                 yield Case("convolve", ("weight_gradient", (x, gradient)), backward, SUMMED, 1e-1)
             yield from _pools(dtype, layout)
+            yield from _images_of_other_axes(dtype, layout == "NHWC")
+
+
+def _images_of_other_axes(dtype: Any, is_last: bool) -> Iterator[Case]:
+    """Convolutions of one and three axes and transposed ones, and pools that windows of two axes do not reach."""
+    for image, window, outputs, groups, stride, padding, dilation in (
+        ((2, 4, 11), (3,), 6, 2, (2,), (1,), (2,)),
+        ((1, 3, 5, 6, 7), (2, 3, 2), 4, 1, (1, 2, 1), (1, 0, 1), (2, 1, 1)),
+        ((2, 4, 4, 3, 5), (3, 2, 1), 4, 4, (2, 1, 2), (1, 1, 0), (1, 2, 1)),
+    ):
+        layout = {3: ("NCL", "NLC"), 5: ("NCDHW", "NDHWC")}[len(image)][is_last]
+        sliding = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "layout": layout}
+        weight = values((outputs, image[1] // groups, *window), dtype, 1)
+        extents = [
+            (size + 2 * pad - dil * (taps - 1) - 1) // step + 1
+            for size, taps, step, pad, dil in zip(image[2:], window, stride, padding, dilation, strict=True)
+        ]
+        x = _channels_last(values(image, dtype), is_last)
+        gradient = _channels_last(values((image[0], outputs, *extents), dtype, 2), is_last)
+        name = f"{len(window)}d"
+        for operation, given, result in ((f"conv{name}", x, gradient), (f"conv_transpose{name}", gradient, x)):
+            options = {**sliding, "operation": operation}
+            bias = values((result.shape[-1 if is_last else 1],), dtype, 3)
+            yield Case("convolve", ("forward", (given, weight, bias)), options, SUMMED, 1e-1)
+            of_result = result
+            if operation.startswith("conv_"):
+                # What is left behind the last window is in no transposed result.
+                made = np.asarray(_native.convolve("forward", (given, weight), **options))
+                of_result = values(made.shape, dtype, 4)
+            yield Case(
+                "convolve", ("image_gradient", (of_result, weight)), {**options, "shape": given.shape}, SUMMED, 1e-1
+            )
+            options["shape"] = weight.shape
+            yield Case("convolve", ("weight_gradient", (given, of_result)), options, SUMMED, 1e-1)
+        yield from _other_pools(np.random.default_rng(5).integers(0, 9, image).astype(dtype), window, layout)
+    same = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1, "same": True}
+    same["layout"] = "NHWC" if is_last else "NCHW"
+    x = _channels_last(values((2, 3, 6, 5), dtype), is_last)
+    yield Case("convolve", ("forward", (x, values((4, 3, 2, 4), dtype, 1))), same, SUMMED, 1e-1)
+
+
+def _other_pools(x: Any, window: tuple[int, ...], layout: str) -> Iterator[Case]:
+    """Pools of images whose channels stand second: windows rounded up, divisors, adaptive windows, indices."""
+    x, axes = _channels_last(x, layout.endswith("C")), len(window)
+    sliding = {"window": window, "stride": (2,) * axes, "padding": tuple(one // 2 for one in window)}
+    adaptive = {"output_size": (None, 2, 3)[-axes:], "layout": layout}
+    plain = {**sliding, "layout": layout, "ceil_mode": True}
+    for operation, options in (
+        (f"max_pool{axes}d", plain),
+        (f"avg_pool{axes}d", plain),
+        (f"avg_pool{axes}d", {**plain, "divisor_override": 3, "counts_padding": False}),
+        (f"adaptive_max_pool{axes}d", adaptive),
+        (f"adaptive_avg_pool{axes}d", adaptive),
+    ):
+        result = _native.pool(operation, x, **options)
+        gradient = values(result.shape, x.dtype, 6)
+        yield Case("pool", (operation, x), options, SUMMED)
+        yield Case("pool", (operation, x, gradient), options, SUMMED, 1e-2)
+        if "max" in operation:
+            yield Case("pool", (operation, x), {**options, "direction": "with_indices"}, SUMMED)
+            _, indices = _native.pool(operation, x, **options, direction="with_indices")
+            from_indices = {**options, "direction": "indices_gradient", "shape": x.shape}
+            yield Case("pool", (operation, gradient, indices), from_indices, SUMMED, 1e-2)
+
+
+def _channels_last(x: Any, is_last: bool) -> Any:
+    return np.ascontiguousarray(np.moveaxis(x, 1, -1)) if is_last else x
 
 
 def _pools(dtype: Any, layout: str) -> Iterator[Case]:
@@ -432,4 +499,4 @@ def _pools(dtype: Any, layout: str) -> Iterator[Case]:
 
 
 def _laid_out(x: Any, layout: str) -> Any:
-    return x if layout == "NCHW" else np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    return _channels_last(x, layout == "NHWC")

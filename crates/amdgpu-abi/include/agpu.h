@@ -311,15 +311,23 @@ typedef struct {
     uint64_t column_padding;
     uint64_t row_dilation;
     uint64_t column_dilation;
+    uint64_t depth_stride;
+    uint64_t depth_padding;
+    uint64_t depth_dilation;
     const agpu_executor *executor;
 } agpu_convolve_options;
 
-/* Operations of agpu_matrix_pool. */
+/* Operations of agpu_matrix_pool. The last two put values at places in planes: they add values of one place, or keep the last. */
 #define AGPU_POOL_MAXIMUM 0
 #define AGPU_POOL_AVERAGE 1
 #define AGPU_POOL_MAXIMUM_GRADIENT 2
 #define AGPU_POOL_AVERAGE_GRADIENT 3
+#define AGPU_POOL_ADD_AT_INDICES 4
+#define AGPU_POOL_SET_AT_INDICES 5
 
+/* Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents
+ * of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written
+ * to `indices`, int64 of the shape of the result, if that is not NULL. */
 typedef struct {
     uint64_t size_bytes;
     uint32_t operation;
@@ -332,8 +340,14 @@ typedef struct {
     uint64_t column_padding;
     uint64_t row_dilation;
     uint64_t column_dilation;
+    uint64_t depth_window;
+    uint64_t depth_stride;
+    uint64_t depth_padding;
+    uint64_t depth_dilation;
     uint32_t counts_padding;
-    uint32_t reserved;
+    uint32_t is_adaptive;
+    int64_t divisor;
+    const agpu_tensor *indices;
     const agpu_executor *executor;
 } agpu_pool_options;
 

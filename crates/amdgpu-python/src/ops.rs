@@ -21,3 +21,4 @@ pub mod segments;
 pub mod sort;
 pub mod top_k;
 pub mod transpose;
+pub mod window;

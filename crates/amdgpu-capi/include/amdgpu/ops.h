@@ -172,19 +172,26 @@ agpu_status agpu_ops_batch_norm_training(agpu_array x, int64_t channel_axis, con
 agpu_status agpu_ops_batch_norm_gradient(agpu_array x, agpu_array gradient, int64_t channel_axis, const agpu_ops_batch_norm_options *options,
                                          agpu_array *by_x, agpu_array *by_weight, agpu_array *by_bias);
 
-/* Pairs are (along rows, along columns). */
+/* Pairs are (along rows, along columns), three values (along depth, rows, columns). Images of one axis have columns alone. */
 typedef struct agpu_ops_conv2d_options {
     uint64_t size_bytes;
     agpu_array out;         /* NULL: a new array */
-    agpu_array bias;        /* an addend for each output, of agpu_ops_conv2d alone; NULL: 0 */
+    agpu_array bias;        /* an addend for each output, of no gradient; NULL: 0 */
     int64_t stride[2];      /* 0: 1 */
     int64_t padding[2];
     int64_t dilation[2];    /* 0: 1 */
     int64_t groups;         /* 0: 1 */
-    const char *layout;     /* of images: NCHW (NULL) or NHWC */
+    const char *layout;     /* of images: NCHW (NULL) or NHWC; NCL or NLC of one axis, NCDHW or NDHWC of three */
     const char *precision;  /* fp32 (NULL), or tf32, which lets NVIDIA's matrix units cut float32 */
+    int64_t stride_depth;   /* 0: 1 */
+    int64_t padding_depth;
+    int64_t dilation_depth; /* 0: 1 */
+    int64_t output_padding[3]; /* of transposed convolutions: pixels that the result has more behind its last */
+    uint32_t pads_same;     /* 1: padding that keeps the extents of images, where the stride is 1 */
+    uint32_t reserved;
 } agpu_ops_conv2d_options;
-#define AGPU_OPS_CONV2D_OPTIONS_INIT {sizeof(agpu_ops_conv2d_options), NULL, NULL, {0, 0}, {0, 0}, {0, 0}, 0, NULL, NULL}
+#define AGPU_OPS_CONV2D_OPTIONS_INIT \
+    {sizeof(agpu_ops_conv2d_options), NULL, NULL, {0, 0}, {0, 0}, {0, 0}, 0, NULL, NULL, 0, 0, 0, {0, 0, 0}, 0, 0}
 
 /* Convolve images with weights of shape (outputs, channels / groups, rows, columns). Floats of one dtype. */
 agpu_status agpu_ops_conv2d(agpu_array x, agpu_array weight, const agpu_ops_conv2d_options *options, agpu_array *result);
@@ -197,26 +204,63 @@ agpu_status agpu_ops_conv2d_input_gradient(agpu_array gradient, agpu_array weigh
 agpu_status agpu_ops_conv2d_weight_gradient(agpu_array x, agpu_array gradient, const int64_t *shape, const agpu_ops_conv2d_options *options,
                                             agpu_array *result);
 
-/* Pairs are (along rows, along columns). */
+/* Convolutions by their names: "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d". Weights are (outputs,
+ * channels / groups, ...), of transposed ones (channels, outputs / groups, ...); images and weights have three to five axes. */
+agpu_status agpu_ops_convolve(const char *operation, agpu_array x, agpu_array weight, const agpu_ops_conv2d_options *options,
+                              agpu_array *result);
+
+/* The gradient by the images, which have `dimensions` extents `shape`, from that of the result. */
+agpu_status agpu_ops_convolve_input_gradient(const char *operation, agpu_array gradient, agpu_array weight, uint32_t dimensions, const int64_t *shape,
+                                             const agpu_ops_conv2d_options *options, agpu_array *result);
+
+/* The gradient by the weights, which have `dimensions` extents `shape`, from that of the result. */
+agpu_status agpu_ops_convolve_weight_gradient(const char *operation, agpu_array x, agpu_array gradient, uint32_t dimensions, const int64_t *shape,
+                                              const agpu_ops_conv2d_options *options, agpu_array *result);
+
+/* Pairs are (along rows, along columns), three values (along depth, rows, columns). Images of one axis have columns alone. */
 typedef struct agpu_ops_pool_options {
     uint64_t size_bytes;
     agpu_array out;            /* NULL: a new array */
-    int64_t window[2];         /* must be set */
+    int64_t window[2];         /* must be set, but of adaptive pooling */
     int64_t stride[2];         /* 0: that of the window */
     int64_t padding[2];        /* at most half of the window */
     int64_t dilation[2];       /* 0: 1 */
-    const char *layout;        /* NCHW (NULL) or NHWC */
+    const char *layout;        /* NCHW (NULL) or NHWC; NCL or NLC of one axis, NCDHW or NDHWC of three */
     uint32_t excludes_padding; /* 1: averages are over the image alone */
     uint32_t reserved;
+    int64_t window_depth;
+    int64_t stride_depth;      /* 0: that of the window */
+    int64_t padding_depth;
+    int64_t dilation_depth;    /* 0: 1 */
+    int64_t output_size[3];    /* of adaptive pooling; 0: the extent of the images */
+    int64_t divisor_override;  /* what sums are divided by; 0: the number of values */
+    uint32_t ceil_mode;        /* 1: a last window may reach beyond the padding, if it begins in the image or before it */
+    uint32_t reserved_end;
 } agpu_ops_pool_options;
-#define AGPU_OPS_POOL_OPTIONS_INIT {sizeof(agpu_ops_pool_options), NULL, {0, 0}, {0, 0}, {0, 0}, {0, 0}, NULL, 0, 0}
+#define AGPU_OPS_POOL_OPTIONS_INIT \
+    {sizeof(agpu_ops_pool_options), NULL, {0, 0}, {0, 0}, {0, 0}, {0, 0}, NULL, 0, 0, 0, 0, 0, 0, {0, 0, 0}, 0, 0, 0}
 
-/* The largest value ("max_pool2d") or the average ("avg_pool2d") of each window. Floats. */
+/* The largest value ("max_pool1d", "max_pool2d", "max_pool3d") or the average ("avg_pool1d", ...) of each window, or of windows that cut the
+ * images into `output_size` parts ("adaptive_max_pool1d", "adaptive_avg_pool1d", ...). Floats. */
 agpu_status agpu_ops_pool(const char *operation, agpu_array x, const agpu_ops_pool_options *options, agpu_array *result);
 
 /* The gradient of `agpu_ops_pool` by x, from that of its result. Of equal values in a window the first has it all. */
 agpu_status agpu_ops_pool_gradient(const char *operation, agpu_array x, agpu_array gradient, const agpu_ops_pool_options *options,
                                    agpu_array *result);
+
+/* The largest value of each window, and its int64 index among the pixels of its plane; of equal values that of the first, of a window without
+ * pixels -1. `out` of the options receives the values. */
+agpu_status agpu_ops_pool_with_indices(const char *operation, agpu_array x, const agpu_ops_pool_options *options, agpu_array *values,
+                                       agpu_array *indices);
+
+/* The gradient of `agpu_ops_pool_with_indices` by x, which has `dimensions` extents `shape`, from that of the values and the indices. */
+agpu_status agpu_ops_pool_indices_gradient(const char *operation, agpu_array gradient, agpu_array indices, uint32_t dimensions, const int64_t *shape,
+                                           const agpu_ops_pool_options *options, agpu_array *result);
+
+/* Images of `dimensions` extents `shape` that hold values at their indices and zeros elsewhere; of equal indices the last counts. Of the options `out` and
+ * `layout` matter. */
+agpu_status agpu_ops_max_unpool(agpu_array x, agpu_array indices, uint32_t dimensions, const int64_t *shape, const agpu_ops_pool_options *options,
+                                agpu_array *result);
 
 /* `table[indices]`: rows of a table by int32 or int64 indices, negative ones of which are refused. Waits for the indices. */
 agpu_status agpu_ops_embedding(agpu_array indices, agpu_array table, const agpu_ops_options *options, agpu_array *result);

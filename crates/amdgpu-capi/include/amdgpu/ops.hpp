@@ -9,6 +9,8 @@ namespace amdgpu {
 // (along rows, along columns)
 using Pair = std::array<std::int64_t, 2>;
 using Shape4 = std::array<std::int64_t, 4>;
+// (along depth, along rows, along columns)
+using Triple = std::array<std::int64_t, 3>;
 
 struct ReduceOptions {
     std::vector<std::int64_t> axes{};
@@ -53,13 +55,19 @@ struct Conv2dOptions {
     std::int64_t groups = 1;
     std::optional<std::string> layout{}, precision{};
     Array out{};
+    std::int64_t stride_depth = 1, padding_depth = 0, dilation_depth = 1;
+    Triple output_padding{0, 0, 0};
+    bool pads_same = false;
 
     agpu_ops_conv2d_options to_c() const {
         return {sizeof(agpu_ops_conv2d_options), out.get(),
                 bias.get(),                      {stride[0], stride[1]},
                 {padding[0], padding[1]},        {dilation[0], dilation[1]},
                 groups,                          layout ? layout->c_str() : nullptr,
-                precision ? precision->c_str() : nullptr};
+                precision ? precision->c_str() : nullptr,
+                stride_depth,                    padding_depth,
+                dilation_depth,                  {output_padding[0], output_padding[1], output_padding[2]},
+                pads_same ? 1U : 0U,             0};
     }
 };
 
@@ -71,13 +79,24 @@ struct PoolOptions {
     std::optional<std::string> layout{};
     bool excludes_padding = false;
     Array out{};
+    std::int64_t window_depth = 0, stride_depth = 0, padding_depth = 0, dilation_depth = 1;
+    // Of adaptive pooling; 0 is the extent of the images.
+    Triple output_size{0, 0, 0};
+    // 0 divides sums by the number of values.
+    std::int64_t divisor_override = 0;
+    bool ceil_mode = false;
 
     agpu_ops_pool_options to_c() const {
         const Pair step = stride.value_or(window);
         return {sizeof(agpu_ops_pool_options), out.get(),
                 {window[0], window[1]},        {step[0], step[1]},
                 {padding[0], padding[1]},      {dilation[0], dilation[1]},
-                layout ? layout->c_str() : nullptr, excludes_padding ? 1U : 0U, 0};
+                layout ? layout->c_str() : nullptr, excludes_padding ? 1U : 0U,
+                0,                             window_depth,
+                stride_depth,                  padding_depth,
+                dilation_depth,                {output_size[0], output_size[1], output_size[2]},
+                divisor_override,              ceil_mode ? 1U : 0U,
+                0};
     }
 };
 
@@ -242,7 +261,32 @@ inline Array conv2d_weight_gradient(const Array &x, const Array &gradient, const
     });
 }
 
-// "max_pool2d" or "avg_pool2d".
+// "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d" or "conv_transpose3d".
+inline Array convolve(const std::string &operation, const Array &x, const Array &weight, const Conv2dOptions &options = {}) {
+    const agpu_ops_conv2d_options c_options = options.to_c();
+    return detail::made(
+        [&](agpu_array *result) { return agpu_ops_convolve(operation.c_str(), x.get(), weight.get(), &c_options, result); });
+}
+
+// By the images, which have this shape.
+inline Array convolve_input_gradient(const std::string &operation, const Array &gradient, const Array &weight,
+                                     const std::vector<std::int64_t> &shape, const Conv2dOptions &options = {}) {
+    const agpu_ops_conv2d_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_convolve_input_gradient(operation.c_str(), gradient.get(), weight.get(), static_cast<std::uint32_t>(shape.size()), shape.data(), &c_options, result);
+    });
+}
+
+// By the weights, which have this shape.
+inline Array convolve_weight_gradient(const std::string &operation, const Array &x, const Array &gradient,
+                                      const std::vector<std::int64_t> &shape, const Conv2dOptions &options = {}) {
+    const agpu_ops_conv2d_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_convolve_weight_gradient(operation.c_str(), x.get(), gradient.get(), static_cast<std::uint32_t>(shape.size()), shape.data(), &c_options, result);
+    });
+}
+
+// "max_pool2d", "avg_pool2d", "adaptive_max_pool2d" or "adaptive_avg_pool2d", or the same of one or three axes.
 inline Array pool(const std::string &operation, const Array &x, const PoolOptions &options) {
     const agpu_ops_pool_options c_options = options.to_c();
     return detail::made([&](agpu_array *result) { return agpu_ops_pool(operation.c_str(), x.get(), &c_options, result); });
@@ -253,6 +297,33 @@ inline Array pool_gradient(const std::string &operation, const Array &x, const A
     return detail::made([&](agpu_array *result) {
         return agpu_ops_pool_gradient(operation.c_str(), x.get(), gradient.get(), &c_options, result);
     });
+}
+
+struct PoolWithIndices {
+    Array values, indices;
+};
+
+inline PoolWithIndices pool_with_indices(const std::string &operation, const Array &x, const PoolOptions &options) {
+    const agpu_ops_pool_options c_options = options.to_c();
+    agpu_array values = nullptr, indices = nullptr;
+    check(agpu_ops_pool_with_indices(operation.c_str(), x.get(), &c_options, &values, &indices));
+    return {Array(values), Array(indices)};
+}
+
+// By the images, which have this shape.
+inline Array pool_indices_gradient(const std::string &operation, const Array &gradient, const Array &indices,
+                                   const std::vector<std::int64_t> &shape, const PoolOptions &options) {
+    const agpu_ops_pool_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_pool_indices_gradient(operation.c_str(), gradient.get(), indices.get(), static_cast<std::uint32_t>(shape.size()), shape.data(), &c_options, result);
+    });
+}
+
+// Images of this shape.
+inline Array max_unpool(const Array &x, const Array &indices, const std::vector<std::int64_t> &shape, const PoolOptions &options = {}) {
+    const agpu_ops_pool_options c_options = options.to_c();
+    return detail::made(
+        [&](agpu_array *result) { return agpu_ops_max_unpool(x.get(), indices.get(), static_cast<std::uint32_t>(shape.size()), shape.data(), &c_options, result); });
 }
 
 inline Array embedding(const Array &indices, const Array &table, const Array &out = {}) {
