@@ -15,7 +15,14 @@ import pytest
 from amdgpu import errors, rocm
 
 FAKES = Path(__file__).parents[1] / "ops" / "fakes"
-KEYS = {"device_id": int, "name": str, "architecture": str, "total_memory": int, "free_memory": int, "compute_units": int}
+KEYS = {
+    "device_id": int,
+    "name": str,
+    "architecture": str,
+    "total_memory": int,
+    "free_memory": int,
+    "compute_units": int,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -115,17 +122,22 @@ def test_facts_of_the_current_device(cpu: None) -> None:
     rocm.set_device("rocm")
     info, by_id = rocm.device_info(), rocm.rocm_get_device_info(0)
     assert info.keys() == by_id.keys() | {"type"}
-    same = "device_id name architecture total_memory compute_units".split()
-    assert info["type"] == "rocm" and [info[key] for key in same] == [by_id[key] for key in same]
+    same = ["device_id", "name", "architecture", "total_memory", "compute_units"]
+    assert info["type"] == "rocm"
+    assert [info[key] for key in same] == [by_id[key] for key in same]
     rocm.set_device("cpu")
     info = rocm.device_info()
     assert info.keys() == {"type", "name", "cores"}
-    assert info["type"] == "cpu" and info["name"] and info["cores"] > 0
+    assert info["type"] == "cpu"
+    assert info["name"]
+    assert info["cores"] > 0
     rocm.set_device("null:gfx1100")
     assert rocm.device_info()["type"] == "null"
 
 
-@pytest.mark.parametrize("text", ["", "gpu", "rocm:", "rocm:x", "rocm:-1", "cpu:", "sim", "cerebras:2", "ROCM", " rocm"])
+@pytest.mark.parametrize(
+    "text", ["", "gpu", "rocm:", "rocm:x", "rocm:-1", "cpu:", "sim", "cerebras:2", "ROCM", " rocm"]
+)
 def test_texts_that_name_no_device(cpu: None, text: str) -> None:
     rocm.set_device("rocm:1")
     with pytest.raises(ValueError, match="known are cpu, rocm, rocm:N") as caught:
@@ -134,7 +146,9 @@ def test_texts_that_name_no_device(cpu: None, text: str) -> None:
     assert rocm.get_device() == "rocm:1"
 
 
-@pytest.mark.parametrize("text", ["rocm:2", "cpu:1", "cuda:4095", "hip:4095", "cerebras", "cerebras:simulator", "null:gfx1"])
+@pytest.mark.parametrize(
+    "text", ["rocm:2", "cpu:1", "cuda:4095", "hip:4095", "cerebras", "cerebras:simulator", "null:gfx1"]
+)
 def test_devices_that_are_not_available(cpu: None, text: str) -> None:
     with pytest.raises(RuntimeError, match=f"no device `{text}`"):
         rocm.set_device(text)
@@ -166,7 +180,9 @@ def test_there_is_one_current_device(cpu: None) -> None:
 def test_each_thread_has_its_own(cpu: None) -> None:
     rocm.rocm_set_device(1)
     found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.extend((rocm.rocm_get_device(), rocm.set_device("rocm:0"), rocm.get_device())))
+    thread = threading.Thread(
+        target=lambda: found.extend((rocm.rocm_get_device(), rocm.set_device("rocm:0"), rocm.get_device()))
+    )
     thread.start()
     thread.join()
     assert found == [-1, None, "rocm:0"]

@@ -94,7 +94,8 @@ def test_example(tmp_path: Path) -> None:
     source = harness.ROOT / "examples" / "c_api" / "train_rocm.cpp"
     program = compile_program(source, tmp_path, [*harness.compiler_of(source), "-std=c++17"])
     printed = harness.run(program, more={"AMDGPU_ROCM_DEVICES": "cpu"}).splitlines()
-    assert printed[0].startswith("step    0  loss") and printed[-1] == "learned"
+    assert printed[0].startswith("step    0  loss")
+    assert printed[-1] == "learned"
     assert len(source.read_text().splitlines()) <= 80
 
 
@@ -103,7 +104,9 @@ def test_threads_under_the_thread_sanitizer(tmp_path: Path) -> None:
     """Of the headers: the library, which is not instrumented, is left out."""
     source = harness.SOURCES / "rocm_threads.cpp"
     program = compile_program(source, tmp_path, [compiler("g++"), "-std=c++17", "-g", "-fsanitize=thread"])
-    assert harness.run(program, more={"TSAN_OPTIONS": "ignore_noninstrumented_modules=1 halt_on_error=1"}).strip() == "ok"
+    assert (
+        harness.run(program, more={"TSAN_OPTIONS": "ignore_noninstrumented_modules=1 halt_on_error=1"}).strip() == "ok"
+    )
 
 
 class Layer:
@@ -162,7 +165,16 @@ def double(value: float) -> ctypes.c_double:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Layer:
     path = tmp_path_factory.mktemp("rocm") / "librocm_numpy.so"
     source = harness.SOURCES / "rocm_numpy.cpp"
-    command = [*harness.compiler_of(source), "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC"]
+    command = [
+        *harness.compiler_of(source),
+        "-std=c++17",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-shared",
+        "-fPIC",
+    ]
     link = [f"-L{harness.LIBRARIES}", "-lamdgpu", f"-Wl,-rpath,{harness.LIBRARIES}"]
     subprocess.run([*command, f"-I{harness.HEADERS}", str(source), "-o", str(path), *link], check=True)
     return Layer(path)
@@ -188,13 +200,17 @@ def op(matrix: np.ndarray, operation: int) -> np.ndarray:
 class Problem:
     """op(A) is m x k, op(B) is k x n; leading dimensions are `more` larger than needed."""
 
-    def __init__(self, seed: int, sizes: tuple[int, int, int], operations: tuple[int, int], more: tuple[int, int, int]) -> None:
+    def __init__(
+        self, seed: int, sizes: tuple[int, int, int], operations: tuple[int, int], more: tuple[int, int, int]
+    ) -> None:
         rng = np.random.default_rng(seed)
         m, n, k = sizes
         self.a = rng.standard_normal((m, k) if operations[0] == NONE else (k, m)).astype(np.float32)
         self.b = rng.standard_normal((k, n) if operations[1] == NONE else (n, k)).astype(np.float32)
         self.c = rng.standard_normal((m, n)).astype(np.float32)
-        self.lda, self.ldb, self.ldc = (matrix.shape[0] + gap for matrix, gap in zip((self.a, self.b, self.c), more, strict=True))
+        self.lda, self.ldb, self.ldc = (
+            matrix.shape[0] + gap for matrix, gap in zip((self.a, self.b, self.c), more, strict=True)
+        )
         wide = [matrix.astype(np.float64) for matrix in (self.a, self.b)]
         self.product = op(wide[0], operations[0]) @ op(wide[1], operations[1])
 
@@ -234,7 +250,8 @@ def test_gemm_does_not_read_what_factors_leave_out(layer: Layer) -> None:
         np.testing.assert_allclose(c[:, :4].T, 3 * problem.c, rtol=1e-6)
         c = np.full((3, 6), np.nan, np.float32)
         layer("gemm", NONE, NONE, 4, 3, 5, 0.0, missing, 4, missing, 5, 0.0, c, 6)
-        assert (c[:, :4] == 0).all() and np.isnan(c[:, 4:]).all()
+        assert (c[:, :4] == 0).all()
+        assert np.isnan(c[:, 4:]).all()
     # Without K the product is 0; with beta 1 nothing changes.
     c = columns(problem.c, 6)
     layer("gemm", NONE, NONE, 4, 3, 0, 1.0, None, 4, None, 1, 0.5, c, 6)
@@ -270,8 +287,27 @@ def test_gemm_strided_batched(layer: Layer, operations: tuple[int, int], shared:
         product = op(left.a.astype(np.float64), operations[0]) @ op(right.b.astype(np.float64), operations[1])
         found = c[i * stride_c : i * stride_c + n * ldc].reshape(n, ldc)
         np.testing.assert_allclose(found[:, :m].T, 1.5 * product - one.c, rtol=2e-5, atol=2e-5)
-        assert np.isnan(found[:, m:]).all() and np.isnan(c[i * stride_c + n * ldc : (i + 1) * stride_c]).all()
-    layer("gemm_strided_batched", *operations, m, n, k, 1.0, None, lda, long(0), None, ldb, long(0), 0.0, None, ldc, long(0), 0)
+        assert np.isnan(found[:, m:]).all()
+        assert np.isnan(c[i * stride_c + n * ldc : (i + 1) * stride_c]).all()
+    layer(
+        "gemm_strided_batched",
+        *operations,
+        m,
+        n,
+        k,
+        1.0,
+        None,
+        lda,
+        long(0),
+        None,
+        ldb,
+        long(0),
+        0.0,
+        None,
+        ldc,
+        long(0),
+        0,
+    )
 
 
 BAD_GEMM = [
@@ -294,7 +330,15 @@ BAD_GEMM = [
 @pytest.mark.parametrize(("wrong", "words"), BAD_GEMM, ids=[words for _, words in BAD_GEMM])
 def test_gemm_refuses(layer: Layer, wrong: dict[str, Any], words: str) -> None:
     c = np.ones((8, 8), np.float32)
-    given: dict[str, Any] = {"trans_a": NONE, "trans_b": NONE, "m": 4, "n": 3, "k": 5, "alpha": 1.0, "a": np.ones((8, 8), np.float32)}
+    given: dict[str, Any] = {
+        "trans_a": NONE,
+        "trans_b": NONE,
+        "m": 4,
+        "n": 3,
+        "k": 5,
+        "alpha": 1.0,
+        "a": np.ones((8, 8), np.float32),
+    }
     given |= {"lda": 6, "b": np.ones((8, 8), np.float32), "ldb": 6, "beta": 0.0, "c": c, "ldc": 6} | wrong
     with pytest.raises(ValueError, match=words):
         layer("gemm", *given.values())
@@ -313,7 +357,20 @@ def test_gemm_refuses(layer: Layer, wrong: dict[str, Any], words: str) -> None:
 def test_gemm_strided_batched_refuses(layer: Layer, wrong: dict[str, int], words: str) -> None:
     strides = {"stride_a": 64, "stride_b": 64, "stride_c": 64, "batches": 2} | wrong
     a, b, c = (np.ones(128, np.float32) for _ in range(3))
-    given = [1.0, a, 6, long(strides["stride_a"]), b, 6, long(strides["stride_b"]), 0.0, c, 6, long(strides["stride_c"]), strides["batches"]]
+    given = [
+        1.0,
+        a,
+        6,
+        long(strides["stride_a"]),
+        b,
+        6,
+        long(strides["stride_b"]),
+        0.0,
+        c,
+        6,
+        long(strides["stride_c"]),
+        strides["batches"],
+    ]
     with pytest.raises(ValueError, match=words):
         layer("gemm_strided_batched", NONE, NONE, 4, 3, 5, *given)
 
@@ -332,9 +389,13 @@ def test_gemm_refuses_operands_that_overlap_the_result(layer: Layer) -> None:
 def test_geam(layer: Layer, operations: tuple[int, int], more: tuple[int, int, int], alpha: float, beta: float) -> None:
     m, n = 7, 5
     rng = np.random.default_rng(11)
-    matrices = [rng.standard_normal((m, n) if operation == NONE else (n, m)).astype(np.float32) for operation in operations]
+    matrices = [
+        rng.standard_normal((m, n) if operation == NONE else (n, m)).astype(np.float32) for operation in operations
+    ]
     # What a factor of 0 leaves out may be NaN.
-    given = [np.full_like(one, np.nan) if factor == 0 else one for one, factor in zip(matrices, (alpha, beta), strict=True)]
+    given = [
+        np.full_like(one, np.nan) if factor == 0 else one for one, factor in zip(matrices, (alpha, beta), strict=True)
+    ]
     lda, ldb, ldc = (one.shape[0] + gap for one, gap in zip((*matrices, matrices[0]), more, strict=True))
     ldc = m + more[2]
     a, b, c = columns(given[0], lda), columns(given[1], ldb), np.full((n, ldc), np.nan, np.float32)
@@ -352,7 +413,8 @@ def test_geam_in_place_and_without_operands(layer: Layer) -> None:
     layer("geam", NONE, NONE, 6, 4, 0.0, None, 6, 0.5, c, 8, c, 8)
     np.testing.assert_allclose(c[:, :6].T, a - b / 2, rtol=2e-6, atol=2e-6)
     layer("geam", NONE, NONE, 6, 4, 0.0, None, 6, 0.0, None, 6, c, 8)
-    assert (c[:, :6] == 0).all() and np.isnan(c[:, 6:]).all()
+    assert (c[:, :6] == 0).all()
+    assert np.isnan(c[:, 6:]).all()
     layer("geam", NONE, NONE, 0, 4, 1.0, None, 1, 1.0, None, 1, None, 1)
     layer("geam", NONE, NONE, 4, 0, 1.0, None, 4, 1.0, None, 4, None, 4)
 
@@ -373,7 +435,15 @@ BAD_SUMS = [
 
 @pytest.mark.parametrize(("wrong", "words"), BAD_SUMS, ids=[words for _, words in BAD_SUMS])
 def test_geam_refuses(layer: Layer, wrong: dict[str, Any], words: str) -> None:
-    given: dict[str, Any] = {"trans_a": NONE, "trans_b": NONE, "m": 4, "n": 3, "alpha": 1.0, "a": np.ones(32, np.float32), "lda": 6}
+    given: dict[str, Any] = {
+        "trans_a": NONE,
+        "trans_b": NONE,
+        "m": 4,
+        "n": 3,
+        "alpha": 1.0,
+        "a": np.ones(32, np.float32),
+        "lda": 6,
+    }
     given |= {"beta": 1.0, "b": np.ones(32, np.float32), "ldb": 6, "c": np.ones(32, np.float32), "ldc": 6} | wrong
     with pytest.raises(ValueError, match=words):
         layer("geam", *given.values())
@@ -382,7 +452,9 @@ def test_geam_refuses(layer: Layer, wrong: dict[str, Any], words: str) -> None:
         layer("geam", TRANSPOSE, NONE, 4, 4, 1.0, memory, 4, 1.0, np.ones(32, np.float32), 4, memory, 4)
 
 
-def direct_convolution(x: np.ndarray, weight: np.ndarray, padding: Any, stride: Any, dilation: Any, groups: int) -> np.ndarray:
+def direct_convolution(
+    x: np.ndarray, weight: np.ndarray, padding: Any, stride: Any, dilation: Any, groups: int
+) -> np.ndarray:
     x, weight = x.astype(np.float64), weight.astype(np.float64)
     x = np.pad(x, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
     out = [(x.shape[2 + i] - dilation[i] * (weight.shape[2 + i] - 1) - 1) // stride[i] + 1 for i in range(2)]
@@ -406,7 +478,21 @@ def test_conv2d_forward(layer: Layer, dtype: str, params: list[int], groups: int
     pad_h, pad_w, stride_h, stride_w, dilation_h, dilation_w = params or [0, 0, 1, 1, 1, 1]
     wanted = direct_convolution(x, weight, (pad_h, pad_w), (stride_h, stride_w), (dilation_h, dilation_w), groups)
     found = np.full(wanted.shape, np.nan, dtype)
-    layer("conv2d", layer.dtypes[dtype], x.shape, x, weight.shape, weight, found.shape, found, params, len(params), groups, None, size(0))
+    layer(
+        "conv2d",
+        layer.dtypes[dtype],
+        x.shape,
+        x,
+        weight.shape,
+        weight,
+        found.shape,
+        found,
+        params,
+        len(params),
+        groups,
+        None,
+        size(0),
+    )
     np.testing.assert_allclose(found, wanted, rtol=TOLERANCE[dtype], atol=16 * TOLERANCE[dtype])
 
 
@@ -434,11 +520,26 @@ BAD_CONVOLUTIONS = [
 @pytest.mark.parametrize(("wrong", "words"), BAD_CONVOLUTIONS, ids=[words for _, words in BAD_CONVOLUTIONS])
 def test_conv2d_forward_refuses(layer: Layer, wrong: dict[str, Any], words: str) -> None:
     memory = np.zeros(4096, np.float32)
-    given: dict[str, Any] = {"dtype": "float32", "x": (2, 4, 9, 8), "input": memory, "weight": (8, 4, 3, 2), "weights": memory}
+    given: dict[str, Any] = {
+        "dtype": "float32",
+        "x": (2, 4, 9, 8),
+        "input": memory,
+        "weight": (8, 4, 3, 2),
+        "weights": memory,
+    }
     given |= {"output": (2, 8, 7, 7), "result": memory[2048:], "params": [], "groups": 1, "workspace_size": 0} | wrong
     shapes = given["x"], given["input"], given["weight"], given["weights"], given["output"], given["result"]
     with pytest.raises(ValueError, match=words):
-        layer("conv2d", layer.dtypes[given["dtype"]], *shapes, given["params"], len(given["params"]), given["groups"], None, size(given["workspace_size"]))
+        layer(
+            "conv2d",
+            layer.dtypes[given["dtype"]],
+            *shapes,
+            given["params"],
+            len(given["params"]),
+            given["groups"],
+            None,
+            size(given["workspace_size"]),
+        )
 
 
 def windows(x: np.ndarray, params: list[int], fill: float) -> np.ndarray:
@@ -461,6 +562,28 @@ def test_pooling2d_forward(layer: Layer, dtype: str, params: list[int]) -> None:
         np.testing.assert_allclose(found, wanted, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
 
+@pytest.mark.parametrize("params", [[2, 2, 0, 0, 2, 3], [3, 2, 1, 1, 2, 3], [2, 3, 1, 1, 3, 2]], ids=str)
+def test_pooling2d_forward_with_ceil_mode(layer: Layer, params: list[int]) -> None:
+    x = np.random.default_rng(15).standard_normal((2, 3, 7, 8)).astype(np.float32)
+    window, padding, stride = params[:2], params[2:4], params[4:]
+    out = []
+    for i in range(2):
+        count = -(-(x.shape[2 + i] + 2 * padding[i] - window[i]) // stride[i]) + 1
+        # A window that would begin behind the image is none.
+        out.append(count - ((count - 1) * stride[i] >= x.shape[2 + i] + padding[i]))
+    wanted: dict[str, np.ndarray] = {name: np.zeros((2, 3, *out)) for name in ("MAX_POOL2D", "AVG_POOL2D")}
+    for row, column in np.ndindex(*out):
+        begin = [row * stride[0] - padding[0], column * stride[1] - padding[1]]
+        rows, cells = (slice(max(first, 0), first + size) for first, size in zip(begin, window, strict=True))
+        seen = x[:, :, rows, cells].astype(np.float64)
+        wanted["MAX_POOL2D"][:, :, row, column] = seen.max(axis=(2, 3))
+        wanted["AVG_POOL2D"][:, :, row, column] = seen.mean(axis=(2, 3))
+    for name, values in wanted.items():
+        found = np.full(values.shape, np.nan, np.float32)
+        layer("pooling2d", layer.ops[name], layer.dtypes["float32"], x.shape, x, found.shape, found, params, 1)
+        np.testing.assert_allclose(found, values, rtol=2e-6, atol=2e-6, err_msg=name)
+
+
 BAD_POOLS = [
     ({"op": "CONV2D"}, "pool_type is CONV2D; known are MAX_POOL2D, AVG_POOL2D"),
     ({"dtype": "bool"}, "dtype is bool"),
@@ -478,7 +601,12 @@ BAD_POOLS = [
 
 @pytest.mark.parametrize(("wrong", "words"), BAD_POOLS, ids=[words for _, words in BAD_POOLS])
 def test_pooling2d_forward_refuses(layer: Layer, wrong: dict[str, Any], words: str) -> None:
-    given: dict[str, Any] = {"op": "MAX_POOL2D", "dtype": "float32", "x": (2, 3, 7, 8), "input": np.zeros(1024, np.float32)}
+    given: dict[str, Any] = {
+        "op": "MAX_POOL2D",
+        "dtype": "float32",
+        "x": (2, 3, 7, 8),
+        "input": np.zeros(1024, np.float32),
+    }
     given |= {"output": (2, 3, 3, 4), "result": np.zeros(1024, np.float32), "params": [2, 2, 0, 0, 2, 2]} | wrong
     shapes = given["x"], given["input"], given["output"], given["result"]
     with pytest.raises(ValueError, match=words):
@@ -498,7 +626,9 @@ class Channels:
         self.place = tuple(-1 if axis == 1 else 1 for axis in range(len(shape)))
 
     def normalized(self, mean: np.ndarray, variance: np.ndarray, epsilon: float) -> np.ndarray:
-        mean, variance, scale, bias = (one.astype(np.float64).reshape(self.place) for one in (mean, variance, self.scale, self.bias))
+        mean, variance, scale, bias = (
+            one.astype(np.float64).reshape(self.place) for one in (mean, variance, self.scale, self.bias)
+        )
         return (self.x.astype(np.float64) - mean) / np.sqrt(variance + epsilon) * scale + bias
 
 
@@ -519,10 +649,25 @@ def test_batchnorm_forward_training(layer: Layer, dtype: str, shape: tuple[int, 
     np.testing.assert_allclose(saved_mean, mean, **tolerance)
     np.testing.assert_allclose(saved_inv_var, 1 / np.sqrt(variance + 1e-3), **tolerance)
     np.testing.assert_allclose(running_mean, 0.75 * given.mean + 0.25 * mean, **tolerance)
-    np.testing.assert_allclose(running_var, 0.75 * given.variance + 0.25 * wide.var(axis=given.axes, ddof=1), **tolerance)
+    np.testing.assert_allclose(
+        running_var, 0.75 * given.variance + 0.25 * wide.var(axis=given.axes, ddof=1), **tolerance
+    )
     # Without statistics the result is the same, and in place too.
     again = given.x.copy()
-    layer("batchnorm_training", *start[:3], again, again, *start[5:], None, None, None, None, double(1e-3), double(0.25), 1)
+    layer(
+        "batchnorm_training",
+        *start[:3],
+        again,
+        again,
+        *start[5:],
+        None,
+        None,
+        None,
+        None,
+        double(1e-3),
+        double(0.25),
+        1,
+    )
     np.testing.assert_array_equal(again, out)
 
 
@@ -560,7 +705,7 @@ BAD_NORMS = [
 
 @pytest.mark.parametrize(("wrong", "words"), BAD_NORMS, ids=[words for _, words in BAD_NORMS])
 def test_batchnorm_refuses(layer: Layer, wrong: dict[str, Any], words: str) -> None:
-    names = "x out scale bias running_mean running_var saved_mean saved_inv_var".split()
+    names = ["x", "out", "scale", "bias", "running_mean", "running_var", "saved_mean", "saved_inv_var"]
     given: dict[str, Any] = {"dtype": "float32", "shape": (4, 3)} | {name: np.ones(12, np.float32) for name in names}
     given |= {"epsilon": double(1e-5), "momentum": double(0.1)} | wrong
     start = layer.dtypes[given["dtype"]], given["shape"], len(given["shape"])
@@ -636,7 +781,9 @@ def test_softmax_forward(layer: Layer, dtype: str, axis: int, is_log: int) -> No
     logs = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
     found = np.full_like(x, np.nan)
     layer("softmax", layer.dtypes[dtype], x.shape, 3, x, found, axis, is_log)
-    np.testing.assert_allclose(found, logs if is_log else np.exp(logs), rtol=4 * TOLERANCE[dtype], atol=4 * TOLERANCE[dtype])
+    np.testing.assert_allclose(
+        found, logs if is_log else np.exp(logs), rtol=4 * TOLERANCE[dtype], atol=4 * TOLERANCE[dtype]
+    )
 
 
 def test_softmax_forward_refuses(layer: Layer) -> None:
@@ -654,7 +801,13 @@ def test_softmax_forward_refuses(layer: Layer) -> None:
             layer("softmax", *arguments)
 
 
-REDUCTIONS = {"REDUCE_SUM": np.sum, "REDUCE_MEAN": np.mean, "REDUCE_MAX": np.max, "REDUCE_MIN": np.min, "REDUCE_PROD": np.prod}
+REDUCTIONS = {
+    "REDUCE_SUM": np.sum,
+    "REDUCE_MEAN": np.mean,
+    "REDUCE_MAX": np.max,
+    "REDUCE_MIN": np.min,
+    "REDUCE_PROD": np.prod,
+}
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -685,18 +838,41 @@ BAD_REDUCTIONS = [
 
 @pytest.mark.parametrize(("wrong", "words"), BAD_REDUCTIONS, ids=[words for _, words in BAD_REDUCTIONS])
 def test_reduce_refuses(layer: Layer, wrong: dict[str, Any], words: str) -> None:
-    given: dict[str, Any] = {"op": "REDUCE_SUM", "dtype": "float32", "shape": (3, 4), "x": np.ones(12, np.float32), "output": (3,)}
+    given: dict[str, Any] = {
+        "op": "REDUCE_SUM",
+        "dtype": "float32",
+        "shape": (3, 4),
+        "x": np.ones(12, np.float32),
+        "output": (3,),
+    }
     given |= {"out": np.ones(12, np.float32), "dims": [1], "size": 0} | wrong
     start = layer.ops[given["op"]], layer.dtypes[given["dtype"]], given["shape"], len(given["shape"]), given["x"]
     with pytest.raises(ValueError, match=words):
-        layer("reduce", *start, given["output"], len(given["output"]), given["out"], given["dims"], len(given["dims"]), None, size(given["size"]))
+        layer(
+            "reduce",
+            *start,
+            given["output"],
+            len(given["output"]),
+            given["out"],
+            given["dims"],
+            len(given["dims"]),
+            None,
+            size(given["size"]),
+        )
 
 
 UNARY = {"NEG": np.negative, "ABS": np.abs, "SQRT": np.sqrt, "EXP": np.exp, "LOG": np.log, "SIN": np.sin, "COS": np.cos}
 UNARY |= {name: ACTIVATIONS[name] for name in ("TANH", "SIGMOID", "RELU", "GELU", "SILU", "SOFTPLUS")}
 BINARY = {"ADD": np.add, "SUB": np.subtract, "MUL": np.multiply, "DIV": np.divide, "POW": np.power}
 BINARY |= {"MAXIMUM": np.maximum, "MINIMUM": np.minimum}
-COMPARISONS = {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal, "GT": np.greater, "GE": np.greater_equal}
+COMPARISONS = {
+    "EQ": np.equal,
+    "NE": np.not_equal,
+    "LT": np.less,
+    "LE": np.less_equal,
+    "GT": np.greater,
+    "GE": np.greater_equal,
+}
 
 
 @pytest.fixture
@@ -725,7 +901,11 @@ def test_elementwise_launches(layer: Layer, values: tuple[np.ndarray, np.ndarray
 
 
 def test_comparisons_with_nan(layer: Layer) -> None:
-    x, y, out = np.array([np.nan, 1, np.inf], np.float32), np.array([np.nan, np.nan, np.inf], np.float32), np.zeros(3, np.float32)
+    x, y, out = (
+        np.array([np.nan, 1, np.inf], np.float32),
+        np.array([np.nan, np.nan, np.inf], np.float32),
+        np.zeros(3, np.float32),
+    )
     for name, function in COMPARISONS.items():
         layer("comparison", layer.ops[name], out, x, y, long(3))
         np.testing.assert_array_equal(out, function(x, y).astype(np.float32), err_msg=name)

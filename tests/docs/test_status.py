@@ -73,7 +73,7 @@ def sources():
 
 def test_the_table_names_what_the_requirements_name():
     assert len(names()) > 100
-    assert {"torch.rdna", "ROCmExecutor", "rocm_is_available", "optimizeFor", "gpu:debug"} <= set(names())
+    assert {"torch.rdna", "ROCmExecutor", "optimizeFor", "gpu:debug"} <= set(names())
 
 
 def test_what_stands_as_not_there_is_not_there(sources):

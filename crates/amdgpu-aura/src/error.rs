@@ -109,9 +109,7 @@ impl Coded for Error {
             Self::ArgumentType { .. } => ErrorCode::InvalidType,
             Self::ArgumentValue { .. }
             | Self::DeviceText { .. }
-            | Self::UnknownTelemetryLevel { .. } => {
-                ErrorCode::InvalidArgument
-            }
+            | Self::UnknownTelemetryLevel { .. } => ErrorCode::InvalidArgument,
             Self::NotCapturable { .. } => ErrorCode::NotCapturable,
             Self::Launch { .. } => ErrorCode::InvalidLaunch,
             Self::Timeout { .. } => ErrorCode::Timeout,

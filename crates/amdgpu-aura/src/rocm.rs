@@ -10,8 +10,7 @@ use crate::error::{Error, Result};
 use crate::open_device::OpenDevice;
 
 /// Texts that [`set_device`] takes.
-const DEVICE_TEXTS: &str =
-    "cpu, rocm, rocm:N, hip:N, cuda:N, sim:ARCHITECTURE, null:ARCHITECTURE, cerebras, cerebras:simulator";
+const DEVICE_TEXTS: &str = "cpu, rocm, rocm:N, hip:N, cuda:N, sim:ARCHITECTURE, null:ARCHITECTURE, cerebras, cerebras:simulator";
 
 /// What a program learns about a ROCm device.
 #[derive(Clone, Debug)]
@@ -50,7 +49,9 @@ pub fn device(id: i64) -> Result<RocmDevice> {
 }
 
 fn facts(id: i64, info: DeviceInfo) -> Result<RocmDevice> {
-    let memory = OpenDevice::open(info.name.as_str())?.device().memory_info()?;
+    let memory = OpenDevice::open(info.name.as_str())?
+        .device()
+        .memory_info()?;
     Ok(RocmDevice {
         id,
         total_memory_bytes: memory.total_bytes,
@@ -85,7 +86,9 @@ fn id_of(name: &str) -> Result<Option<i64>> {
     }
     let is_amd = |info: &DeviceInfo| matches!(info.kind, DeviceKind::Hip | DeviceKind::Sim);
     let devices = registry::rocm_devices()?;
-    let found = devices.iter().position(|info| info.name == name && is_amd(info));
+    let found = devices
+        .iter()
+        .position(|info| info.name == name && is_amd(info));
     Ok(found.map(|id| id as i64))
 }
 
@@ -107,7 +110,10 @@ pub fn synchronize_rocm() -> Result<()> {
 pub fn set_device(text: &str) -> Result<()> {
     check_text(text)?;
     let name = registry::resolve(text)?;
-    if !registry::list_devices()?.iter().any(|info| info.name == name) {
+    if !registry::list_devices()?
+        .iter()
+        .any(|info| info.name == name)
+    {
         // Those that are reached by name only, and the reason why the others are not there.
         registry::open_device(name)?;
     }
@@ -116,8 +122,11 @@ pub fn set_device(text: &str) -> Result<()> {
 
 /// Tells a text that could be a device from one that could not.
 fn check_text(text: &str) -> Result<()> {
-    let (kind, selector) = text.split_once(':').map_or((text, None), |(kind, rest)| (kind, Some(rest)));
-    let is_number = |rest: &str| rest.parse::<u32>().is_ok() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    let (kind, selector) = text
+        .split_once(':')
+        .map_or((text, None), |(kind, rest)| (kind, Some(rest)));
+    let is_number =
+        |rest: &str| rest.parse::<u32>().is_ok() && rest.bytes().all(|byte| byte.is_ascii_digit());
     let is_known = match (kind, selector) {
         ("cpu" | "rocm" | "hip" | "cuda", None) | ("cerebras", None | Some("simulator")) => true,
         ("cpu" | "rocm" | "hip" | "cuda", Some(rest)) => is_number(rest),
@@ -207,20 +216,48 @@ mod tests {
 
     #[test]
     fn texts_that_name_no_device_are_told_from_devices_that_are_not_there() {
-        for text in ["", "gpu", "rocm:", "rocm:x", "rocm:-1", "rocm:+1", "cpu:", "sim", "sim:", "cerebras:1", "ROCm", " cpu"] {
+        for text in [
+            "",
+            "gpu",
+            "rocm:",
+            "rocm:x",
+            "rocm:-1",
+            "rocm:+1",
+            "cpu:",
+            "sim",
+            "sim:",
+            "cerebras:1",
+            "ROCm",
+            " cpu",
+        ] {
             let error = set_device(text).unwrap_err();
             assert_eq!(error.code(), ErrorCode::InvalidArgument, "{text}");
             assert!(error.to_string().contains("known are cpu, rocm"), "{error}");
         }
-        for text in ["rocm:77", "hip:77", "cuda:77", "cpu:1", "null:gfx1", "cerebras", "cerebras:simulator"] {
-            assert_eq!(set_device(text).unwrap_err().code(), ErrorCode::DeviceNotFound, "{text}");
+        for text in [
+            "rocm:77",
+            "hip:77",
+            "cuda:77",
+            "cpu:1",
+            "null:gfx1",
+            "cerebras",
+            "cerebras:simulator",
+        ] {
+            assert_eq!(
+                set_device(text).unwrap_err().code(),
+                ErrorCode::DeviceNotFound,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn the_current_device_is_that_of_every_other_function() {
         set_device("cpu").unwrap();
-        assert_eq!((device_text().unwrap().as_str(), device_id().unwrap()), ("cpu", None));
+        assert_eq!(
+            (device_text().unwrap().as_str(), device_id().unwrap()),
+            ("cpu", None)
+        );
         assert_eq!(current_device(), "cpu:0".into());
         let CurrentDevice::Cpu(info) = device_info().unwrap() else {
             panic!("the CPU is no GPU")
@@ -238,7 +275,10 @@ mod tests {
     fn ids_that_are_not_there_are_refused() {
         for id in [-1, 4096, i64::MIN] {
             assert_eq!(device(id).unwrap_err().code(), ErrorCode::DeviceNotFound);
-            assert_eq!(set_device_id(id).unwrap_err().code(), ErrorCode::DeviceNotFound);
+            assert_eq!(
+                set_device_id(id).unwrap_err().code(),
+                ErrorCode::DeviceNotFound
+            );
         }
     }
 }

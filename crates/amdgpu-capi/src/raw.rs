@@ -176,7 +176,14 @@ pub extern "C" fn agpu_raw_copy(
         queue.run(&device, &memory, |stream| {
             number = stream.id();
             // SAFETY: live ranges of that many bytes, as was checked or as the caller says, until the stream has passed the copy.
-            unsafe { stream.copy(DevicePointer(target), DevicePointer(origin), bytes, direction) }
+            unsafe {
+                stream.copy(
+                    DevicePointer(target),
+                    DevicePointer(origin),
+                    bytes,
+                    direction,
+                )
+            }
         })?;
         let allocator = device.context.allocator()?;
         allocator.count_copy(direction, bytes, number, start_ns);
@@ -201,7 +208,9 @@ pub extern "C" fn agpu_raw_fill(
             return Ok(());
         }
         let target = checked("address", address, bytes)?;
-        let memory: Vec<Array> = of_device("address", target, bytes, &device)?.into_iter().collect();
+        let memory: Vec<Array> = of_device("address", target, bytes, &device)?
+            .into_iter()
+            .collect();
         queue.run(&device, &memory, |stream| {
             // SAFETY: a live range of that many bytes, as was checked or as the caller says.
             unsafe { stream.fill(DevicePointer(target), value, bytes) }
@@ -233,7 +242,10 @@ fn of_device(name: &str, address: u64, bytes: u64, device: &DeviceObject) -> Ans
     }
     let info = device.context.info();
     if matches!(info.kind, DeviceKind::Hip | DeviceKind::Cuda) {
-        let owner = device.context.device()?.ordinal_of_address(DevicePointer(address));
+        let owner = device
+            .context
+            .device()?
+            .ordinal_of_address(DevicePointer(address));
         if owner != Some(info.ordinal) {
             let message = format!("{name}: {address:#x} is no memory of {}", device.name());
             return Err(Failure::new(ErrorCode::WrongDevice, message));
@@ -269,19 +281,32 @@ pub extern "C" fn agpu_array_from_address(
     })
 }
 
-fn array_at(device: &Arc<DeviceObject>, address: u64, dtype: Dtype, layout: (Dims, Dims)) -> Answer<Array> {
+fn array_at(
+    device: &Arc<DeviceObject>,
+    address: u64,
+    dtype: Dtype,
+    layout: (Dims, Dims),
+) -> Answer<Array> {
     let (shape, strides) = &layout;
     let item_bytes = dtype.size_bytes();
     if let Some(extent) = shape.iter().find(|extent| **extent < 0) {
-        return Err(Failure::invalid(format!("shape has the negative extent {extent}")));
+        return Err(Failure::invalid(format!(
+            "shape has the negative extent {extent}"
+        )));
     }
     let first = match byte_range(shape, strides, item_bytes) {
         _ if shape.contains(&0) => None,
         Some((first, end)) => Some((address.checked_add_signed(first), (end - first) as u64)),
-        None => return Err(Failure::invalid("shape and strides reach beyond the address space")),
+        None => {
+            return Err(Failure::invalid(
+                "shape and strides reach beyond the address space",
+            ));
+        }
     };
     if first.is_some() && address == 0 {
-        return Err(Failure::invalid("address is NULL; pass the address of the first element"));
+        return Err(Failure::invalid(
+            "address is NULL; pass the address of the first element",
+        ));
     }
     if !address.is_multiple_of(item_bytes as u64) {
         return Err(Failure::invalid(format!(
@@ -305,10 +330,18 @@ fn array_at(device: &Arc<DeviceObject>, address: u64, dtype: Dtype, layout: (Dim
         } else {
             MemoryLocation::Device(info.name.clone())
         },
-        device: (!is_host).then(|| device_for_external(&info.name)).transpose()?,
+        device: (!is_host)
+            .then(|| device_for_external(&info.name))
+            .transpose()?,
         owner: Box::new(()),
     };
-    Ok(Array::of_external(external, DevicePointer(address), layout, dtype, false))
+    Ok(Array::of_external(
+        external,
+        DevicePointer(address),
+        layout,
+        dtype,
+        false,
+    ))
 }
 
 /// Let operations begin behind what a stream was given so far.

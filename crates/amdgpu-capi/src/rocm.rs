@@ -40,7 +40,10 @@ pub extern "C" fn agpu_rocm_device_count(count: Out<u32>) -> Status {
 
 /// Facts of a ROCm device.
 #[unsafe(no_mangle)]
-pub extern "C" fn agpu_rocm_device_info(device_id: i32, info: Described<RocmDeviceFacts>) -> Status {
+pub extern "C" fn agpu_rocm_device_info(
+    device_id: i32,
+    info: Described<RocmDeviceFacts>,
+) -> Status {
     answer(|| {
         let place = info.required("info")?;
         crate::prepare();

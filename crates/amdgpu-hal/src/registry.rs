@@ -170,8 +170,10 @@ struct Filter {
 
 impl Filter {
     fn from_environment() -> Result<Self> {
-        environment::read(environment::DEVICES)
-            .map_or_else(|| Ok(Self::all()), |text| Self::parse(environment::DEVICES, &text))
+        environment::read(environment::DEVICES).map_or_else(
+            || Ok(Self::all()),
+            |text| Self::parse(environment::DEVICES, &text),
+        )
     }
 
     fn all() -> Self {
@@ -250,7 +252,10 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<String> {
-        let devices = Filter::parse(environment::DEVICES, text).unwrap().list().unwrap();
+        let devices = Filter::parse(environment::DEVICES, text)
+            .unwrap()
+            .list()
+            .unwrap();
         devices.into_iter().map(|info| info.name).collect()
     }
 

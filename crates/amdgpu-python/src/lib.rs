@@ -145,12 +145,12 @@ mod _native {
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]
-    use super::spiking_network::{SpikingBatch, SpikingNetwork, network_memory};
-    #[pymodule_export]
     use super::rocm::{
         current_device_info, device_text, rocm_device_count, rocm_get_device, rocm_get_device_info,
         rocm_set_device, rocm_synchronize, set_device_text, synchronize_current_device,
     };
+    #[pymodule_export]
+    use super::spiking_network::{SpikingBatch, SpikingNetwork, network_memory};
     #[pymodule_export]
     use super::stream::{Stream, current_stream};
     #[pymodule_export]

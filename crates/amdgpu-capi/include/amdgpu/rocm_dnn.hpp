@@ -27,7 +27,7 @@ struct PoolParams {
     std::vector<int> kernel_size{};
     std::vector<int> padding{};
     std::vector<int> stride{};
-    bool ceil_mode = false;
+    bool ceil_mode = false;  // a last window may reach beyond the padding, if it begins in the image or in the padding before it
 
     static PoolParams Pool2D(int kernel_h, int kernel_w, int pad_h = 0, int pad_w = 0, int stride_h = 1, int stride_w = 1) {
         return {{kernel_h, kernel_w}, {pad_h, pad_w}, {stride_h, stride_w}, false};
@@ -379,6 +379,7 @@ private:
         set_pair(options.padding, function, "padding", params.padding, 0, 0);
         set_pair(options.stride, function, "stride", params.stride.empty() ? params.kernel_size : params.stride, 1, 1);
         options.excludes_padding = 1;
+        options.ceil_mode = params.ceil_mode ? 1 : 0;
         check_images(function, "input_shape", input);
         Shape wanted = {input[0], input[1], 0, 0};
         for (std::size_t i = 0; i < 2; i++) {
@@ -388,7 +389,9 @@ private:
                                std::to_string(options.window[i]));
             if (options.window[i] > padded)
                 detail::refuse(std::string(function) + ": kernel_size is larger than the padded images " + detail::text_of(input));
-            wanted[2 + i] = (padded - options.window[i]) / options.stride[i] + 1;
+            const std::int64_t rest = padded - options.window[i], step = options.stride[i];
+            wanted[2 + i] = rest / step + 1;
+            if (params.ceil_mode && rest % step != 0 && wanted[2 + i] * step < input[2 + i] + options.padding[i]) wanted[2 + i]++;
         }
         check_output(function, output, wanted);
         return options;

@@ -21,7 +21,10 @@ pub enum Queue {
 impl Queue {
     /// The stream that C gave.
     pub fn of(stream: Handle, device: &DeviceObject) -> Answer<Self> {
-        let is_gpu = matches!(device.context.info().kind, DeviceKind::Hip | DeviceKind::Cuda);
+        let is_gpu = matches!(
+            device.context.info().kind,
+            DeviceKind::Hip | DeviceKind::Cuda
+        );
         if is_gpu && !stream.is_null() && !stream.has_kind() {
             return Ok(Self::Native(stream.bits()));
         }
@@ -34,7 +37,9 @@ impl Queue {
         match self {
             Self::Default => {}
             // Operations of a CPU device run in the calling thread.
-            Self::Ours(stream) if open.info().capabilities.host_visible => stream.queue.synchronize()?,
+            Self::Ours(stream) if open.info().capabilities.host_visible => {
+                stream.queue.synchronize()?
+            }
             Self::Ours(stream) => {
                 let point = open.device().create_event()?;
                 stream.queue.record(&point)?;

@@ -49,7 +49,9 @@ fn no_such_id(devices: &[DeviceInfo]) -> String {
         );
     }
     let names = devices.iter().enumerate();
-    let names: Vec<String> = names.map(|(id, info)| format!("{id} is {}", info.name)).collect();
+    let names: Vec<String> = names
+        .map(|(id, info)| format!("{id} is {}", info.name))
+        .collect();
     format!("the ROCm devices are: {}", names.join(", "))
 }
 
@@ -62,7 +64,10 @@ pub fn rocm_id(name: &str) -> Result<Option<i64>> {
     if name == PREFIX {
         return Ok(Some(0));
     }
-    let Some(number) = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix(':')) else {
+    let Some(number) = name
+        .strip_prefix(PREFIX)
+        .and_then(|rest| rest.strip_prefix(':'))
+    else {
         return Ok(None);
     };
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -85,7 +90,14 @@ mod tests {
         assert_eq!(rocm_id("rocm:12").unwrap(), Some(12));
         assert_eq!(rocm_id("hip:1").unwrap(), None);
         assert_eq!(rocm_id("rocmx").unwrap(), None);
-        for wrong in ["rocm:", "rocm:x", "rocm:-1", "rocm:+1", "rocm: 1", "rocm:99999999999999999999"] {
+        for wrong in [
+            "rocm:",
+            "rocm:x",
+            "rocm:-1",
+            "rocm:+1",
+            "rocm: 1",
+            "rocm:99999999999999999999",
+        ] {
             let error = rocm_id(wrong).unwrap_err().to_string();
             assert!(error.contains(wrong) && error.contains("number"), "{error}");
         }
