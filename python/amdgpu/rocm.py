@@ -1,7 +1,7 @@
 """ROCm's device functions: AMD GPUs by id, and the current device of a thread by a text.
 
-The current device is that of `amdgpu.set_device`, too. ROCm functions see the AMD GPUs of `amdgpu.list_devices()`; `AMDGPU_ROCM_DEVICES=cpu`
-lets the CPU stand in for one.
+The current device is that of `amdgpu.set_device`, too. ROCm functions see the AMD GPUs of `amdgpu.list_devices()`;
+`AMDGPU_ROCM_DEVICES=cpu` lets the CPU stand in for one.
 """
 
 from __future__ import annotations

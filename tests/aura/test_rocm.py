@@ -69,7 +69,7 @@ def test_without_an_amd_gpu(none: None) -> None:
         lambda: rocm.set_device("rocm"),
     ]
     for call in calls:
-        with pytest.raises(RuntimeError, match="ROCm is not available.*AMDGPU_ROCM_DEVICES=cpu") as caught:
+        with pytest.raises(RuntimeError, match=r"ROCm is not available.*AMDGPU_ROCM_DEVICES=cpu") as caught:
             call()
         assert isinstance(caught.value, errors.DeviceNotFoundError)
 
