@@ -177,7 +177,7 @@ def test_a_window_without_pixels_has_no_index():
     x = np.ones((1, 1, 1), np.float32)
     values, indices = ops.max_pool1d_with_indices(x, 2, stride=1, padding=1, dilation=2)
     assert (values.tolist(), indices.tolist()) == ([[[-np.inf]]], [[[-1]]])
-    back = ops.max_pool1d_with_indices_gradient(values * 0 + 5, indices, x.shape, 2, stride=1, padding=1, dilation=2)
+    back = ops.max_pool1d_with_indices_gradient(np.full_like(values, 5), indices, x.shape, 2, stride=1, padding=1, dilation=2)
     assert back.tolist() == [[[0.0]]]
     with pytest.raises(errors.InvalidArgumentError, match="-1 is not in a plane of 1 pixels"):
         ops.max_unpool1d(values, indices, 1, output_size=1)

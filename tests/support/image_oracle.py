@@ -64,10 +64,9 @@ class Convolution:
         padded = self.padded(x)
         result = np.zeros((gradient.shape[1], x.shape[1] // groups, *self.window))
         for at, places in self.taps():
-            parts = [
-                np.einsum("nc...,no...->oc", image, back)
-                for image, back in zip(np.split(padded[places], groups, 1), np.split(gradient, groups, 1), strict=True)
-            ]
+            pairs = zip(np.split(padded[places], groups, 1), np.split(gradient, groups, 1), strict=True)
+            summed = (0, *range(2, gradient.ndim))
+            parts = [np.tensordot(back, image, (summed, summed)) for image, back in pairs]
             result[at] = np.concatenate(parts, 0)
         return result
 

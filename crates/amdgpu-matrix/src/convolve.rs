@@ -12,7 +12,7 @@ use amdgpu_telemetry::Boundary;
 use crate::elementwise::Described;
 use crate::layout::Layout;
 use crate::matrix::{Work, crossing};
-use crate::window::{Along, check_along, check_lacking, extents_of, with_rows};
+use crate::window::{Along, check_along, check_extents, check_lacking, extents_of, with_rows};
 use crate::{Error, ImageLayout, Matrix, SPATIAL, Sliding, TensorView, TensorViewMut, element};
 
 /// A convolution by its name.
@@ -236,8 +236,8 @@ impl ConvolveOptions {
         let more = &self.output_padding;
         check_along(name, "output_padding", more, spatial, 0)?;
         check_lacking(name, "output_padding", more, spatial, 0)?;
-        check_along(name, "the window of weight", &window, spatial, 1)?;
-        check_along(name, "the extent of x", &plane, spatial, 1)?;
+        check_extents(name, "the window of weight", &window, spatial)?;
+        check_extents(name, "an image", &plane, spatial)?;
         if (0..SPATIAL).any(|axis| more[axis] >= stride[axis].max(dilation[axis])) {
             return Err(Error::refused(
                 ErrorCode::InvalidArgument,
@@ -255,7 +255,7 @@ impl ConvolveOptions {
             extents[axis] = reach + more[axis] - 2 * padding[axis];
         }
         if extents.iter().all(|extent| *extent >= 1) {
-            check_along(name, "the extent of the result", &extents, spatial, 1)?;
+            check_extents(name, "the result", &extents, spatial)?;
             return Ok(extents);
         }
         Err(Error::refused(

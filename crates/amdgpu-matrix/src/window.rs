@@ -185,6 +185,25 @@ pub(crate) fn check_along(
     ))
 }
 
+/// Refuses images and windows without elements, and such that products of two extents might not be counted.
+pub(crate) fn check_extents(
+    operation: &str,
+    what: &str,
+    extents: &[i64; SPATIAL],
+    spatial: usize,
+) -> Result<(), Error> {
+    if extents.iter().all(|extent| (1..LIMIT).contains(extent)) {
+        return Ok(());
+    }
+    Err(Error::refused(
+        ErrorCode::ShapeMismatch,
+        format!(
+            "{operation}: {what} has {} elements along its axes; 1 to 2^31 are accepted",
+            Along(extents, spatial)
+        ),
+    ))
+}
+
 /// Refuses values along axes that images lack.
 pub(crate) fn check_lacking(
     operation: &str,

@@ -447,7 +447,8 @@ def _unpool(operation: str, arrays: tuple[Any, Any], output_size: Any, out: Any,
     x = placement.held(operation, "x", arrays[0])
     indices = placement.held(operation, "indices", arrays[1])
     if len(x.shape) != 2 + axes:
-        raise ShapeMismatchError(f"{operation}: x has shape {list(x.shape)}; {axes + 2} axes are expected")
+        count = ("three", "four", "five")[axes - 1]
+        raise ShapeMismatchError(f"{operation}: x has shape {list(x.shape)}; {count} axes are expected")
     is_last = layout.endswith("C")
     first = 1 if is_last else 2
     if output_size is None:
