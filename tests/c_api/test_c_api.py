@@ -22,6 +22,7 @@ C_PROGRAMS = (
     "ops_images.c",
     "ops_lines.c",
     "ops_segments.c",
+    "ops_losses.c",
     "ops_movement.c",
     "ops_bad_input.c",
     "ops_threads.c",
@@ -39,6 +40,7 @@ CPP_PROGRAMS = (
     "ops_complex.cpp",
     "ops_lines.cpp",
     "ops_segments.cpp",
+    "ops_losses.cpp",
     "ops_movement.cpp",
     "random.cpp",
 )
