@@ -34,6 +34,7 @@ GEMM, TENSORS, AMX = "gemm/gemm_routines.zig", "tensor/tensor_routines.zig", "ge
 RANDOM = "random/random_routines.zig"
 SORTS = "reduce/sort_routines.zig"
 COMPLEX = "complex/complex_routines.zig"
+ATTENTION = "attention/attention_routines.zig"
 ROUTINES = {
     "x86_64": {
         "tensor_avx512": (TENSORS, "x86_64_v4-prefer_256_bit"),
@@ -49,6 +50,9 @@ ROUTINES = {
         "random_avx2": (RANDOM, "x86_64_v3"),
         "random_generic": (RANDOM, "x86_64"),
         "gemm_avx512_dot": (GEMM, "x86_64_v4+avx512vnni+avx512bf16-prefer_256_bit"),
+        "attention_avx512": (ATTENTION, "x86_64_v4-prefer_256_bit"),
+        "attention_avx2": (ATTENTION, "x86_64_v3"),
+        "attention_generic": (ATTENTION, "x86_64"),
         "sort_avx512": (SORTS, "x86_64_v4-prefer_256_bit"),
         "gemm_amx": (AMX, "x86_64_v4+avx512vnni+avx512bf16+amx_tile+amx_bf16+amx_int8-prefer_256_bit"),
     },
@@ -57,6 +61,7 @@ ROUTINES = {
         "complex_generic": (COMPLEX, "baseline"),
         "gemm_generic": (GEMM, "baseline"),
         "random_generic": (RANDOM, "baseline"),
+        "attention_generic": (ATTENTION, "baseline"),
     },
 }
 BASELINE = {"x86_64": "x86_64", "aarch64": "baseline"}

@@ -544,6 +544,60 @@ def batch_norm_gradient(
 def norm_parameter_gradients(
     operation: str, x: Any, gradient: Any, row_shape: Sequence[int], epsilon: float, *, device: Any | None = None
 ) -> tuple[Any, ...]: ...
+def geam(
+    a: Any,
+    b: Any,
+    out: Any | None = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    device: Any | None = None,
+) -> Any: ...
+def element_loss(
+    loss: str,
+    x: Any,
+    target: Any,
+    weight: Any | None = None,
+    gradient: Any | None = None,
+    *,
+    reduction: str,
+    device: Any | None = None,
+) -> Any: ...
+def class_loss(
+    loss: str,
+    x: Any,
+    target: Any,
+    weight: Any | None = None,
+    gradient: Any | None = None,
+    *,
+    reduction: str,
+    ignore_index: int,
+    label_smoothing: float = 0.0,
+    device: Any | None = None,
+) -> Any: ...
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    mask: Any | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+    device: Any | None = None,
+) -> Any: ...
+def attention_gradient(
+    q: Any,
+    k: Any,
+    v: Any,
+    gradient: Any,
+    mask: Any | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+    device: Any | None = None,
+) -> tuple[Any, Any, Any]: ...
 def matmul(
     a: Any,
     b: Any,

@@ -123,7 +123,17 @@ _table: list[Implementation] = [
         Implementation(
             operation, "matrix", kind, language, name, f"amdgpu._native:{operation}", takes_device=kind != "cpu"
         )
-        for operation in ("batch_norm", "batch_norm_gradient", "batch_norm_training", "norm_parameter_gradients")
+        for operation in (
+            "attention",
+            "attention_gradient",
+            "batch_norm",
+            "batch_norm_gradient",
+            "batch_norm_training",
+            "class_loss",
+            "element_loss",
+            "geam",
+            "norm_parameter_gradients",
+        )
         for kind, language, name in (
             ("cpu", "zig", "zig"),
             *((kind, "rust", "generated") for kind in ("cuda", "hip", "null")),

@@ -66,6 +66,23 @@ static void places_and_handles(struct scene *s) {
     REFUSED(agpu_ops_max_unpool(s->released, s->image, 4, shape, NULL, &s->result), HANDLE, "released before");
     REFUSED(agpu_ops_embedding(s->whole, s->there, NULL, &s->result), DEVICE, "embedding: table " ON_OTHER_DEVICE);
     REFUSED(agpu_ops_embedding(NULL, s->matrix, NULL, &s->result), HANDLE, "indices is NULL");
+    REFUSED(agpu_ops_mse_loss(s->matrix, NULL, NULL, &s->result), HANDLE, "target is NULL");
+    REFUSED(agpu_ops_mse_loss(s->matrix, s->matrix, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_mse_loss_gradient(s->matrix, s->matrix, s->there, NULL, &s->result), DEVICE, "mse_loss_gradient: gradient " ON_OTHER_DEVICE);
+    REFUSED(agpu_ops_bce_loss(s->released, s->matrix, NULL, &s->result), HANDLE, "released before");
+    REFUSED(agpu_ops_bce_loss_gradient(s->matrix, s->matrix, s->matrix, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_cross_entropy_loss(s->matrix, s->there, NULL, &s->result), DEVICE, "cross_entropy_loss: target " ON_OTHER_DEVICE);
+    REFUSED(agpu_ops_cross_entropy_loss_gradient(s->matrix, s->matrix, NULL, NULL, &s->result), HANDLE, "gradient is NULL");
+    REFUSED(agpu_ops_nll_loss(s->matrix, s->matrix, NULL, &s->result), DTYPE, "targets are classes as int32 or int64");
+    REFUSED(agpu_ops_nll_loss_gradient(s->matrix, s->matrix, s->released, NULL, &s->result), HANDLE, "released before");
+    REFUSED(agpu_ops_scaled_dot_product_attention(s->matrix, s->matrix, s->there, NULL, &s->result), DEVICE, "v " ON_OTHER_DEVICE);
+    REFUSED(agpu_ops_scaled_dot_product_attention(s->matrix, s->matrix, s->matrix, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_scaled_dot_product_attention(s->matrix, s->vector, s->matrix, NULL, &s->result), SHAPE, "they have as many axes");
+    REFUSED(agpu_ops_scaled_dot_product_attention_gradient(s->matrix, s->matrix, s->matrix, s->matrix, NULL, &s->result, NULL, &s->third), INVALID,
+            "by_k is NULL");
+    REFUSED(agpu_ops_geam(s->matrix, NULL, NULL, &s->result), HANDLE, "b is NULL");
+    REFUSED(agpu_ops_geam(s->matrix, s->matrix, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_geam(s->vector, s->vector, NULL, &s->result), SHAPE, "a matrix has two axes");
     REFUSED(agpu_ops_transpose(s->released, NULL, 0, NULL, &s->result), HANDLE, "released before");
     REFUSED(agpu_ops_transpose(s->matrix, NULL, 2, NULL, &s->result), INVALID, "axes is NULL, with 2 items");
     REFUSED(agpu_ops_contiguous(s->matrix, NULL, NULL), INVALID, "result is NULL");
@@ -83,6 +100,9 @@ static void names(struct scene *s) {
     REFUSED(agpu_ops_segment_reduce("median", s->matrix, s->whole, NULL, &s->result), INVALID,
             "reduce is \"median\"; known are sum, prod, mean, amax, amin");
     REFUSED(agpu_ops_scatter_reduce("median", s->matrix, 0, s->whole, s->matrix, NULL, &s->result), INVALID, "reduce is \"median\"");
+    agpu_ops_loss_options loss = AGPU_OPS_LOSS_OPTIONS_INIT;
+    loss.reduction = "max";
+    REFUSED(agpu_ops_mse_loss(s->matrix, s->matrix, &loss, &s->result), INVALID, "mse_loss: reduction is \"max\"; known are none, mean, sum");
     REFUSED(agpu_ops_normalize("norm", s->matrix, NULL, &s->result), INVALID, "known are softmax, log_softmax, layer_norm, rms_norm");
     REFUSED(agpu_ops_normalize_gradient("norm", s->matrix, s->matrix, NULL, &s->result, NULL, NULL), INVALID, "known are softmax");
     REFUSED(agpu_ops_pool("min_pool2d", s->image, NULL, &s->result), INVALID, "known are max_pool1d, adaptive_max_pool1d, max_pool2d");
@@ -129,6 +149,11 @@ static void sizes(struct scene *s) {
           agpu_ops_scatter_reduce("sum", m, 0, s->whole, m, options, result));
     SIZES(agpu_ops_embedding_gradient_options, AGPU_OPS_EMBEDDING_GRADIENT_OPTIONS_INIT,
           agpu_ops_embedding_gradient(m, s->whole, 3, options, result));
+    SIZES(agpu_ops_loss_options, AGPU_OPS_LOSS_OPTIONS_INIT, agpu_ops_mse_loss(m, m, options, result));
+    SIZES(agpu_ops_loss_options, AGPU_OPS_LOSS_OPTIONS_INIT, agpu_ops_cross_entropy_loss_gradient(m, m, m, options, result));
+    SIZES(agpu_ops_attention_options, AGPU_OPS_ATTENTION_OPTIONS_INIT,
+          agpu_ops_scaled_dot_product_attention(m, m, m, options, result));
+    SIZES(agpu_ops_geam_options, AGPU_OPS_GEAM_OPTIONS_INIT, agpu_ops_geam(m, m, options, result));
     SIZES(agpu_ops_top_k_options, AGPU_OPS_TOP_K_OPTIONS_INIT, agpu_ops_top_k(m, 1, 0, options, result, NULL));
     SIZES(agpu_ops_matmul_options, AGPU_OPS_MATMUL_OPTIONS_INIT, agpu_ops_matmul(m, m, options, result));
     SIZES(agpu_ops_normalize_options, AGPU_OPS_NORMALIZE_OPTIONS_INIT, agpu_ops_normalize("softmax", m, options, result));

@@ -103,6 +103,16 @@ def test_indexing_and_sorting(gpu: Any, cpu: Any) -> None:
     compare(gpu, cpu, cases.indexing_and_sorting())
 
 
+@pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
+def test_losses(gpu: Any, cpu: Any, dtype: Any) -> None:
+    compare(gpu, cpu, cases.losses((dtype,)))
+
+
+@pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
+def test_attention(gpu: Any, cpu: Any, dtype: Any) -> None:
+    compare(gpu, cpu, cases.attentions((dtype,)))
+
+
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_segments(gpu: Any, cpu: Any, dtype: Any) -> None:
     compare(gpu, cpu, cases.segments((dtype,)))

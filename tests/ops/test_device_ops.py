@@ -83,6 +83,16 @@ def test_segments_agree_with_the_library(cpu: Any, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
+def test_losses_agree_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.losses((dtype,)))
+
+
+@pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
+def test_attention_agrees_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.attentions((dtype,)))
+
+
+@pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_images_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.images((dtype,)))
 
@@ -164,6 +174,8 @@ def test_kernels_compile_for_amd_gpus(architecture: str) -> None:
             *list(cases.normalizations((np.dtype(np.float16),)))[::4],
             *(case for case in list(cases.searches_and_moves())[::5] if case.operation != "embedding"),
             *list(cases.images((np.dtype(np.float64),)))[::5],
+            *list(cases.losses((np.dtype(np.float16),)))[::5],
+            *list(cases.attentions((cases.BFLOAT16,)))[::5],
             # How many elements are not zero, or chosen, is not known where nothing runs.
             *(
                 case

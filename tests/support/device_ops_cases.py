@@ -66,7 +66,7 @@ def on_host(operation: str) -> Any:
 
 def on_device(operation: str) -> Any:
     """The function that computes an operation by kernels of the device that it is given."""
-    return getattr(_native, f"{operation}_on_device")
+    return getattr(_native, f"{operation}_on_device", None) or getattr(_native, operation)
 
 
 def fallbacks(*expected: str) -> dict[str, int]:
@@ -349,6 +349,60 @@ def segments(dtypes: tuple[Any, ...] = DTYPES) -> Iterator[Case]:
             yield Case(
                 "embedding_gradient", (gradient, looked_up, 11, padding), {"scale_by_frequency": scale}, SUMMED, 1e-2
             )
+
+
+def losses(dtypes: tuple[Any, ...] = FLOATS) -> Iterator[Case]:
+    """Losses of elements and of classes, and their gradients."""
+    rng = np.random.default_rng(8)
+    for dtype in dtypes:
+        x, target = (rng.uniform(0.05, 0.95, (5, 37)).astype(dtype) for _ in range(2))
+        logits, weight = values((6, 11, 4), dtype), rng.uniform(0.5, 2, 11).astype(dtype)
+        labels = rng.integers(0, 11, (6, 4))
+        labels[2, 1] = -100
+        shares = rng.uniform(0, 0.2, logits.shape).astype(dtype)
+        for reduction in ("none", "mean", "sum"):
+            options: dict[str, Any] = {"reduction": reduction}
+            upper = values((5, 37) if reduction == "none" else (), dtype, 1)
+            for loss in ("mse_loss", "bce_loss", "bce_with_logits_loss"):
+                for gradient in (None, upper):
+                    factors = None if loss == "mse_loss" else target[:1]
+                    yield Case("element_loss", (loss, x, target, factors, gradient), options, SUMMED, 1e-5)
+            upper = values((6, 4) if reduction == "none" else (), dtype, 2)
+            for smoothing, factors in ((0.0, None), (0.2, weight)):
+                options = {"reduction": reduction, "ignore_index": -100, "label_smoothing": smoothing}
+                for given in (labels if factors is None else labels.astype(np.int32), shares):
+                    for gradient in (None, upper):
+                        arguments = ("cross_entropy_loss", logits, given, factors, gradient)
+                        yield Case("class_loss", arguments, options, SUMMED, 1e-5)
+            options = {"reduction": reduction, "ignore_index": 3}
+            for gradient in (None, upper):
+                given = np.where(labels < 0, 3, labels)
+                yield Case("class_loss", ("nll_loss", logits, given, weight, gradient), options, SUMMED, 1e-5)
+        yield Case(
+            "geam", (values((3, 5, 7), dtype), values((7, 5), dtype, 1)), {"transpose_b": True, "alpha": 0.5}, SUMMED
+        )
+
+
+def attentions(dtypes: tuple[Any, ...] = FLOATS) -> Iterator[Case]:
+    """Attention with and without masks, of groups of heads, and its gradients."""
+    rng = np.random.default_rng(9)
+    for dtype in dtypes:
+        for heads, key_heads, lengths, sizes in (
+            ((2, 4), (2, 2), (7, 11), (8, 5)),
+            ((3,), (3,), (70, 70), (16, 16)),
+            ((), (), (1, 5), (3, 4)),
+        ):
+            q = values((*heads, lengths[0], sizes[0]), dtype)
+            k, v = (values((*key_heads, lengths[1], size), dtype, 1 + place) for place, size in enumerate(sizes))
+            upper = values((*heads, lengths[0], sizes[1]), dtype, 3)
+            seen = rng.random((lengths[0], lengths[1])) > 0.3
+            added = values((*heads[:-1], *(1 for _ in heads[-1:]), *lengths), dtype, 4)
+            # Every text of a kernel is compiled for each dtype: few of them.
+            masks = ((None, False), (seen, False), (added, True)) if len(heads) == 2 else ((seen[:1], True),)
+            for mask, is_causal in masks:
+                options = {"is_causal": is_causal, "scale": None if is_causal else 0.3}
+                yield Case("attention", (q, k, v, mask), options, SUMMED, 1e-5)
+                yield Case("attention_gradient", (q, k, v, upper, mask), options, SUMMED, 1e-4)
 
 
 def indexing_and_sorting() -> Iterator[Case]:

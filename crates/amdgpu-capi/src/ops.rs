@@ -1,10 +1,13 @@
 //! ops.h: operations on arrays, a file for each family. What they share stands here: operands of one device, options, names.
 
+mod attention;
 mod batch_norm;
 mod cast;
 mod convolve;
 mod elementwise;
 mod embedding;
+mod geam;
+mod loss;
 mod matmul;
 mod normalize;
 mod pool;

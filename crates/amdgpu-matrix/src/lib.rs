@@ -14,8 +14,10 @@
 //! - Everything may be called from any thread at the same time, and in a process forked after the library was opened.
 
 mod algorithm;
+mod attention;
 mod blocks;
 mod cast;
+mod class_loss;
 mod complex;
 mod convolve;
 mod dense_forward;
@@ -45,7 +47,9 @@ mod window;
 
 pub use algorithm::{Algorithm, Kernel, Problem};
 pub use amdgpu_abi::{Activation, Dtype};
+pub use attention::{Attention, AttentionOptions};
 pub use blocks::{Block, Scatter, blocks_shape};
+pub use class_loss::{ClassLoss, ClassLossOptions, Classified, Reduction};
 pub use complex::{Complex, Pairs};
 pub use convolve::{Convolve, ConvolveOptions, ConvolvePass, Fitted};
 pub use dense_forward::DenseOptions;

@@ -1,4 +1,4 @@
-//! What batch normalisation and the gradients of norms are put together from: sums over axes, conversions among floats, values for the host.
+//! What batch normalisation, gradients of norms and losses are put together from: sums over axes, conversions among floats, values for the host.
 
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Array;

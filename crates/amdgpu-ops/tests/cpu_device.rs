@@ -8,8 +8,13 @@ use amdgpu_abi::{Coded, Dtype, ErrorCode};
 use amdgpu_array::Array;
 use amdgpu_aura::OpenDevice;
 use amdgpu_hal::MemoryKind;
+use amdgpu_ops::attention::{Attention, AttentionOptions};
 use amdgpu_ops::convolve::{Convolution, Convolve, ConvolveOptions, ConvolvePass};
 use amdgpu_ops::elementwise::Elementwise;
+use amdgpu_ops::geam::Geam;
+use amdgpu_ops::loss::{
+    ClassInputs, ClassLoss, ClassLossOptions, Compared, ElementLoss, Reduction,
+};
 use amdgpu_ops::matmul::{Activation, Matmul, Precision, matmul};
 use amdgpu_ops::normalize::{Normalize, NormalizeOptions, RowAxes};
 use amdgpu_ops::pool::{ImageLayout, Pool, PoolOptions, Pooling, Sliding};
@@ -186,6 +191,74 @@ fn reductions_normalisations_and_moves_are_computed() {
     let picked = Operand::of_array(picked);
     let rows = amdgpu_ops::embedding(ops, &x, &picked, None).unwrap();
     assert_eq!(floats(&rows)[..6], [4.0, 5.0, 9.0, 1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn losses_attention_and_sums_of_matrices_are_computed() {
+    let cpu = Cpu::open();
+    let ops = &cpu.ops;
+    let x = cpu.operand(&[2, 2], &[0.0, 0.0, 1.0, 1.0]);
+    let y = cpu.operand(&[2, 2], &[0.0, 2.0, 0.0, 1.0]);
+    let compared = Compared {
+        x: &x,
+        target: &y,
+        weight: None,
+    };
+    let loss = ElementLoss::SquaredError;
+    let mean = amdgpu_ops::element_loss(ops, loss, &compared, Reduction::Mean).unwrap();
+    assert_eq!(
+        (mean.shape.as_slice(), floats(&mean)),
+        (&[][..], vec![1.25])
+    );
+    let upper = cpu.operand(&[], &[2.0]);
+    let slopes =
+        amdgpu_ops::element_loss_gradient(ops, loss, &compared, &upper, Reduction::Sum).unwrap();
+    assert_eq!(floats(&slopes), [0.0, -8.0, 4.0, 0.0]);
+    let labels = [1_i32, 0].map(i32::to_ne_bytes).concat();
+    let labels = Array::from_host(&cpu.device, &labels, &[2][..], Dtype::I32).unwrap();
+    let labels = Operand::of_array(labels);
+    let options = ClassLossOptions {
+        loss: ClassLoss::NegativeLogLikelihood,
+        reduction: Reduction::None,
+        ignored: -100,
+        smoothing: 0.0,
+        thread_limit: None,
+    };
+    let inputs = ClassInputs {
+        x: &y,
+        target: &labels,
+        weight: None,
+        gradient: None,
+    };
+    let terms = amdgpu_ops::class_loss(ops, &inputs, &options).unwrap();
+    assert_eq!(floats(&terms), [-2.0, 0.0]);
+    let seen = Attention {
+        q: &x,
+        k: &x,
+        v: &y,
+        mask: None,
+    };
+    let options = AttentionOptions {
+        is_causal: true,
+        scale: Some(0.0),
+        thread_limit: None,
+    };
+    let made = amdgpu_ops::attention(ops, &seen, &options).unwrap();
+    assert_eq!(floats(&made), [0.0, 2.0, 0.0, 1.5]);
+    let [by_q, _, by_v] = amdgpu_ops::attention_gradient(ops, &seen, &y, &options).unwrap();
+    assert_eq!(floats(&by_q), [0.0; 4]);
+    assert_eq!(floats(&by_v), [0.0, 2.5, 0.0, 0.5]);
+    let sum = Geam {
+        a: &x,
+        b: &y,
+        alpha: 2.0,
+        beta: -1.0,
+        transpose_a: true,
+        transpose_b: false,
+        out: None,
+    };
+    let made = amdgpu_ops::geam(ops, &sum).unwrap();
+    assert_eq!(floats(&made), [0.0, 0.0, 0.0, 1.0]);
 }
 
 #[test]

@@ -93,6 +93,8 @@ mod _native {
     #[pymodule_export]
     use super::network_plan::NetworkPlan;
     #[pymodule_export]
+    use super::ops::attention::{attention, attention_gradient};
+    #[pymodule_export]
     use super::ops::batch_norm::{
         batch_norm, batch_norm_gradient, batch_norm_training, norm_parameter_gradients,
     };
@@ -106,6 +108,10 @@ mod _native {
     use super::ops::elementwise::{elementwise, elementwise_fast_call, elementwise_on_device};
     #[pymodule_export]
     use super::ops::embedding::{embedding, embedding_on_device};
+    #[pymodule_export]
+    use super::ops::geam::geam;
+    #[pymodule_export]
+    use super::ops::loss::{class_loss, element_loss};
     #[pymodule_export]
     use super::ops::matmul::{
         MatmulCall, matmul, matmul_choice, matmul_choices, matmul_decision, matmul_fast_call,

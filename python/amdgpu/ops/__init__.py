@@ -49,6 +49,7 @@ from amdgpu.ops.arithmetic import (
     round,
     signbit,
 )
+from amdgpu.ops.attention import scaled_dot_product_attention, scaled_dot_product_attention_gradient
 from amdgpu.ops.batch_norm import batch_norm, batch_norm_training
 from amdgpu.ops.complex_parts import angle, conj, imag, real
 from amdgpu.ops.conv_transpose import (
@@ -128,7 +129,18 @@ from amdgpu.ops.elementwise import (
     where,
 )
 from amdgpu.ops.embedding import embedding
+from amdgpu.ops.geam import geam
 from amdgpu.ops.indexing import argwhere, masked_select, nonzero, put_along_axis, take, take_along_axis
+from amdgpu.ops.loss import (
+    bce_loss,
+    bce_loss_gradient,
+    cross_entropy_loss,
+    cross_entropy_loss_gradient,
+    mse_loss,
+    mse_loss_gradient,
+    nll_loss,
+    nll_loss_gradient,
+)
 from amdgpu.ops.matmul import matrix_multiply
 from amdgpu.ops.norm_gradient import (
     batch_norm_gradient,
@@ -236,6 +248,8 @@ __all__ = [
     "batch_norm",
     "batch_norm_gradient",
     "batch_norm_training",
+    "bce_loss",
+    "bce_loss_gradient",
     "bitwise_and",
     "bitwise_or",
     "bitwise_xor",
@@ -263,6 +277,8 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "cross_entropy_loss",
+    "cross_entropy_loss_gradient",
     "cummax",
     "cummin",
     "cumprod",
@@ -281,6 +297,7 @@ __all__ = [
     "floor",
     "floor_divide",
     "fmod",
+    "geam",
     "gelu",
     "gelu_gradient",
     "greater",
@@ -334,9 +351,13 @@ __all__ = [
     "mean",
     "min",
     "minimum",
+    "mse_loss",
+    "mse_loss_gradient",
     "multiply",
     "negative",
     "nextafter",
+    "nll_loss",
+    "nll_loss_gradient",
     "nonzero",
     "not_equal",
     "positive",
@@ -353,6 +374,8 @@ __all__ = [
     "rms_norm",
     "rms_norm_gradient",
     "round",
+    "scaled_dot_product_attention",
+    "scaled_dot_product_attention_gradient",
     "scatter_reduce",
     "searchsorted",
     "segment_max",

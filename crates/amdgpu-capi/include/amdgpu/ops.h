@@ -277,6 +277,75 @@ typedef struct agpu_ops_embedding_gradient_options {
 agpu_status agpu_ops_embedding_gradient(agpu_array gradient, agpu_array indices, int64_t rows, const agpu_ops_embedding_gradient_options *options,
                                         agpu_array *result);
 
+typedef struct agpu_ops_loss_options {
+    uint64_t size_bytes;
+    agpu_array weight;          /* factors of the terms of bce_loss, broadcast to x, or of each class; NULL: 1 */
+    const char *reduction;      /* none, mean (NULL) or sum */
+    double label_smoothing;     /* of cross_entropy_loss: the part of each target, from 0 to 1, that all classes share */
+    int64_t ignored_class;      /* the class of rows that count for nothing, where has_ignored_class is 1; else -100 */
+    uint32_t has_ignored_class;
+    uint32_t with_logits;       /* 1: bce_loss takes the sigmoid of x, without overflow */
+} agpu_ops_loss_options;
+#define AGPU_OPS_LOSS_OPTIONS_INIT {sizeof(agpu_ops_loss_options), NULL, NULL, 0, 0, 0, 0}
+
+/* Losses as PyTorch defines them: the terms, or their mean (NaN of no terms) or sum as an array without dimensions. Floats of one dtype. The
+ * gradients are those by x, from that of the result.
+ *
+ * (x - target)^2 */
+agpu_status agpu_ops_mse_loss(agpu_array x, agpu_array target, const agpu_ops_loss_options *options, agpu_array *result);
+agpu_status agpu_ops_mse_loss_gradient(agpu_array x, agpu_array target, agpu_array gradient, const agpu_ops_loss_options *options,
+                                       agpu_array *result);
+
+/* -(target log(x) + (1 - target) log(1 - x)), with logarithms of at least -100. */
+agpu_status agpu_ops_bce_loss(agpu_array x, agpu_array target, const agpu_ops_loss_options *options, agpu_array *result);
+agpu_status agpu_ops_bce_loss_gradient(agpu_array x, agpu_array target, agpu_array gradient, const agpu_ops_loss_options *options,
+                                       agpu_array *result);
+
+/* -sum(target log(softmax(x))) of rows of classes, which are axis 1 of x (of a single row axis 0). Targets are classes as int32 or int64, of the
+ * shape of x without that axis, or the probabilities of all, of the shape and dtype of x. Waits for classes. */
+agpu_status agpu_ops_cross_entropy_loss(agpu_array x, agpu_array target, const agpu_ops_loss_options *options, agpu_array *result);
+agpu_status agpu_ops_cross_entropy_loss_gradient(agpu_array x, agpu_array target, agpu_array gradient, const agpu_ops_loss_options *options,
+                                                 agpu_array *result);
+
+/* -x of the class of each row, where x are logarithms of chances. Waits for the classes. */
+agpu_status agpu_ops_nll_loss(agpu_array x, agpu_array target, const agpu_ops_loss_options *options, agpu_array *result);
+agpu_status agpu_ops_nll_loss_gradient(agpu_array x, agpu_array target, agpu_array gradient, const agpu_ops_loss_options *options,
+                                       agpu_array *result);
+
+typedef struct agpu_ops_attention_options {
+    uint64_t size_bytes;
+    agpu_array mask;    /* broadcast to (batch..., heads, length, keys): truth values, or what is added to the scores; NULL: all keys are seen */
+    double scale;       /* factor of the scores, where has_scale is 1; else 1 / sqrt(size) */
+    uint32_t has_scale;
+    uint32_t is_causal; /* 1: query i sees keys 0 to i alone */
+} agpu_ops_attention_options;
+#define AGPU_OPS_ATTENTION_OPTIONS_INIT {sizeof(agpu_ops_attention_options), NULL, 0, 0, 0}
+
+/* softmax(q k^T scale + mask) v of queries (batch..., heads, length, size), keys and values (batch..., key heads, keys, size). The heads of q are a
+ * multiple of the key heads, each of which serves as many. A query that sees no key gets zeros. No scores are in memory. Floats of one dtype. */
+agpu_status agpu_ops_scaled_dot_product_attention(agpu_array q, agpu_array k, agpu_array v, const agpu_ops_attention_options *options,
+                                                  agpu_array *result);
+
+/* The gradients by q, k and v, from that of the result. */
+agpu_status agpu_ops_scaled_dot_product_attention_gradient(agpu_array q, agpu_array k, agpu_array v, agpu_array gradient,
+                                                           const agpu_ops_attention_options *options, agpu_array *by_q, agpu_array *by_k,
+                                                           agpu_array *by_v);
+
+typedef struct agpu_ops_geam_options {
+    uint64_t size_bytes;
+    agpu_array out;       /* NULL: a new array. It may be a or b itself where that is not transposed */
+    double alpha;         /* factors, where has_factors is 1; else 1. An operand whose factor is 0 is not read */
+    double beta;
+    uint32_t has_factors;
+    uint32_t transpose_a; /* 1 swaps the last two axes */
+    uint32_t transpose_b;
+    uint32_t reserved;
+} agpu_ops_geam_options;
+#define AGPU_OPS_GEAM_OPTIONS_INIT {sizeof(agpu_ops_geam_options), NULL, 0, 0, 0, 0, 0, 0}
+
+/* alpha op(a) + beta op(b) of matrices, or of batches of them; op is the matrix itself or its transpose. Floats of one dtype. */
+agpu_status agpu_ops_geam(agpu_array a, agpu_array b, const agpu_ops_geam_options *options, agpu_array *result);
+
 /* A row-major copy whose axis i is axis `axes[i]` of x; with NULL and 0 the axes are reversed. */
 agpu_status agpu_ops_transpose(agpu_array x, const int64_t *axes, size_t axis_count, const agpu_ops_options *options, agpu_array *result);
 

@@ -100,6 +100,40 @@ struct PoolOptions {
     }
 };
 
+struct LossOptions {
+    Array weight{};
+    std::optional<std::string> reduction{};
+    double label_smoothing = 0;
+    std::optional<std::int64_t> ignored_class{};
+    bool with_logits = false;
+
+    agpu_ops_loss_options to_c() const {
+        return {sizeof(agpu_ops_loss_options), weight.get(),           reduction ? reduction->c_str() : nullptr, label_smoothing,
+                ignored_class.value_or(0),     ignored_class ? 1U : 0U, with_logits ? 1U : 0U};
+    }
+};
+
+// Without scale one over the root of the size of a query.
+struct AttentionOptions {
+    Array mask{};
+    std::optional<double> scale{};
+    bool is_causal = false;
+
+    agpu_ops_attention_options to_c() const {
+        return {sizeof(agpu_ops_attention_options), mask.get(), scale.value_or(0), scale ? 1U : 0U, is_causal ? 1U : 0U};
+    }
+};
+
+struct AttentionGradients {
+    Array by_q{}, by_k{}, by_v{};
+};
+
+struct GeamOptions {
+    double alpha = 1, beta = 1;
+    bool transpose_a = false, transpose_b = false;
+    Array out{};
+};
+
 // Functions of amdgpu/ops.h.
 namespace ops {
 
@@ -338,6 +372,77 @@ inline Array embedding_gradient(const Array &gradient, const Array &indices, std
     return detail::made([&](agpu_array *result) {
         return agpu_ops_embedding_gradient(gradient.get(), indices.get(), rows, &options, result);
     });
+}
+
+inline Array mse_loss(const Array &x, const Array &target, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) { return agpu_ops_mse_loss(x.get(), target.get(), &c_options, result); });
+}
+
+inline Array mse_loss_gradient(const Array &x, const Array &target, const Array &gradient, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_mse_loss_gradient(x.get(), target.get(), gradient.get(), &c_options, result);
+    });
+}
+
+inline Array bce_loss(const Array &x, const Array &target, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) { return agpu_ops_bce_loss(x.get(), target.get(), &c_options, result); });
+}
+
+inline Array bce_loss_gradient(const Array &x, const Array &target, const Array &gradient, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_bce_loss_gradient(x.get(), target.get(), gradient.get(), &c_options, result);
+    });
+}
+
+inline Array cross_entropy_loss(const Array &x, const Array &target, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) { return agpu_ops_cross_entropy_loss(x.get(), target.get(), &c_options, result); });
+}
+
+inline Array cross_entropy_loss_gradient(const Array &x, const Array &target, const Array &gradient, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_cross_entropy_loss_gradient(x.get(), target.get(), gradient.get(), &c_options, result);
+    });
+}
+
+inline Array nll_loss(const Array &x, const Array &target, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) { return agpu_ops_nll_loss(x.get(), target.get(), &c_options, result); });
+}
+
+inline Array nll_loss_gradient(const Array &x, const Array &target, const Array &gradient, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_nll_loss_gradient(x.get(), target.get(), gradient.get(), &c_options, result);
+    });
+}
+
+inline Array scaled_dot_product_attention(const Array &q, const Array &k, const Array &v, const AttentionOptions &options = {}) {
+    const agpu_ops_attention_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_scaled_dot_product_attention(q.get(), k.get(), v.get(), &c_options, result);
+    });
+}
+
+inline AttentionGradients scaled_dot_product_attention_gradient(const Array &q, const Array &k, const Array &v, const Array &gradient,
+                                                                const AttentionOptions &options = {}) {
+    const agpu_ops_attention_options c_options = options.to_c();
+    agpu_array by_q = nullptr, by_k = nullptr, by_v = nullptr;
+    check(agpu_ops_scaled_dot_product_attention_gradient(q.get(), k.get(), v.get(), gradient.get(), &c_options, &by_q, &by_k, &by_v));
+    return {Array(by_q), Array(by_k), Array(by_v)};
+}
+
+inline Array geam(const Array &a, const Array &b, const GeamOptions &options = {}) {
+    const agpu_ops_geam_options c_options = {sizeof(agpu_ops_geam_options), options.out.get(),
+                                             options.alpha,                 options.beta,
+                                             1U,                            options.transpose_a ? 1U : 0U,
+                                             options.transpose_b ? 1U : 0U, 0U};
+    return detail::made([&](agpu_array *result) { return agpu_ops_geam(a.get(), b.get(), &c_options, result); });
 }
 
 // Without axes they are reversed.
