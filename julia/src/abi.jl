@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0x3a120c326dbbfd01
+const ABI_HASH = 0x070c5ec88427001f
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -266,6 +266,8 @@ const POOL_MAXIMUM = UInt32(0)
 const POOL_AVERAGE = UInt32(1)
 const POOL_MAXIMUM_GRADIENT = UInt32(2)
 const POOL_AVERAGE_GRADIENT = UInt32(3)
+const POOL_ADD_AT_INDICES = UInt32(4)
+const POOL_SET_AT_INDICES = UInt32(5)
 const RANDOM_UNIFORM = UInt32(0)
 const RANDOM_NORMAL = UInt32(1)
 const RANDOM_EXPONENTIAL = UInt32(2)
@@ -490,6 +492,9 @@ struct ConvolveOptions
     column_padding::UInt64
     row_dilation::UInt64
     column_dilation::UInt64
+    depth_stride::UInt64
+    depth_padding::UInt64
+    depth_dilation::UInt64
     executor::Ptr{Executor}
 end
 
@@ -518,7 +523,7 @@ struct AttentionOptions
     executor::Ptr{Executor}
 end
 
-"`agpu_pool_options`."
+"`agpu_pool_options`. Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents * of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written * to `indices`, int64 of the shape of the result, if that is not NULL."
 struct PoolOptions
     size_bytes::UInt64
     operation::UInt32
@@ -531,8 +536,14 @@ struct PoolOptions
     column_padding::UInt64
     row_dilation::UInt64
     column_dilation::UInt64
+    depth_window::UInt64
+    depth_stride::UInt64
+    depth_padding::UInt64
+    depth_dilation::UInt64
     counts_padding::UInt32
-    reserved::UInt32
+    is_adaptive::UInt32
+    divisor::Int64
+    indices::Ptr{Tensor}
     executor::Ptr{Executor}
 end
 

@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0x3a120c326dbbfd01;
+pub const abi_hash: u64 = 0x070c5ec88427001f;
 
 pub const Status = i32;
 
@@ -323,6 +323,8 @@ pub const pool_maximum: u32 = 0;
 pub const pool_average: u32 = 1;
 pub const pool_maximum_gradient: u32 = 2;
 pub const pool_average_gradient: u32 = 3;
+pub const pool_add_at_indices: u32 = 4;
+pub const pool_set_at_indices: u32 = 5;
 pub const random_uniform: u32 = 0;
 pub const random_normal: u32 = 1;
 pub const random_exponential: u32 = 2;
@@ -578,6 +580,9 @@ pub const ConvolveOptions = extern struct {
     column_padding: u64,
     row_dilation: u64,
     column_dilation: u64,
+    depth_stride: u64,
+    depth_padding: u64,
+    depth_dilation: u64,
     executor: ?*const Executor,
 };
 
@@ -606,7 +611,7 @@ pub const AttentionOptions = extern struct {
     executor: ?*const Executor,
 };
 
-/// `agpu_pool_options`.
+/// `agpu_pool_options`. Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents * of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written * to `indices`, int64 of the shape of the result, if that is not NULL.
 pub const PoolOptions = extern struct {
     size_bytes: u64,
     operation: u32,
@@ -619,8 +624,14 @@ pub const PoolOptions = extern struct {
     column_padding: u64,
     row_dilation: u64,
     column_dilation: u64,
+    depth_window: u64,
+    depth_stride: u64,
+    depth_padding: u64,
+    depth_dilation: u64,
     counts_padding: u32,
-    reserved: u32,
+    is_adaptive: u32,
+    divisor: i64,
+    indices: ?*const Tensor,
     executor: ?*const Executor,
 };
 
