@@ -53,8 +53,9 @@ void work(int number) {
 
 }  // namespace
 
-int main() {
-    setenv("AMDGPU_ROCM_DEVICES", "cpu", 1);
+// The device, for which the CPU is the default.
+int main(int count, char **arguments) {
+    setenv("AMDGPU_ROCM_DEVICES", count > 1 ? arguments[1] : "cpu", 1);
     std::vector<std::thread> all;
     for (int number = 0; number < threads; number++) all.emplace_back(work, number);
     for (std::thread &one : all) one.join();

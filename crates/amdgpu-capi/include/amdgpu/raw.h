@@ -19,8 +19,9 @@ extern "C" {
 /* Memory of a device, not initialised, aligned to 512 bytes; `options` may be NULL. 0 bytes give NULL. */
 agpu_status agpu_raw_allocate(agpu_device device, uint64_t bytes, const agpu_memory_options *options, void **address);
 
-/* Free what `agpu_raw_allocate` gave, behind the work of `stream`; NULL is no memory and frees nothing. Anything else than the first address
- * of live memory is refused. */
+/* Free what `agpu_raw_allocate` gave, behind the work of `stream`. Copies and operations that still use the memory keep it; kernels that other
+ * streams were given with the address alone must be done. NULL is no memory and frees nothing; anything else than the first address of live
+ * memory is refused. */
 agpu_status agpu_raw_free(void *address, agpu_stream stream);
 
 typedef struct agpu_raw_facts {
