@@ -271,6 +271,9 @@ def test_geam_refuses(layer: Layer, wrong: dict[str, Any], words: str) -> None:
     given |= {"beta": 1.0, "b": np.ones(32, np.float32), "ldb": 6, "c": np.ones(32, np.float32), "ldc": 6} | wrong
     with pytest.raises(ValueError, match=words):
         layer("geam", *given.values())
+
+
+def test_geam_refuses_operands_that_overlap_the_result(layer: Layer) -> None:
     memory = np.ones(32, np.float32)
-    with pytest.raises(ValueError, match="memory"):
+    with pytest.raises(ValueError, match="overlaps"):
         layer("geam", TRANSPOSE, NONE, 4, 4, 1.0, memory, 4, 1.0, np.ones(32, np.float32), 4, memory, 4)
