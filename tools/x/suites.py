@@ -236,8 +236,8 @@ def _python(ctx: Context) -> Counts:
     if ctx.passed_on:
         # Somebody looks for something: one process, whose output and debugger are at hand.
         return _pytest(ctx, "python", everything)
-    # Files go to the processes as they are, since what a module sets up serves all its tests.
-    spread = ["-n", str(test_processes()), "--dist", "loadfile"]
+    # Files go to the processes as they are, since what a module sets up serves all its tests, those that take longest first.
+    spread = ["-n", str(test_processes()), "--dist", "loadfile", "--no-loadscope-reorder"]
     return _pytest(ctx, "python", [*everything, *spread, "-m", "not slow and not alone"])
 
 
@@ -261,15 +261,16 @@ class Suite:
     alone: Callable[[Context], Counts] | None = None
 
 
-# Suites that run side by side begin in this order, so the long ones stand first.
+# Suites that run side by side begin in this order. The longest comes first; those of one processor fill what the others leave, one after
+# the other, to the end.
 SUITES: dict[str, Suite] = {
-    "tools": Suite(_tools),
-    "rust": Suite(_rust, processors=0),
+    "python": Suite(_python, processors=0, alone=_python_alone),
     "zig": Suite(_zig),
+    "js": Suite(_js),
+    "rust": Suite(_rust, processors=0),
     "nim": Suite(_nim),
     "julia": Suite(_julia),
-    "js": Suite(_js),
-    "python": Suite(_python, processors=0, alone=_python_alone),
+    "tools": Suite(_tools),
 }
 NAMES = tuple(SUITES)
 # Suites of one language test their own sources; these load what the others built. Those of js/ talk to a server in Python.
