@@ -12,6 +12,7 @@ mod random;
 mod reduce;
 mod scan;
 mod segments;
+mod select;
 mod top_k;
 mod transpose;
 

@@ -1,11 +1,12 @@
 //! Operations on real and complex numbers. Those of real numbers have modules of their own; here is what complex numbers take beside them:
 //! elementwise kernels, and what is made of the operations of real numbers by seeing an array of n complex numbers as one of n pairs.
 
-mod cast;
+pub(crate) mod cast;
 mod matmul;
 mod named;
-mod reduce;
-mod scan;
+mod prefix_products;
+pub(crate) mod reduce;
+pub(crate) mod scan;
 
 use amdgpu_abi::Dtype;
 use amdgpu_abi::promotion::{complex_part, is_complex};
@@ -23,11 +24,8 @@ use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target, broadcast};
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
-pub use cast::{cast, cast_on_device, cast_on_host};
 pub use matmul::{matmul, matmul_on_host};
 pub use named::Named;
-pub use reduce::{reduce, reduce_on_host};
-pub use scan::{scan, scan_on_host};
 
 /// Axes that are left when those are joined that can be; every one costs a division.
 const RANK_LIMIT: usize = 12;
@@ -194,8 +192,14 @@ fn compute(
     // Kernels know complex numbers as pairs of their parts.
     let lent: SmallVec<[Operand; 4]> = wide.iter().map(pairs).collect();
     let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
-    let numbers = inputs.iter().filter(|one| one.is_number());
-    args.extend(numbers.map(|one| Arg::from(one.number.for_dtype(one.dtype))));
+    for number in inputs.iter().filter(|one| one.is_number()) {
+        args.push(Arg::from(
+            number.number.for_dtype(complex_part(number.dtype)),
+        ));
+        if is_complex(number.dtype) {
+            args.push(Arg::from(number.imaginary));
+        }
+    }
     // An axis of one element may make the pairs dense where the numbers are not: the text was written for these.
     args.extend(lent.iter().zip(&are_dense).filter_map(|(pair, is_dense)| {
         let array = pair.array.as_ref()?;

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use amdgpu_abi::Dtype;
 use amdgpu_abi::layout::DTYPE_INT;
-use amdgpu_abi::promotion::is_float;
+use amdgpu_abi::promotion::{is_complex, is_float};
 use amdgpu_array::{Array, Dims};
 use amdgpu_aura::Kernel;
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{Matrix, TensorView, resolve_axes};
 pub use amdgpu_matrix::{Scan, ScanOptions};
 
+use crate::complex;
 use crate::cpu::{self, Call, Host};
 use crate::div_ceil::DivCeil;
 use crate::generated::scan::{CHUNK, Kind, ScanKernel, scan_source};
@@ -29,7 +30,8 @@ use crate::{Arg, DeviceOps, KernelKey, Result};
 ///
 /// # Errors
 ///
-/// `invalid-argument` for an axis that does not exist or an `out` that overlaps x otherwise; `unsupported-dtype`, `shape-mismatch`.
+/// `invalid-argument` for an axis that does not exist or an `out` that overlaps x otherwise; `unsupported-dtype`, which is also what complex
+/// numbers are not joined by; `shape-mismatch`.
 pub fn scan(
     ops: &DeviceOps,
     x: &Operand,
@@ -60,6 +62,9 @@ pub fn on_host<H: Host>(
     options: &ScanOptions,
     host: &mut H,
 ) -> std::result::Result<(), H::Error> {
+    if is_complex(x.dtype()) {
+        return complex::scan::on_host(x, options, host);
+    }
     host.write(&options.operation.describe(x), cpu::len(x), |out| {
         Ok(Matrix::global()?.scan(x, out, options)?)
     })
@@ -76,6 +81,9 @@ pub fn on_device(
     options: &ScanOptions,
     out: Option<&Array>,
 ) -> Result<Array> {
+    if is_complex(x.dtype) {
+        return complex::scan::on_device(ops, x, options, out);
+    }
     let name = options.name();
     x.check_dtype(name, "x")?;
     options.operation.check(x.dtype)?;

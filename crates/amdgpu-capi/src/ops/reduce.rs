@@ -2,8 +2,7 @@
 
 use std::mem::offset_of;
 
-use amdgpu_ops::complex::reduce;
-use amdgpu_ops::reduce::{Reduce, ReduceOptions};
+use amdgpu_ops::reduce::{Reduce, ReduceOptions, reduce};
 
 use super::{Call, dtype_of, unknown};
 use crate::borrowed::{Items, Options, Out, Text, Versioned};

@@ -7,7 +7,7 @@ use amdgpu_matrix::{Complex, ElementwiseOptions, Matrix, Pairs, TensorView};
 
 use super::{compute, pairs};
 use crate::cast::NAME;
-use crate::cpu::{self, Call, Host};
+use crate::cpu::{self, Host};
 use crate::operand::{Operand, Target};
 use crate::{DeviceOps, Error, Result, Scalar};
 
@@ -36,45 +36,18 @@ fn check(from: Dtype, to: Dtype) -> Result<()> {
     ))
 }
 
-/// The values of x, real or complex, in another dtype; see [`crate::cast::cast`].
+/// [`crate::cast::on_host`] from or to complex numbers.
 ///
 /// # Errors
 ///
 /// As there; `unsupported-dtype` for complex numbers to a real dtype.
-pub fn cast(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>) -> Result<Array> {
-    if !is_complex(x.dtype) && !is_complex(dtype) {
-        return crate::cast::cast(ops, x, dtype, out);
-    }
-    let call = Call {
-        ops,
-        family: NAME,
-        name: NAME,
-        inputs: &[("x", x)],
-        out,
-    };
-    let shape = out.map_or(&x.shape, |out| &out.shape).clone();
-    cpu::run_one(
-        &call,
-        || cast_on_device(ops, x, dtype, out),
-        |views, host| cast_on_host(&views[0], &shape, dtype, None, host),
-    )
-}
-
-/// [`cast`] in memory of the host, to the shape that an `out` has, on so many threads at most.
-///
-/// # Errors
-///
-/// As [`cast`], and those of the host.
-pub fn cast_on_host<H: Host>(
+pub(crate) fn on_host<H: Host>(
     x: &TensorView<'_>,
     shape: &[i64],
     dtype: Dtype,
     thread_limit: Option<u32>,
     host: &mut H,
 ) -> std::result::Result<(), H::Error> {
-    if !is_complex(x.dtype()) && !is_complex(dtype) {
-        return crate::cast::on_host(x, shape, dtype, thread_limit, host);
-    }
     check(x.dtype(), dtype)?;
     crate::cast::check_broadcast(NAME, "x", x.shape(), shape)?;
     let mut memory = host.result(shape, dtype, false)?;
@@ -107,20 +80,17 @@ pub fn cast_on_host<H: Host>(
     })?)
 }
 
-/// [`cast`] by kernels of the device.
+/// [`crate::cast::on_device`] from or to complex numbers.
 ///
 /// # Errors
 ///
-/// As [`cast`]; `no-implementation` where no kernel can be made.
-pub fn cast_on_device(
+/// As [`on_host`]; `no-implementation` where no kernel can be made.
+pub(crate) fn on_device(
     ops: &DeviceOps,
     x: &Operand,
     dtype: Dtype,
     out: Option<&Array>,
 ) -> Result<Array> {
-    if !is_complex(x.dtype) && !is_complex(dtype) {
-        return crate::cast::on_device(ops, x, dtype, out);
-    }
     check(x.dtype, dtype)?;
     let shape = out.map_or(&x.shape, |out| &out.shape);
     crate::cast::check_broadcast(NAME, "x", &x.shape, shape)?;

@@ -1,14 +1,13 @@
 //! Reductions. Of complex numbers, sums and means are those of the parts; products are made by halves.
 
-use amdgpu_abi::promotion::is_complex;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, row_major};
 use amdgpu_matrix::{
     Complex, Elementwise, ElementwiseOptions, Matrix, Pairs, Reduce, ReduceOptions, TensorView,
 };
 
-use super::{on_device, pairs, part_of};
-use crate::cpu::{self, Call, Host};
+use super::{pairs, part_of};
+use crate::cpu::{self, Host};
 use crate::fallback::HostTensor;
 use crate::host_memory::HostMemory;
 use crate::operand::{Operand, Target};
@@ -110,49 +109,17 @@ fn check_result(operation: Reduce, options: &ReduceOptions<'_>) -> Result<()> {
     ))
 }
 
-/// `operation(x)` over `options.axes` for real and complex numbers; see [`crate::reduce::reduce`].
+/// [`crate::reduce::on_host`] of complex numbers.
 ///
 /// # Errors
 ///
-/// As there; `unsupported-dtype` for complex numbers where an order is needed.
-pub fn reduce(
-    ops: &DeviceOps,
-    operation: Reduce,
-    x: &Operand,
-    out: Option<&Array>,
-    options: &ReduceOptions<'_>,
-) -> Result<Array> {
-    if !is_complex(x.dtype) {
-        return crate::reduce::reduce(ops, operation, x, out, options);
-    }
-    let call = Call {
-        ops,
-        family: "reduce",
-        name: operation.name(),
-        inputs: &[("x", x)],
-        out,
-    };
-    cpu::run_one(
-        &call,
-        || on_device_of(ops, operation, x, out, options),
-        |views, host| reduce_on_host(operation, &views[0], options, host),
-    )
-}
-
-/// [`reduce`] in memory of the host.
-///
-/// # Errors
-///
-/// As [`reduce`], and those of the host.
-pub fn reduce_on_host<H: Host>(
+/// As there; `unsupported-dtype` where an order is needed.
+pub(crate) fn on_host<H: Host>(
     operation: Reduce,
     x: &TensorView<'_>,
     options: &ReduceOptions<'_>,
     host: &mut H,
 ) -> std::result::Result<(), H::Error> {
-    if !is_complex(x.dtype()) {
-        return crate::reduce::on_host(operation, x, options, host);
-    }
     check_result(operation, options)?;
     let made = made_of(operation)?;
     let axes = Axes::of(operation, x.shape(), options)?;
@@ -394,8 +361,12 @@ pub(super) fn check_out(
     Ok(())
 }
 
-/// [`reduce`] of complex numbers by kernels of the device.
-fn on_device_of(
+/// [`crate::reduce::on_device`] of complex numbers.
+///
+/// # Errors
+///
+/// As [`on_host`].
+pub(crate) fn on_device(
     ops: &DeviceOps,
     operation: Reduce,
     x: &Operand,
@@ -423,7 +394,7 @@ fn on_device_of(
         Made::Products => product_on_device(ops, x, &axes, &result)?,
         Made::Truth => {
             let zero = Operand::of_number(Scalar::Float(0.0), Dtype::F32);
-            let truth = on_device(ops, Complex::NotEqual, &[x.clone(), zero], None)?;
+            let truth = super::on_device(ops, Complex::NotEqual, &[x.clone(), zero], None)?;
             crate::reduce::on_device(
                 ops,
                 operation,
