@@ -1,12 +1,12 @@
 //! Operations on real and complex numbers. Those of real numbers have modules of their own; here is what complex numbers take beside them:
 //! elementwise kernels, and what is made of the operations of real numbers by seeing an array of n complex numbers as one of n pairs.
 
-pub(crate) mod cast;
+mod cast;
 mod matmul;
 mod named;
 mod prefix_products;
-pub(crate) mod reduce;
-pub(crate) mod scan;
+mod reduce;
+mod scan;
 
 use amdgpu_abi::Dtype;
 use amdgpu_abi::promotion::{complex_part, is_complex};
@@ -24,8 +24,11 @@ use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target, broadcast};
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
+pub use cast::{cast, cast_on_device, cast_on_host};
 pub use matmul::{matmul, matmul_on_host};
 pub use named::Named;
+pub use reduce::{reduce, reduce_on_host};
+pub use scan::{scan, scan_on_host};
 
 /// Axes that are left when those are joined that can be; every one costs a division.
 const RANK_LIMIT: usize = 12;
@@ -192,14 +195,7 @@ fn compute(
     // Kernels know complex numbers as pairs of their parts.
     let lent: SmallVec<[Operand; 4]> = wide.iter().map(pairs).collect();
     let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
-    for number in inputs.iter().filter(|one| one.is_number()) {
-        args.push(Arg::from(
-            number.number.for_dtype(complex_part(number.dtype)),
-        ));
-        if is_complex(number.dtype) {
-            args.push(Arg::from(number.imaginary));
-        }
-    }
+    args.extend(inputs.iter().flat_map(number_arguments));
     // An axis of one element may make the pairs dense where the numbers are not: the text was written for these.
     args.extend(lent.iter().zip(&are_dense).filter_map(|(pair, is_dense)| {
         let array = pair.array.as_ref()?;
@@ -215,6 +211,19 @@ fn compute(
     }
     let blocks = count.div_ceil_positive(source::BLOCK);
     launch(&kernel, Shape::line(blocks, source::BLOCK), &args)
+}
+
+/// What a launch takes for a number: its parts, where it is complex.
+fn number_arguments<'a>(number: &Operand) -> SmallVec<[Arg<'a>; 2]> {
+    let mut parts = SmallVec::new();
+    if number.is_number() {
+        let real = number.number.for_dtype(complex_part(number.dtype));
+        parts.push(Arg::from(real));
+        if is_complex(number.dtype) {
+            parts.push(Arg::from(number.imaginary));
+        }
+    }
+    parts
 }
 
 fn key_of(text: &ComplexText<'_>, count: i64) -> KernelKey {

@@ -58,8 +58,7 @@ pub mod vendor;
 
 pub use batch_norm::{batch_norm, batch_norm_gradient, batch_norm_training};
 pub use blocks::{Scatter, gather, scatter};
-pub use cast::cast;
-pub use complex::{Complex, Named, complex_elementwise};
+pub use complex::{Complex, Named, cast, complex_elementwise, reduce, scan};
 pub use convolve::convolve;
 pub use cumulative_best::cumulative_best;
 pub use device::DeviceOps;
@@ -74,8 +73,6 @@ pub use normalize::{normalize, normalize_gradient};
 pub use offsets::offsets;
 pub use operand::{Operand, Scalar, Target, broadcast, check_device};
 pub use pool::pool;
-pub use reduce::reduce;
-pub use scan::scan;
 pub use segments::{embedding_gradient, index_add, scatter_reduce, segment_reduce};
 pub use sort::{argsort, searchsorted, sort};
 pub use top_k::top_k;

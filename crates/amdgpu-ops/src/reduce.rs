@@ -1,73 +1,41 @@
 //! Reductions over axes: what each folds, and into which dtype.
 
 use amdgpu_abi::Dtype;
-use amdgpu_abi::promotion::is_complex;
 use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{Matrix, TensorView};
 pub use amdgpu_matrix::{Reduce, ReduceOptions};
 use smallvec::SmallVec;
 
-use crate::complex;
-use crate::cpu::{self, Call, Host};
+use crate::cpu::{self, Host};
 use crate::fold::{Problem, fold};
 use crate::generated::reduce;
 use crate::operand::{Operand, Target};
 use crate::transpose::dense;
 use crate::{DeviceOps, Error, Result};
 
-/// `operation(x)` over `options.axes`, of real and complex numbers; the limit of threads is the CPU's alone, which computes where the device has no kernel.
+/// [`crate::reduce()`] of real numbers in memory of the host.
 ///
 /// # Errors
 ///
-/// `invalid-argument` for axes that do not exist, for nothing to choose from, or where `out` overlaps x; `unsupported-dtype`,
-/// `shape-mismatch`; `unsupported-dtype` for complex numbers where an order is needed.
-pub fn reduce(
-    ops: &DeviceOps,
-    operation: Reduce,
-    x: &Operand,
-    out: Option<&Array>,
-    options: &ReduceOptions<'_>,
-) -> Result<Array> {
-    let call = Call {
-        ops,
-        family: "reduce",
-        name: operation.name(),
-        inputs: &[("x", x)],
-        out,
-    };
-    cpu::run_one(
-        &call,
-        || on_device(ops, operation, x, out, options),
-        |views, host| on_host(operation, &views[0], options, host),
-    )
-}
-
-/// [`reduce`] in memory of the host.
-///
-/// # Errors
-///
-/// As [`reduce`], and those of the host.
+/// As there, and those of the host.
 pub fn on_host<H: Host>(
     operation: Reduce,
     x: &TensorView<'_>,
     options: &ReduceOptions<'_>,
     host: &mut H,
 ) -> std::result::Result<(), H::Error> {
-    if is_complex(x.dtype()) {
-        return complex::reduce::on_host(operation, x, options, host);
-    }
     let described = operation.describe(x, options).map_err(Error::from)?;
     host.write(&described, cpu::len(x), |out| {
         Ok(Matrix::global()?.reduce(operation, x, out, options)?)
     })
 }
 
-/// [`reduce`] by kernels of the device.
+/// [`crate::reduce()`] of real numbers by kernels of the device.
 ///
 /// # Errors
 ///
-/// As [`reduce`]; `no-implementation` for too many axes.
+/// As there; `no-implementation` for too many axes.
 pub fn on_device(
     ops: &DeviceOps,
     operation: Reduce,
@@ -75,9 +43,6 @@ pub fn on_device(
     out: Option<&Array>,
     options: &ReduceOptions<'_>,
 ) -> Result<Array> {
-    if is_complex(x.dtype) {
-        return complex::reduce::on_device(ops, operation, x, out, options);
-    }
     let name = operation.name();
     x.check_dtype(name, "x")?;
     let in_memory = if x.is_number() {

@@ -7,15 +7,14 @@ use std::sync::Arc;
 
 use amdgpu_abi::Dtype;
 use amdgpu_abi::layout::DTYPE_INT;
-use amdgpu_abi::promotion::{is_complex, is_float};
+use amdgpu_abi::promotion::is_float;
 use amdgpu_array::{Array, Dims};
 use amdgpu_aura::Kernel;
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{Matrix, TensorView, resolve_axes};
 pub use amdgpu_matrix::{Scan, ScanOptions};
 
-use crate::complex;
-use crate::cpu::{self, Call, Host};
+use crate::cpu::{self, Host};
 use crate::div_ceil::DivCeil;
 use crate::generated::scan::{CHUNK, Kind, ScanKernel, scan_source};
 use crate::generated::source;
@@ -25,65 +24,32 @@ use crate::operand::{Operand, Target};
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, KernelKey, Result};
 
-/// `out[..., i] = out[..., i - 1]` joined with `x[..., i]` along an axis. `out` may be x itself, unless the scan is exclusive. Where the device
-/// has no kernel, the CPU computes it.
+/// [`crate::scan()`] of real numbers in memory of the host.
 ///
 /// # Errors
 ///
-/// `invalid-argument` for an axis that does not exist or an `out` that overlaps x otherwise; `unsupported-dtype`, which is also what complex
-/// numbers are not joined by; `shape-mismatch`.
-pub fn scan(
-    ops: &DeviceOps,
-    x: &Operand,
-    options: &ScanOptions,
-    out: Option<&Array>,
-) -> Result<Array> {
-    let call = Call {
-        ops,
-        family: "scan",
-        name: options.name(),
-        inputs: &[("x", x)],
-        out,
-    };
-    cpu::run_one(
-        &call,
-        || on_device(ops, x, options, out),
-        |views, host| on_host(&views[0], options, host),
-    )
-}
-
-/// [`scan`] in memory of the host.
-///
-/// # Errors
-///
-/// As [`scan`], and those of the host.
+/// As there, and those of the host.
 pub fn on_host<H: Host>(
     x: &TensorView<'_>,
     options: &ScanOptions,
     host: &mut H,
 ) -> std::result::Result<(), H::Error> {
-    if is_complex(x.dtype()) {
-        return complex::scan::on_host(x, options, host);
-    }
     host.write(&options.operation.describe(x), cpu::len(x), |out| {
         Ok(Matrix::global()?.scan(x, out, options)?)
     })
 }
 
-/// [`scan`] by kernels of the device.
+/// [`crate::scan()`] of real numbers by kernels of the device.
 ///
 /// # Errors
 ///
-/// As [`scan`]; `no-implementation` for too many axes.
+/// As there; `no-implementation` for too many axes.
 pub fn on_device(
     ops: &DeviceOps,
     x: &Operand,
     options: &ScanOptions,
     out: Option<&Array>,
 ) -> Result<Array> {
-    if is_complex(x.dtype) {
-        return complex::scan::on_device(ops, x, options, out);
-    }
     let name = options.name();
     x.check_dtype(name, "x")?;
     options.operation.check(x.dtype)?;

@@ -2,7 +2,8 @@
 
 use std::mem::offset_of;
 
-use amdgpu_ops::reduce::{Reduce, ReduceOptions, reduce};
+use amdgpu_ops::complex::reduce;
+use amdgpu_ops::reduce::{Reduce, ReduceOptions};
 
 use super::{Call, dtype_of, unknown};
 use crate::borrowed::{Items, Options, Out, Text, Versioned};

@@ -1,7 +1,8 @@
 //! ops.h: prefix sums, products, bests and truth values, and where the bests stand.
 
+use amdgpu_ops::complex::scan;
 use amdgpu_ops::cumulative_best;
-use amdgpu_ops::scan::{Scan, ScanOptions, scan};
+use amdgpu_ops::scan::{Scan, ScanOptions};
 
 use super::{Call, unknown};
 use crate::borrowed::{Options, Out, Text, Versioned};

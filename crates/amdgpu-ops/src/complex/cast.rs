@@ -7,7 +7,7 @@ use amdgpu_matrix::{Complex, ElementwiseOptions, Matrix, Pairs, TensorView};
 
 use super::{compute, pairs};
 use crate::cast::NAME;
-use crate::cpu::{self, Host};
+use crate::cpu::{self, Call, Host};
 use crate::operand::{Operand, Target};
 use crate::{DeviceOps, Error, Result, Scalar};
 
@@ -36,18 +36,48 @@ fn check(from: Dtype, to: Dtype) -> Result<()> {
     ))
 }
 
-/// [`crate::cast::on_host`] from or to complex numbers.
+/// The values of x, real or complex, in another dtype, as NumPy's `astype(casting="unsafe")` converts them: floats are cut towards zero to integers, integers
+/// keep their low bits, what is not zero is true, numbers are rounded once (to bfloat16 from float64 and int64 by way of float32, as
+/// `ml_dtypes` does). What an integer dtype does not hold becomes the smallest int32, of int64, uint32 and uint64 the smallest int64, cut to
+/// the low bits.
+///
+/// `out` may have any strides; x broadcasts to its shape. Both may be one view; where they overlap otherwise, copy x first.
 ///
 /// # Errors
 ///
-/// As there; `unsupported-dtype` for complex numbers to a real dtype.
-pub(crate) fn on_host<H: Host>(
+/// `unsupported-dtype`, which complex numbers to a real dtype are, `shape-mismatch` where x does not broadcast to `out`, `read-only`, `wrong-device`; `invalid-argument` for an `out` that
+/// overlaps x or itself.
+pub fn cast(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>) -> Result<Array> {
+    let call = Call {
+        ops,
+        family: NAME,
+        name: NAME,
+        inputs: &[("x", x)],
+        out,
+    };
+    let shape = out.map_or(&x.shape, |out| &out.shape).clone();
+    cpu::run_one(
+        &call,
+        || cast_on_device(ops, x, dtype, out),
+        |views, host| cast_on_host(&views[0], &shape, dtype, None, host),
+    )
+}
+
+/// [`cast`] in memory of the host, to the shape that an `out` has, on so many threads at most.
+///
+/// # Errors
+///
+/// As [`cast`], and those of the host.
+pub fn cast_on_host<H: Host>(
     x: &TensorView<'_>,
     shape: &[i64],
     dtype: Dtype,
     thread_limit: Option<u32>,
     host: &mut H,
 ) -> std::result::Result<(), H::Error> {
+    if !is_complex(x.dtype()) && !is_complex(dtype) {
+        return crate::cast::on_host(x, shape, dtype, thread_limit, host);
+    }
     check(x.dtype(), dtype)?;
     crate::cast::check_broadcast(NAME, "x", x.shape(), shape)?;
     let mut memory = host.result(shape, dtype, false)?;
@@ -80,17 +110,20 @@ pub(crate) fn on_host<H: Host>(
     })?)
 }
 
-/// [`crate::cast::on_device`] from or to complex numbers.
+/// [`cast`] by kernels of the device.
 ///
 /// # Errors
 ///
-/// As [`on_host`]; `no-implementation` where no kernel can be made.
-pub(crate) fn on_device(
+/// As [`cast`]; `no-implementation` where no kernel can be made.
+pub fn cast_on_device(
     ops: &DeviceOps,
     x: &Operand,
     dtype: Dtype,
     out: Option<&Array>,
 ) -> Result<Array> {
+    if !is_complex(x.dtype) && !is_complex(dtype) {
+        return crate::cast::on_device(ops, x, dtype, out);
+    }
     check(x.dtype, dtype)?;
     let shape = out.map_or(&x.shape, |out| &out.shape);
     crate::cast::check_broadcast(NAME, "x", &x.shape, shape)?;

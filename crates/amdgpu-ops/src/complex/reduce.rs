@@ -1,13 +1,14 @@
 //! Reductions. Of complex numbers, sums and means are those of the parts; products are made by halves.
 
+use amdgpu_abi::promotion::is_complex;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, row_major};
 use amdgpu_matrix::{
     Complex, Elementwise, ElementwiseOptions, Matrix, Pairs, Reduce, ReduceOptions, TensorView,
 };
 
-use super::{pairs, part_of};
-use crate::cpu::{self, Host};
+use super::{on_device, pairs, part_of};
+use crate::cpu::{self, Call, Host};
 use crate::fallback::HostTensor;
 use crate::host_memory::HostMemory;
 use crate::operand::{Operand, Target};
@@ -109,17 +110,48 @@ fn check_result(operation: Reduce, options: &ReduceOptions<'_>) -> Result<()> {
     ))
 }
 
-/// [`crate::reduce::on_host`] of complex numbers.
+/// `operation(x)` over `options.axes`, of real and complex numbers; the limit of threads is the CPU's alone, which computes where the device has
+/// no kernel.
 ///
 /// # Errors
 ///
-/// As there; `unsupported-dtype` where an order is needed.
-pub(crate) fn on_host<H: Host>(
+/// `invalid-argument` for axes that do not exist, for nothing to choose from, or where `out` overlaps x; `shape-mismatch`; `unsupported-dtype`, as
+/// for complex numbers where an order is needed.
+pub fn reduce(
+    ops: &DeviceOps,
+    operation: Reduce,
+    x: &Operand,
+    out: Option<&Array>,
+    options: &ReduceOptions<'_>,
+) -> Result<Array> {
+    let call = Call {
+        ops,
+        family: "reduce",
+        name: operation.name(),
+        inputs: &[("x", x)],
+        out,
+    };
+    cpu::run_one(
+        &call,
+        || reduce_on_device(ops, operation, x, out, options),
+        |views, host| reduce_on_host(operation, &views[0], options, host),
+    )
+}
+
+/// [`reduce`] in memory of the host.
+///
+/// # Errors
+///
+/// As [`reduce`], and those of the host.
+pub fn reduce_on_host<H: Host>(
     operation: Reduce,
     x: &TensorView<'_>,
     options: &ReduceOptions<'_>,
     host: &mut H,
 ) -> std::result::Result<(), H::Error> {
+    if !is_complex(x.dtype()) {
+        return crate::reduce::on_host(operation, x, options, host);
+    }
     check_result(operation, options)?;
     let made = made_of(operation)?;
     let axes = Axes::of(operation, x.shape(), options)?;
@@ -361,18 +393,17 @@ pub(super) fn check_out(
     Ok(())
 }
 
-/// [`crate::reduce::on_device`] of complex numbers.
-///
-/// # Errors
-///
-/// As [`on_host`].
-pub(crate) fn on_device(
+/// [`reduce`] by kernels of the device.
+fn reduce_on_device(
     ops: &DeviceOps,
     operation: Reduce,
     x: &Operand,
     out: Option<&Array>,
     options: &ReduceOptions<'_>,
 ) -> Result<Array> {
+    if !is_complex(x.dtype) {
+        return crate::reduce::on_device(ops, operation, x, out, options);
+    }
     check_result(operation, options)?;
     let made = made_of(operation)?;
     let axes = Axes::of(operation, &x.shape, options)?;
@@ -394,7 +425,7 @@ pub(crate) fn on_device(
         Made::Products => product_on_device(ops, x, &axes, &result)?,
         Made::Truth => {
             let zero = Operand::of_number(Scalar::Float(0.0), Dtype::F32);
-            let truth = super::on_device(ops, Complex::NotEqual, &[x.clone(), zero], None)?;
+            let truth = on_device(ops, Complex::NotEqual, &[x.clone(), zero], None)?;
             crate::reduce::on_device(
                 ops,
                 operation,

@@ -1,12 +1,13 @@
 //! Prefix sums and products. Sums of complex numbers are those of the parts.
 
 use amdgpu_abi::ErrorCode;
+use amdgpu_abi::promotion::is_complex;
 use amdgpu_array::Array;
 use amdgpu_matrix::{Described, Matrix, Pairs, Scan, ScanOptions, TensorView, resolve_axes};
 
 use super::reduce::check_out;
 use super::{pairs, prefix_products};
-use crate::cpu::{self, Host};
+use crate::cpu::{self, Call, Host};
 use crate::operand::{Operand, Target};
 use crate::{DeviceOps, Error, Result};
 
@@ -30,16 +31,46 @@ fn options_of_parts(options: &ScanOptions, shape: &[i64]) -> Result<ScanOptions>
     Ok(ScanOptions { axis, ..*options })
 }
 
-/// [`crate::scan::on_host`] of complex numbers.
+/// `out[..., i] = out[..., i - 1]` joined with `x[..., i]` along an axis, of real and complex numbers. `out` may be x itself, unless the scan is
+/// exclusive. Where the device has no kernel, the CPU computes it.
 ///
 /// # Errors
 ///
-/// As there; `unsupported-dtype` for what complex numbers are not joined by.
-pub(crate) fn on_host<H: Host>(
+/// `invalid-argument` for an axis that does not exist or an `out` that overlaps x otherwise; `shape-mismatch`; `unsupported-dtype`, as for what
+/// complex numbers are not joined by.
+pub fn scan(
+    ops: &DeviceOps,
+    x: &Operand,
+    options: &ScanOptions,
+    out: Option<&Array>,
+) -> Result<Array> {
+    let call = Call {
+        ops,
+        family: "scan",
+        name: options.name(),
+        inputs: &[("x", x)],
+        out,
+    };
+    cpu::run_one(
+        &call,
+        || scan_on_device(ops, x, options, out),
+        |views, host| scan_on_host(&views[0], options, host),
+    )
+}
+
+/// [`scan`] in memory of the host.
+///
+/// # Errors
+///
+/// As [`scan`], and those of the host.
+pub fn scan_on_host<H: Host>(
     x: &TensorView<'_>,
     options: &ScanOptions,
     host: &mut H,
 ) -> std::result::Result<(), H::Error> {
+    if !is_complex(x.dtype()) {
+        return crate::scan::on_host(x, options, host);
+    }
     let of_parts = options_of_parts(options, x.shape())?;
     let described = Described {
         shape: x.shape().to_vec(),
@@ -61,17 +92,16 @@ pub(crate) fn on_host<H: Host>(
     })?)
 }
 
-/// [`crate::scan::on_device`] of complex numbers.
-///
-/// # Errors
-///
-/// As [`on_host`].
-pub(crate) fn on_device(
+/// [`scan`] by kernels of the device.
+fn scan_on_device(
     ops: &DeviceOps,
     x: &Operand,
     options: &ScanOptions,
     out: Option<&Array>,
 ) -> Result<Array> {
+    if !is_complex(x.dtype) {
+        return crate::scan::on_device(ops, x, options, out);
+    }
     let of_parts = options_of_parts(options, &x.shape)?;
     let target = Target {
         operation: options.name(),

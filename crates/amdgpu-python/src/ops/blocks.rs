@@ -91,7 +91,7 @@ fn memory_of(
     if lent.array.is_some() {
         return lent.into_array().into_py_result(py);
     }
-    amdgpu_ops::cast::on_device(ops, &lent, lent.dtype, None).into_py_result(py)
+    amdgpu_ops::complex::cast_on_device(ops, &lent, lent.dtype, None).into_py_result(py)
 }
 
 /// Blocks of `x` at offsets, by a kernel of the device, as a new array there.

@@ -2,7 +2,7 @@
 
 use amdgpu_abi::promotion::{TENSOR_DTYPES, is_complex, is_tensor_dtype};
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_ops::cast::on_host;
+use amdgpu_ops::complex::cast_on_host as on_host;
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
@@ -69,7 +69,7 @@ pub fn cast_on_device<'py>(
     let out = Out::of("cast", out, &ops)?;
     let target = out.array();
     let made = py
-        .detach(|| amdgpu_ops::cast::on_device(&ops, &input, dtype, target))
+        .detach(|| amdgpu_ops::complex::cast_on_device(&ops, &input, dtype, target))
         .into_py_result(py)?;
     out.deliver(py, "cast", made)
 }

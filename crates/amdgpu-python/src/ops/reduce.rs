@@ -2,7 +2,8 @@
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_ops::DeviceOps;
-use amdgpu_ops::reduce::{Reduce, ReduceOptions, on_host};
+use amdgpu_ops::complex::reduce_on_host as on_host;
+use amdgpu_ops::reduce::{Reduce, ReduceOptions};
 use amdgpu_telemetry::Boundary;
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -1,7 +1,8 @@
 //! Prefix sums, products, bests and truth values, bound to `amdgpu_ops::scan`.
 
 use amdgpu_abi::{ErrorCode, Language};
-use amdgpu_ops::scan::{Scan, ScanOptions, on_host};
+use amdgpu_ops::complex::scan_on_host as on_host;
+use amdgpu_ops::scan::{Scan, ScanOptions};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
