@@ -66,6 +66,8 @@ __all__ = [
     "convolve",
     "convolve_fast_call",
     "convolve_on_device",
+    "cumulative_best",
+    "cumulative_best_on_device",
     "current_device",
     "current_device_info",
     "current_stream",
@@ -312,6 +314,8 @@ def random_torch_bits(count: int, seed: int, offset: int, threads: int, device: 
 def random_torch_layout(count: int, multiprocessors: int, threads_each: int, unroll: int) -> tuple[int, int]: ...
 def random_tensorflow_bits(count: int, key: int, counter: int, device: Any) -> Array: ...
 def random_tensorflow_stateless(seed: list[int], device: Any) -> tuple[int, int]: ...
+def cumulative_best(operation: str, x: Any, axis: int, *, threads: int | None = None) -> tuple[Any, Any]: ...
+def cumulative_best_on_device(operation: str, x: Any, axis: int, *, device: Any) -> tuple[Array, Array]: ...
 def scan(
     operation: str,
     x: Any,

@@ -68,6 +68,7 @@ _table: list[Implementation] = [
         Implementation(operation, "matrix", "cpu", "zig", "zig", f"amdgpu._native:{operation}")
         for operation in (
             "cast",
+            "cumulative_best",
             "embedding_gradient",
             "gather",
             "index_add",
@@ -96,6 +97,7 @@ _table: list[Implementation] = [
         for operation in (
             "cast",
             "convolve",
+            "cumulative_best",
             "elementwise",
             "embedding",
             "embedding_gradient",

@@ -29,6 +29,11 @@ static void places_and_handles(struct scene *s) {
     REFUSED(agpu_ops_reduce("sum", s->matrix, NULL, NULL), INVALID, "result is NULL");
     REFUSED(agpu_ops_scan("cumsum", NULL, 0, NULL, &s->result), HANDLE, "x is NULL");
     REFUSED(agpu_ops_scan("cumsum", s->matrix, 0, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_cumulative_best("cummax", s->released, 0, &s->result, &s->second), HANDLE, "released before");
+    REFUSED(agpu_ops_cumulative_best("cummax", s->matrix, 0, NULL, &s->second), INVALID, "values is NULL");
+    REFUSED(agpu_ops_cumulative_best("cummax", s->matrix, 0, &s->result, NULL), INVALID, "indices is NULL");
+    REFUSED(agpu_ops_masked_select(s->matrix, s->there, &s->result), DEVICE, "masked_select: mask " ON_OTHER_DEVICE);
+    REFUSED(agpu_ops_masked_select(s->matrix, s->matrix, NULL), INVALID, "result is NULL");
     REFUSED(agpu_ops_segment_reduce("sum", NULL, s->whole, NULL, &s->result), HANDLE, "x is NULL");
     REFUSED(agpu_ops_segment_reduce("sum", s->matrix, s->whole, NULL, NULL), INVALID, "result is NULL");
     REFUSED(agpu_ops_index_add(s->matrix, 0, s->released, s->matrix, &s->result), HANDLE, "released before");
@@ -97,6 +102,8 @@ static void names(struct scene *s) {
     REFUSED(agpu_ops_reduce("total", s->matrix, NULL, &s->result), INVALID, "operation is \"total\"; known are sum, prod");
     REFUSED(agpu_ops_scan("cummean", s->matrix, 0, NULL, &s->result), INVALID,
             "operation is \"cummean\"; known are cumsum, cumprod, cummax, cummin, cumulative_any, cumulative_all");
+    REFUSED(agpu_ops_cumulative_best("cumsum", s->matrix, 0, &s->result, &s->second), INVALID,
+            "operation is \"cumsum\"; known are cummax, cummin");
     REFUSED(agpu_ops_segment_reduce("median", s->matrix, s->whole, NULL, &s->result), INVALID,
             "reduce is \"median\"; known are sum, prod, mean, amax, amin");
     REFUSED(agpu_ops_scatter_reduce("median", s->matrix, 0, s->whole, s->matrix, NULL, &s->result), INVALID, "reduce is \"median\"");

@@ -195,7 +195,16 @@ def complex_numbers() -> Iterator[Case]:
         for name in ("sum", "mean", "prod", "any", "all", "var", "std"):
             for axes in ((0,), (1,), None):
                 yield Case("reduce", (name, x / 2, axes), tolerances=SUMMED, absolute=1e-4)
+        for number in (2 - 3j, complex("inf"), 1j):
+            yield Case("elementwise", ("multiply", (x, number)), absolute=1e-5)
+            yield Case("elementwise", ("power", (number, x)), absolute=1e-4)
+            yield Case("elementwise", ("where", (x.real > 0, number, x)))
         yield Case("scan", ("cumsum", x, 1), tolerances=SUMMED, absolute=1e-4)
+        for axis in (0, 1):
+            for exclusive in (False, True):
+                for reverse in (False, True):
+                    options = {"exclusive": exclusive, "reverse": reverse}
+                    yield Case("scan", ("cumprod", x / 2, axis), options, SUMMED, 1e-4)
         yield Case("matmul", (x, complex_values((33, 5), dtype, 2)), tolerances=SUMMED, absolute=1e-4)
 
 
@@ -306,6 +315,7 @@ def _scans() -> Iterator[Case]:
                 for exclusive, reverse in ((False, False), (True, False), (False, True), (True, True)):
                     options = {"exclusive": exclusive, "reverse": reverse}
                     yield Case("scan", (operation, x, axis), options, EXACT, 0.0)
+                yield Case("cumulative_best", (operation, x, axis), {}, EXACT, 0.0)
     truth = values((3, 70), "int8") > 50
     for operation in ("cumulative_any", "cumulative_all"):
         for options in ({"exclusive": True}, {"reverse": True}):

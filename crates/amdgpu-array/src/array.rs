@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use amdgpu_abi::layout::{DEVICE_CPU, DEVICE_CUDA, DEVICE_ROCM};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Tensor};
@@ -21,8 +20,6 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Array {
     storage: Arc<Storage>,
-    /// Shared by all views: freeing one ends the use of all.
-    is_freed: Arc<AtomicBool>,
     /// Of index 0.
     address: DevicePointer,
     pub dtype: Dtype,
@@ -41,7 +38,6 @@ impl Array {
     ) -> Self {
         Self {
             storage,
-            is_freed: Arc::default(),
             address,
             dtype,
             shape,
@@ -94,11 +90,15 @@ impl Array {
 
     /// Another view of the same memory, which stays within it.
     #[must_use]
+    #[inline]
     pub fn view(&self, shape: Dims, strides: Dims) -> Self {
         Self {
+            storage: Arc::clone(&self.storage),
+            address: self.address,
+            dtype: self.dtype,
             shape,
             strides,
-            ..self.clone()
+            is_read_only: self.is_read_only,
         }
     }
 
@@ -123,6 +123,7 @@ impl Array {
 
     /// A view whose index 0 is the element `offset` away; it stays within the memory.
     #[must_use]
+    #[inline]
     pub fn view_at(&self, offset: i64, shape: Dims, strides: Dims) -> Self {
         let bytes = offset.wrapping_mul(self.dtype.size_bytes() as i64);
         Self {
@@ -303,7 +304,7 @@ impl Array {
     #[inline]
     #[must_use]
     pub fn is_freed(&self) -> bool {
-        self.is_freed.load(Ordering::Acquire)
+        self.storage.is_freed()
     }
 
     /// Refuse all further use and give the memory back: at once, or when the last view or borrower is gone.
@@ -312,14 +313,13 @@ impl Array {
     ///
     /// `use-after-free` for an array that was freed before.
     pub fn free(&self) -> Result<()> {
-        if self.is_freed.swap(true, Ordering::AcqRel) {
-            return Err(Error::refused(
-                ErrorCode::UseAfterFree,
-                "the array was freed already",
-            ));
+        if self.storage.free() {
+            return Ok(());
         }
-        self.storage.give_back();
-        Ok(())
+        Err(Error::refused(
+            ErrorCode::UseAfterFree,
+            "the array was freed already",
+        ))
     }
 
     /// Whether a stream was ever given work on the memory: who reads it has to wait then.
@@ -405,6 +405,6 @@ impl Array {
     /// What keeps the memory, and ends its use with it.
     #[must_use]
     pub fn owner(&self) -> crate::Owner {
-        Box::new((Arc::clone(&self.storage), Arc::clone(&self.is_freed)))
+        Box::new(Arc::clone(&self.storage))
     }
 }

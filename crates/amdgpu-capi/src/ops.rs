@@ -15,6 +15,7 @@ mod random;
 mod reduce;
 mod scan;
 mod segments;
+mod select;
 mod top_k;
 mod transpose;
 

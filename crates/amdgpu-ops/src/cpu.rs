@@ -134,14 +134,14 @@ fn in_place(
     call: &Call<'_>,
     on_host: impl FnOnce(&[TensorView<'_>], &mut ArrayHost<'_>) -> Result<()>,
 ) -> Result<Results> {
-    let mut numbers: SmallVec<[u64; 4]> = SmallVec::new();
+    let mut numbers: SmallVec<[[u64; 2]; 4]> = SmallVec::new();
     for (name, operand) in call.inputs {
         if let Some(array) = &operand.array {
             array.check_alive()?;
             check_device(call.name, name, array, call.ops.device())?;
             array.finish_uses()?;
         }
-        numbers.push(operand.number.element(operand.dtype));
+        numbers.push(operand.element());
     }
     let operands = call.inputs.iter().zip(&numbers);
     let views = operands

@@ -3,9 +3,10 @@
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Array;
 
+use crate::complex::reduce;
 use crate::elementwise::{Elementwise, elementwise};
 use crate::operand::{Operand, Scalar};
-use crate::reduce::{Reduce, ReduceOptions, reduce};
+use crate::reduce::{Reduce, ReduceOptions};
 use crate::{DeviceOps, Error, Result, strided};
 
 /// `operation(x)` over `axes`, rounded once to `result`, or with `None` what the operation gives by itself.

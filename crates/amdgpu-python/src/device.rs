@@ -199,7 +199,7 @@ impl Device {
     fn empty(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = numbers::extents)] shape: Vec<i64>,
+        #[pyo3(from_py_with = numbers::extents)] shape: core::Dims,
         dtype: &str,
         kind: &str,
     ) -> PyResult<Array> {
@@ -217,7 +217,7 @@ impl Device {
                 raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
             })?;
         let device = self.context.open_device().into_py_result(py)?;
-        py.detach(|| core::Array::empty(device, core::Dims::from_vec(shape), dtype, kind))
+        py.detach(|| core::Array::empty(device, shape, dtype, kind))
             .map(Array::from)
             .into_py_result(py)
     }

@@ -136,7 +136,7 @@ mod _native {
     #[pymodule_export]
     use super::ops::reduce::{reduce, reduce_fast_call, reduce_on_device};
     #[pymodule_export]
-    use super::ops::scan::{scan, scan_on_device};
+    use super::ops::scan::{cumulative_best, cumulative_best_on_device, scan, scan_on_device};
     #[pymodule_export]
     use super::ops::segments::{
         embedding_gradient, embedding_gradient_on_device, index_add, index_add_on_device,

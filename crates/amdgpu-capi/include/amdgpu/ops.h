@@ -65,6 +65,13 @@ typedef struct agpu_ops_scan_options {
  * smallest ("cummin"), NaN winning over any number; of truth values whether any ("cumulative_any") or all ("cumulative_all") are true. */
 agpu_status agpu_ops_scan(const char *operation, agpu_array x, int64_t axis, const agpu_ops_scan_options *options, agpu_array *result);
 
+/* "cummax" or "cummin" along an axis, and the int64 index of each best value, of equal ones the last so far. */
+agpu_status agpu_ops_cumulative_best(const char *operation, agpu_array x, int64_t axis, agpu_array *values, agpu_array *indices);
+
+/* The elements of x where the mask, an array of its shape, is not zero, in row-major order. Waits for the device, as how many there are decides the
+ * shape of the result. */
+agpu_status agpu_ops_masked_select(agpu_array x, agpu_array mask, agpu_array *result);
+
 typedef struct agpu_ops_segment_options {
     uint64_t size_bytes;
     int64_t axis;         /* of x, along which its rows lie */

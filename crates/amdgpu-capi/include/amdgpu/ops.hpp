@@ -179,6 +179,20 @@ inline Array scan(const std::string &operation, const Array &x, std::int64_t axi
     return detail::made([&](agpu_array *result) { return agpu_ops_scan(operation.c_str(), x.get(), axis, &options, result); });
 }
 
+struct CumulativeBest {
+    Array values, indices;
+};
+
+inline CumulativeBest cumulative_best(const std::string &operation, const Array &x, std::int64_t axis = -1) {
+    agpu_array values = nullptr, indices = nullptr;
+    check(agpu_ops_cumulative_best(operation.c_str(), x.get(), axis, &values, &indices));
+    return {Array(values), Array(indices)};
+}
+
+inline Array masked_select(const Array &x, const Array &mask) {
+    return detail::made([&](agpu_array *result) { return agpu_ops_masked_select(x.get(), mask.get(), result); });
+}
+
 // The rows of each of `count` segments joined: "sum", "prod", "mean", "amax", "amin".
 inline Array segment_reduce(const std::string &reduce, const Array &x, const Array &segments, std::int64_t count, std::int64_t axis = 0) {
     const agpu_ops_segment_options options = {sizeof(agpu_ops_segment_options), axis, count, 0, 0};
