@@ -12,7 +12,6 @@ use amdgpu_aura::{
     CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, OpenDevice, Toolchain,
 };
 use amdgpu_compiler::{CompileOptions, OptimizationLevel};
-use amdgpu_hal::MemoryKind;
 use amdgpu_hal::registry::{self, DeviceSelector};
 use amdgpu_memory::AllocatorOptions;
 use amdgpu_telemetry::Boundary;
@@ -195,6 +194,14 @@ impl Device {
         Ok(py.detach(|| allocator.empty_cache()))
     }
 
+    /// Reserves memory for blocks of these sizes in bytes; tells how many bytes more are reserved.
+    fn warm_up(&self, py: Python<'_>, sizes: Vec<u64>, kind: &str) -> PyResult<u64> {
+        let kind = memory::kind_of(py, kind)?;
+        let allocator = self.context.allocator().into_py_result(py)?;
+        py.detach(|| allocator.warm_up(kind, &sizes))
+            .into_py_result(py)
+    }
+
     #[pyo3(signature = (shape, dtype, kind="device"))]
     fn empty(
         &self,
@@ -209,13 +216,7 @@ impl Device {
                 format!("dtype {dtype} is not a type of device memory; supported: {known}");
             raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &message)
         })?;
-        let kind = MemoryKind::ALL
-            .into_iter()
-            .find(|known| known.name() == kind)
-            .ok_or_else(|| {
-                let message = format!("kind is {kind:?}; known are device, pinned, unified");
-                raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
-            })?;
+        let kind = memory::kind_of(py, kind)?;
         let device = self.context.open_device().into_py_result(py)?;
         py.detach(|| core::Array::empty(device, core::Dims::from_vec(shape), dtype, kind))
             .map(Array::from)

@@ -173,7 +173,7 @@ mod _native {
     #[pymodule_export]
     use super::tuning::{
         TuningDatabase, matmul_demand, tuning_architectures, tuning_budget_seconds, tuning_changes,
-        tuning_dump, tuning_file_name, tuning_folder, tuning_parse,
+        tuning_dump, tuning_file_name, tuning_folder, tuning_import, tuning_parse,
     };
     #[pymodule_export]
     use super::vendor::VendorSession;

@@ -1,10 +1,11 @@
-//! What a database holds: for one product, how long each way to compute it took. The text form is JSON, schema `amdgpu.tuning/1`.
+//! What a database holds of products: how long each way to compute one took. The text form of a database is JSON, schema `amdgpu.tuning/1`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
+use super::records::{self, Record};
 use crate::archived::choice::by_time;
 use crate::archived::problem::{Epilogue, Layout, Number, Problem};
 
@@ -12,7 +13,7 @@ pub const SCHEMA: &str = "amdgpu.tuning/1";
 /// Of m, n, k and the batch: what kernels count with.
 const MAX_EXTENT: u64 = u32::MAX as u64;
 /// Of one file: some hundred shapes are tuned in an hour.
-const MAX_ENTRIES: usize = 100_000;
+pub(super) const MAX_ENTRIES: usize = 100_000;
 const MAX_ARCHITECTURE: usize = 64;
 const MAX_CANDIDATE: usize = 128;
 const FIELDS: [&str; 9] = [
@@ -46,14 +47,26 @@ impl Entry {
     /// Ways to compute it with their times, fastest first.
     #[must_use]
     pub fn ranking(&self) -> Vec<(&str, f64)> {
-        let mut all: Vec<(&str, f64)> = self
-            .seconds
-            .iter()
-            .map(|(name, seconds)| (name.as_str(), *seconds))
-            .collect();
-        all.sort_by(|one, other| by_time((one.1, one.0), (other.1, other.0)));
-        all
+        ranking(&self.seconds)
     }
+}
+
+/// Ways with their times, fastest first.
+pub(super) fn ranking(seconds: &BTreeMap<String, f64>) -> Vec<(&str, f64)> {
+    let named = seconds.iter();
+    let mut all: Vec<(&str, f64)> = named
+        .map(|(name, seconds)| (name.as_str(), *seconds))
+        .collect();
+    all.sort_by(|one, other| by_time((one.1, one.0), (other.1, other.0)));
+    all
+}
+
+/// What the text of a database says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Content {
+    pub architecture: String,
+    pub entries: Vec<Entry>,
+    pub records: Vec<Record>,
 }
 
 /// The name of an architecture as files can bear it.
@@ -87,7 +100,11 @@ fn is_text(text: &str, others: &str, limit: usize) -> bool {
 
 /// The text of a database: one line for each entry, in an order that the content decides.
 #[must_use]
-pub fn dump<'a>(architecture: &str, entries: impl Iterator<Item = &'a Entry>) -> String {
+pub fn dump<'a>(
+    architecture: &str,
+    entries: impl Iterator<Item = &'a Entry>,
+    records: impl Iterator<Item = &'a Record>,
+) -> String {
     let mut sorted: Vec<&Entry> = entries.collect();
     sorted.sort_by_key(|entry| {
         let product = &entry.product;
@@ -104,32 +121,51 @@ pub fn dump<'a>(architecture: &str, entries: impl Iterator<Item = &'a Entry>) ->
         .into_iter()
         .map(|entry| format!("\n{}", record(entry)))
         .collect();
-    format!(
-        "{{\"schema\": \"{SCHEMA}\", \"architecture\": \"{architecture}\", \"entries\": [{}\n]}}\n",
+    let mut text = format!(
+        "{{\"schema\": \"{SCHEMA}\", \"architecture\": \"{architecture}\", \"entries\": [{}\n]",
         lines.join(",")
-    )
+    );
+    let records = records::dump(records);
+    if !records.is_empty() {
+        let _ = write!(text, ", \"records\": [{records}\n]");
+    }
+    text.push_str("}\n");
+    text
 }
 
-fn record(entry: &Entry) -> String {
-    let quoted = |text: &str| Value::from(text).to_string();
-    let product = &entry.product;
-    let mut text = format!("{{\"device\": {}", quoted(&entry.device));
-    if !entry.failed.is_empty() {
-        let failed: Vec<String> = entry
-            .failed
+/// A text as JSON has it.
+pub(super) fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// How a line of the text form begins.
+pub(super) fn line_head(device: &str, failed: &BTreeMap<String, String>) -> String {
+    let mut text = format!("{{\"device\": {}", quoted(device));
+    if !failed.is_empty() {
+        let failed: Vec<String> = failed
             .iter()
             .map(|(name, reason)| format!("{}: {}", quoted(name), quoted(reason)))
             .collect();
         let _ = write!(text, ", \"failed\": {{{}}}", failed.join(", "));
     }
-    let seconds: Vec<String> = entry
-        .seconds
+    text
+}
+
+/// Times by way, as JSON.
+pub(super) fn times(seconds: &BTreeMap<String, f64>) -> String {
+    let seconds: Vec<String> = seconds
         .iter()
         .map(|(name, seconds)| format!("{}: {}", quoted(name), number(*seconds)))
         .collect();
+    format!("{{{}}}", seconds.join(", "))
+}
+
+fn record(entry: &Entry) -> String {
+    let product = &entry.product;
+    let mut text = line_head(&entry.device, &entry.failed);
     let _ = write!(
         text,
-        ", \"measured\": {}, \"product\": {{\"batch\": {}, \"epilogue\": \"{}\", \"is_aligned\": {}, \"k\": {}, \"layout\": \"{}\", \"m\": {}, \"n\": {}, \"operand\": \"{}\", \"output\": \"{}\"}}, \"seconds\": {{{}}}}}",
+        ", \"measured\": {}, \"product\": {{\"batch\": {}, \"epilogue\": \"{}\", \"is_aligned\": {}, \"k\": {}, \"layout\": \"{}\", \"m\": {}, \"n\": {}, \"operand\": \"{}\", \"output\": \"{}\"}}, \"seconds\": {}}}",
         quoted(&entry.measured),
         product.batch,
         product.epilogue.name(),
@@ -140,7 +176,7 @@ fn record(entry: &Entry) -> String {
         product.n,
         product.operand.name(),
         product.output.name(),
-        seconds.join(", ")
+        times(&entry.seconds)
     );
     text
 }
@@ -158,12 +194,12 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Architecture and entries of a text; `expected` is the architecture that it must be for.
+/// What a text says; `expected` is the architecture that it must be for.
 ///
 /// # Errors
 ///
 /// Why it is no tuning database of this version, and where.
-pub fn parse(text: &str, expected: Option<&str>) -> Result<(String, Vec<Entry>), String> {
+pub fn parse(text: &str, expected: Option<&str>) -> Result<Content, String> {
     let content: Value =
         serde_json::from_str(text).map_err(|error| format!("this is not JSON: {error}"))?;
     let schema = content.get("schema");
@@ -198,11 +234,15 @@ pub fn parse(text: &str, expected: Option<&str>) -> Result<(String, Vec<Entry>),
     let entries = entries.map(|(number, record)| {
         checked(record).map_err(|reason| format!("entry {number}: {reason}"))
     });
-    Ok((name.to_owned(), entries.collect::<Result<_, _>>()?))
+    Ok(Content {
+        architecture: name.to_owned(),
+        entries: entries.collect::<Result<_, _>>()?,
+        records: records::parse(content.get("records"))?,
+    })
 }
 
 /// A value in a message.
-fn shown(value: Option<&Value>) -> String {
+pub(super) fn shown(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => "None".to_owned(),
         Some(Value::String(text)) => format!("'{text}'"),
@@ -211,46 +251,77 @@ fn shown(value: Option<&Value>) -> String {
     }
 }
 
-fn checked(record: &Value) -> Result<Entry, String> {
+/// The fields of a line, none of which is unknown.
+pub(super) fn fields_of<'a>(
+    record: &'a Value,
+    subject: &str,
+) -> Result<&'a Map<String, Value>, String> {
     let Some(fields) = record.as_object() else {
         return Err("not an object".to_owned());
     };
-    let known = ["product", "seconds", "failed", "device", "measured"];
+    let known = [subject, "seconds", "failed", "device", "measured"];
     let mut unknown = fields.keys().filter(|name| !known.contains(&name.as_str()));
-    if let Some(name) = unknown.next() {
-        return Err(format!("unknown field '{name}'"));
+    match unknown.next() {
+        Some(name) => Err(format!("unknown field '{name}'")),
+        None => Ok(fields),
     }
+}
+
+/// What lines of products and of other subjects have in common.
+pub(super) struct Timings {
+    pub seconds: BTreeMap<String, f64>,
+    pub failed: BTreeMap<String, String>,
+    pub device: String,
+    pub measured: String,
+}
+
+impl Timings {
+    /// The timings of a line; `is_way` tells names of ways from other texts.
+    pub fn of(fields: &Map<String, Value>, is_way: impl Fn(&str) -> bool) -> Result<Self, String> {
+        let mut seconds = BTreeMap::new();
+        for (name, value) in by_name(fields, "seconds", &is_way)? {
+            let time = value
+                .as_f64()
+                .filter(|time| *time > 0.0 && time.is_finite());
+            let time =
+                time.ok_or_else(|| format!("the time of {name} is {}", shown(Some(value))))?;
+            seconds.insert(name.clone(), time);
+        }
+        let mut failed = BTreeMap::new();
+        let texts = "device and reasons are texts";
+        for (name, value) in by_name(fields, "failed", &is_way)? {
+            failed.insert(name.clone(), value.as_str().ok_or(texts)?.to_owned());
+        }
+        let device = fields.get("device").map_or(Some(""), Value::as_str);
+        let measured = fields.get("measured");
+        let time = measured
+            .and_then(Value::as_str)
+            .filter(|text| is_time(text));
+        let time = time.ok_or_else(|| {
+            format!(
+                "measured must be a time such as 2026-11-21T18:30:00Z, got {}",
+                shown(measured)
+            )
+        })?;
+        Ok(Self {
+            seconds,
+            failed,
+            device: device.ok_or(texts)?.to_owned(),
+            measured: time.to_owned(),
+        })
+    }
+}
+
+fn checked(record: &Value) -> Result<Entry, String> {
+    let fields = fields_of(record, "product")?;
     let product = product(fields.get("product"))?;
-    let mut seconds = BTreeMap::new();
-    for (name, value) in by_name(fields, "seconds")? {
-        let time = value
-            .as_f64()
-            .filter(|time| *time > 0.0 && time.is_finite());
-        let time = time.ok_or_else(|| format!("the time of {name} is {}", shown(Some(value))))?;
-        seconds.insert(name.clone(), time);
-    }
-    let mut failed = BTreeMap::new();
-    let texts = "device and reasons are texts";
-    for (name, value) in by_name(fields, "failed")? {
-        failed.insert(name.clone(), value.as_str().ok_or(texts)?.to_owned());
-    }
-    let device = fields.get("device").map_or(Some(""), Value::as_str);
-    let measured = fields.get("measured");
-    let Some(time) = measured
-        .and_then(Value::as_str)
-        .filter(|text| is_time(text))
-    else {
-        return Err(format!(
-            "measured must be a time such as 2026-11-21T18:30:00Z, got {}",
-            shown(measured)
-        ));
-    };
+    let timings = Timings::of(fields, |name| is_text(name, "_.:-", MAX_CANDIDATE))?;
     Ok(Entry {
         product,
-        seconds,
-        failed,
-        device: device.ok_or(texts)?.to_owned(),
-        measured: time.to_owned(),
+        seconds: timings.seconds,
+        failed: timings.failed,
+        device: timings.device,
+        measured: timings.measured,
     })
 }
 
@@ -335,12 +406,13 @@ fn product(value: Option<&Value>) -> Result<Problem, String> {
 fn by_name<'a>(
     record: &'a Map<String, Value>,
     field: &str,
+    is_way: impl Fn(&str) -> bool,
 ) -> Result<impl Iterator<Item = (&'a String, &'a Value)>, String> {
     let values = record.get(field);
     let is_optional = field == "failed" && values.is_none();
     let fields = values.and_then(Value::as_object).filter(|fields| {
         let mut names = fields.keys();
-        names.all(|name| is_text(name, "_.:-", MAX_CANDIDATE))
+        names.all(|name| is_way(name))
     });
     if fields.is_none() && !is_optional {
         return Err(format!("{field} is not an object with names of kernels"));
@@ -363,10 +435,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let (architecture, entries) = parse(&text_of(&[LINE]), Some("sm_90")).unwrap();
-        assert_eq!(entries[0].ranking(), [("b", 1e-5), ("a", 2e-5)]);
-        let text = dump(&architecture, entries.iter());
-        assert_eq!(parse(&text, None).unwrap(), (architecture, entries));
+        let read = parse(&text_of(&[LINE]), Some("sm_90")).unwrap();
+        assert_eq!(read.entries[0].ranking(), [("b", 1e-5), ("a", 2e-5)]);
+        let text = dump(&read.architecture, read.entries.iter(), [].iter());
+        assert_eq!(parse(&text, None).unwrap(), read);
     }
 
     #[test]
