@@ -254,7 +254,18 @@ def restored(facts: dict[str, Any]) -> _native.Kernel:
         device = default_device(name)
     except DeviceNotFoundError:
         device = default_device(None)
-    return device.compile_kernel(source, **{**options, "defines": dict(options["defines"])})
+    return compile_recipe(device, {**options, "source": source})
+
+
+def compile_recipe(device: AMDGPUDevice, recipe: dict[str, Any]) -> _native.Kernel:
+    """The kernel that `kernel.recipe()` describes, on a device."""
+    from amdgpu.profile import Profile
+
+    options = {name: value for name, value in recipe.items() if name not in ("source", "device", "profile")}
+    text = recipe.get("profile")
+    profile = None if text is None else Profile(_native.KernelProfile(text))
+    options["defines"] = dict(options["defines"])
+    return device.compile_kernel(recipe["source"], **options, profile=profile)
 
 
 def _kernel_of(device: AMDGPUDevice, handle: _native.Kernel | str) -> _native.Kernel:

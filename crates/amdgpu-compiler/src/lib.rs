@@ -51,6 +51,7 @@ mod parser;
 mod passes;
 mod pipeline;
 mod preprocessor;
+pub mod profile;
 mod regions;
 mod sema;
 mod signature;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::profile::Profile;
+
 /// How much work goes into speed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -64,6 +66,10 @@ pub struct CompileOptions {
     pub disabled_passes: Vec<String>,
     /// Keeps the text of the IR before the passes and after each of them.
     pub dump_ir: bool,
+    /// The kernels count what they do, for a profile.
+    pub instrumented: bool,
+    /// What instrumented runs of this source counted.
+    pub profile: Option<Box<Profile>>,
 }
 
 impl CompileOptions {
@@ -84,6 +90,8 @@ impl Default for CompileOptions {
             checked: false,
             disabled_passes: Vec::new(),
             dump_ir: false,
+            instrumented: false,
+            profile: None,
         }
     }
 }

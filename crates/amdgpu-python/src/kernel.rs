@@ -7,6 +7,7 @@ use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array::{self as core, Dims, recording};
 use amdgpu_aura as aura;
 use amdgpu_aura::{LaunchShape, LaunchTimes, ParameterKind};
+use amdgpu_compiler::profile;
 use amdgpu_hal::{self as hal, LaunchConfig};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -19,6 +20,7 @@ use crate::given;
 use crate::graph;
 use crate::numbers;
 use crate::prepared::PreparedLaunch;
+use crate::profile::KernelProfile;
 use crate::stream::{Stream, check_device, chosen_stream};
 
 /// Threads of a block that `resources` tells the occupancy for: the size that most kernels are launched with.
@@ -380,6 +382,27 @@ impl Kernel {
         module.call_method("tune_kernel", (slf, args), options)
     }
 
+    /// What a kernel that counts counted since its variable was cleared, by a launch with these arguments.
+    fn read_profile(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given::args)] args: Vec<Bound<'_, PyAny>>,
+    ) -> PyResult<KernelProfile> {
+        let words = self.module_global(py, profile::BUFFER.to_owned())?;
+        let bytes = words.read().into_py_result(py)?;
+        let words: Vec<u64> = bytes
+            .chunks_exact(size_of::<u64>())
+            .map(|word| {
+                word.iter()
+                    .rev()
+                    .fold(0, |bits, byte| bits << 8 | u64::from(*byte))
+            })
+            .collect();
+        let converted = convert(&self.kernel, &args, None)?;
+        let found = self.kernel.profile(&words, &converted.arguments);
+        found.map(KernelProfile::new).into_py_result(py)
+    }
+
     /// What `amdgpu.kernel.restored` makes the kernel of again.
     fn __reduce__<'py>(
         &self,
@@ -412,6 +435,8 @@ impl Kernel {
         known.set_item("file_name", &options.name)?;
         known.set_item("disabled_passes", options.disabled_passes.clone())?;
         known.set_item("checked", options.checked)?;
+        let profile = options.profile.as_ref();
+        known.set_item("profile", profile.map(|profile| profile.to_text()))?;
         Ok(known)
     }
 

@@ -38,6 +38,7 @@ mod operand;
 mod ops;
 mod output;
 mod prepared;
+mod profile;
 mod spiking_network;
 mod stream;
 mod telemetry;
@@ -143,6 +144,8 @@ mod _native {
     use super::ops::transpose::{transpose, transpose_fast_call, transpose_on_device};
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
+    #[pymodule_export]
+    use super::profile::KernelProfile;
     #[pymodule_export]
     use super::spiking_network::{SpikingBatch, SpikingNetwork, network_memory};
     #[pymodule_export]

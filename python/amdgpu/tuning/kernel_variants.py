@@ -110,9 +110,9 @@ def _class_of(arg: Any) -> str:
 
 
 def recipe_with(recipe: Mapping[str, Any], variant: Variant) -> dict[str, Any]:
-    """What a variant of a kernel is compiled from."""
+    """What a variant of a kernel is compiled from; a profile is of the macros that it was measured with."""
     macros = dict(recipe["defines"]) | dict(variant.defines)
-    return {**recipe, "defines": macros}
+    return {**recipe, "defines": macros, "profile": None if variant.defines else recipe["profile"]}
 
 
 def compiled(kernel: _native.Kernel, variant: Variant) -> _native.Kernel:

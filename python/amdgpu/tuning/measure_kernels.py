@@ -10,6 +10,7 @@ import numpy as np
 from amdgpu.array import array
 from amdgpu.device import AMDGPUDevice
 from amdgpu.errors import InvalidArgumentError
+from amdgpu.kernel import compile_recipe
 from amdgpu.tuning import kernel_arguments
 
 # The shortest of the launches counts; so many are made, or as many as take this long.
@@ -44,10 +45,7 @@ class KernelBench:
         """
         folder = Path(question["folder"])
         device = self._opened(question["device"], folder)
-        recipe = dict(question["kernel"])
-        source = recipe.pop("source")
-        del recipe["device"]
-        kernel = device.compile_kernel(source, **recipe)
+        kernel = compile_recipe(device, question["kernel"])
         written = [
             place
             for place, parameter in enumerate(kernel.parameters)
