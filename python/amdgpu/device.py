@@ -382,9 +382,10 @@ class AMDGPUDevice:
     ) -> Profile:
         """Run a kernel once with counters in it, and tell what it did.
 
-        The kernel is compiled again with counters and launched on copies of the arrays; it may take many times as long. Device functions
-        are counted where they are called. Variables of the module are those of another module than the kernel's: they have their first
-        values.
+        The kernel is compiled again with counters and launched on copies of the arrays; it may take many times as long. Then it is
+        compiled with what a profile can give, some of it and nothing, and what ran fastest in a few launches is what the profile will be
+        used for. Device functions are counted where they are called. Variables of the module are those of another module than the
+        kernel's: they have their first values.
 
         Args:
             kernel: What `compile_kernel` returned on this device.

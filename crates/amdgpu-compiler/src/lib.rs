@@ -52,6 +52,7 @@ mod passes;
 mod pipeline;
 mod preprocessor;
 pub mod profile;
+mod profiling;
 mod regions;
 mod sema;
 mod signature;

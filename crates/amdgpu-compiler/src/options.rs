@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::Profile;
+use crate::profile::{self, Profile};
 
 /// How much work goes into speed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -73,6 +73,11 @@ pub struct CompileOptions {
 }
 
 impl CompileOptions {
+    /// What a profile of this source must say that it is of.
+    pub fn profile_identity(&self, source: &str) -> String {
+        profile::identity(source, &self.defines, &self.name_expressions)
+    }
+
     /// Whether the pass of this name is not to run.
     pub(crate) fn disables(&self, pass: &str) -> bool {
         self.disabled_passes.iter().any(|name| name == pass)

@@ -24,7 +24,7 @@ use crate::telemetry::{CompilerTelemetry, PassMetrics};
 use crate::token::Token;
 use crate::{
     checks, cooperative, effort, hir, ir, lanes, libcalls, llvm, lockstep, lower, memory_limits,
-    passes, profile, regions, waves, work,
+    passes, profile, profiling, regions, waves, work,
 };
 
 /// Compiles a source to LLVM IR text.
@@ -230,13 +230,17 @@ impl<'a> Run<'a> {
     /// With `checked`: calls of hooks in front of what they check. With `instrumented`: counting. With a profile: what it says.
     fn instrument(&mut self, module: &mut Module, unit: &mut Unit) -> Result<(), Error> {
         if let Some(profile) = &self.options.profile {
-            profile.check(self.source, self.options)?;
-            profile::apply(module, profile)?;
+            profile
+                .check(&self.options.profile_identity(self.source))
+                .and_then(|()| profiling::apply(module, profile))
+                .map_err(|message| Error::InvalidOption {
+                    message: format!("{}: {message}", self.options.name),
+                })?;
             debug_verify(module, || "the profile was applied wrongly".to_owned())?;
         }
         if self.options.instrumented {
-            unit.profile_sites = profile::instrument(module);
-            unit.globals.push(profile::buffer(&unit.profile_sites));
+            unit.profile_sites = profiling::instrument(module);
+            unit.globals.push(profiling::buffer(&unit.profile_sites));
             debug_verify(module, || "the counting was added wrongly".to_owned())?;
         }
         if !self.options.checked {

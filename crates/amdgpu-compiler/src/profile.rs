@@ -1,30 +1,13 @@
-//! Profile-guided optimisation: an instrumented kernel counts what it does into a variable of its module, and a later compilation of the
-//! same source uses the counts.
+//! What instrumented runs of a kernel counted: what stands where in the counters ([`Sites`]), and what it says about the source ([`Profile`]).
 //!
-//! Contract
-//! - [`instrument`] and [`apply`] work on the same code: kernels as they were lowered, with what they call inlined. So blocks have the same
-//!   numbers in both.
-//! - Counting uses atomic additions on a `__device__` variable ([`BUFFER`]), so it works on every device. The order of work-items does not
-//!   change what is counted.
-//! - Applying a profile changes how fast a kernel is and never a bit of its results: loops are unrolled by how often they ran, parameters
-//!   that had one value get a copy of the kernel in which they are constants, behind a comparison, and branches get weights.
-//! - A profile of another source, or of the same source with other macros, is refused ([`Profile::check`]).
+//! How the counting gets into a kernel and what a compilation makes of the counts stands in `profiling`.
 
-mod apply;
 mod facts;
-mod instrument;
 mod listing;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use apply::apply;
 pub use facts::{Access, Branch, Constant, KernelProfile, LoopCount, Profile, identity};
-pub(crate) use instrument::instrument;
-
-use crate::checks::inline_all;
-use crate::globals::GlobalVariable;
-use crate::ir::Module;
-use crate::signature::Dtype;
 
 /// The variable that an instrumented module counts in.
 pub const BUFFER: &str = "__amdgpu_profile";
@@ -32,9 +15,6 @@ pub const BUFFER: &str = "__amdgpu_profile";
 pub const SAMPLED_ITEMS: u64 = 1024;
 /// Lanes of a wave in the samples; that of NVIDIA's and of RDNA's GPUs.
 pub const WAVE: u64 = 32;
-
-/// Instructions of one kernel up to which what it calls is inlined; that of the pass that inlines.
-const MAX_INLINED_INSTRUCTIONS: usize = 20_000;
 
 /// What the words of [`BUFFER`] stand for.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -91,21 +71,4 @@ pub struct AccessSite {
     pub is_store: bool,
     pub bytes: u32,
     pub samples: u32,
-}
-
-/// The variable as the host knows it.
-pub(crate) fn buffer(sites: &Sites) -> GlobalVariable {
-    GlobalVariable {
-        name: BUFFER.to_owned(),
-        type_name: format!("unsigned long long[{}]", sites.words),
-        dtype: Some(Dtype::Uint64),
-        shape: vec![sites.words],
-        size_bytes: sites.words * 8,
-        is_constant: false,
-    }
-}
-
-/// The code that counts and that counts are applied to.
-fn prepare(module: &mut Module) {
-    inline_all(module, MAX_INLINED_INSTRUCTIONS);
 }

@@ -54,7 +54,7 @@ fn of_words(sites: &Sites, words: &[u64]) -> Profile {
             bits: 3,
         },
     ];
-    let source = (SUMS, &options());
+    let source = (SUMS, options().profile_identity(SUMS));
     Profile::of_run(sites, words, "sums", constants, source, "cpu:0").unwrap()
 }
 
@@ -155,6 +155,23 @@ fn a_kernel_gets_a_copy_for_its_constants_and_weights_for_its_branches() {
     let plain = compile(&self::options(), "gfx1100").unwrap().llvm_ir;
     assert!(!plain.contains("branch_weights"));
     assert!(text.matches("fadd").count() > plain.matches("fadd").count());
+}
+
+#[test]
+fn a_profile_of_which_nothing_is_used_changes_no_text() {
+    let plain = compile(&options(), "x86_64").unwrap().llvm_ir;
+    let text = |constants, counts| {
+        let mut used = profile(640, 630);
+        (used.uses_constants, used.uses_counts) = (constants, counts);
+        let options = CompileOptions {
+            profile: Some(Box::new(used)),
+            ..options()
+        };
+        compile(&options, "x86_64").unwrap().llvm_ir
+    };
+    assert_eq!(text(false, false), plain);
+    assert!(text(true, false).contains("icmp eq i32 %p2, 64"));
+    assert!(!text(false, true).contains("icmp eq i32 %p2, 64"));
 }
 
 #[test]

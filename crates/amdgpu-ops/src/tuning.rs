@@ -13,6 +13,7 @@ mod entries;
 mod files;
 mod records;
 pub mod settings;
+mod timings;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

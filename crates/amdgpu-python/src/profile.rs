@@ -4,7 +4,6 @@ use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_compiler::profile::Profile;
 use pyo3::prelude::*;
 
-use crate::compile::to_python;
 use crate::errors::raise;
 
 /// What instrumented runs of a kernel counted.
@@ -46,9 +45,11 @@ impl KernelProfile {
         self.0.listing()
     }
 
-    /// What was counted, as dicts and lists.
-    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.0)
+    /// The same counts, of which compilations use some.
+    fn using(&self, constants: bool, counts: bool) -> Self {
+        let mut made = self.0.clone();
+        (made.uses_constants, made.uses_counts) = (constants, counts);
+        Self(made)
     }
 
     /// The counts of both.

@@ -115,45 +115,71 @@ def tune_kernel(
     budget = Budget(arguments.positive("tune", "budget_seconds", budget_seconds))
     if tolerance is not None:
         arguments.finite("tune", "tolerance", tolerance, 0.0)
-    variants, recipe = variants_of(block, defines), kernel.recipe()
-    show = _shown(progress)
-    seconds: dict[str, float] = {}
-    failed: dict[str, str] = {}
+    variants = variants_of(block, defines)
+    constant = {"shared_bytes": arguments.count("tune", "shared_mem", shared_mem), "tolerance": tolerance}
     child = worker if worker is not None else Worker()
     try:
+        run = _Run(kernel, given, variants, grid, constant, _shown(progress))
+        seconds, failed = run.measure(child, budget)
+    finally:
+        child.close()
+    return _tuned(kernel, _kept(kernel, given, grid, seconds, failed), grid)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The variants of a kernel that are measured, and with what."""
+
+    kernel: _native.Kernel
+    args: Sequence[Any]
+    variants: Sequence[Variant]
+    grid: Grid | None
+    constant: dict[str, Any]
+    show: KernelProgress
+
+    def measure(self, child: Worker, budget: Budget) -> tuple[dict[str, float], dict[str, str]]:
+        """Seconds of each variant, and why one has none."""
+        seconds: dict[str, float] = {}
+        failed: dict[str, str] = {}
+        recipe = self.kernel.recipe()
         with tempfile.TemporaryDirectory(prefix="amdgpu-tune-") as folder:
-            kernel_arguments.write(Path(folder), given)
-            for done, variant in enumerate(variants, start=1):
-                question = {
-                    "device": kernel.device,
+            kernel_arguments.write(Path(folder), self.args)
+            for done, variant in enumerate(self.variants, start=1):
+                question = self.constant | {
+                    "device": self.kernel.device,
                     "kernel": recipe_with(recipe, variant),
                     "candidate": variant.name,
                     "folder": folder,
-                    "grid": grid_of(grid, variant, given),
+                    "grid": grid_of(self.grid, variant, self.args),
                     "block": variant.block,
-                    "shared_bytes": arguments.count("tune", "shared_mem", shared_mem),
                     "is_first": done == 1,
-                    "tolerance": tolerance,
                 }
                 answer = budget.measure(child, question, is_new=not child.is_running)
-                _note(variant, answer, seconds, failed)
-                show(variant.name, answer, done, len(variants))
-                if done == 1 and not seconds:
+                if isinstance(answer, float):
+                    seconds[variant.name] = answer
+                else:
+                    failed[variant.name] = answer
+                self.show(variant.name, answer, done, len(self.variants))
+                if not seconds:
                     raise InvalidArgumentError(
                         f"tune: the first variant ({variant.name}) failed, so there is nothing to compare others with: {answer}"
                     )
-    finally:
-        child.close()
-    info = default_device(kernel.device).info()
-    record = Record(subject_of(recipe, given, has_grid=grid is not None), seconds, failed, info.name, moment())
+        return seconds, failed
+
+
+def _kept(
+    kernel: _native.Kernel, args: Sequence[Any], grid: Grid | None, seconds: dict[str, float], failed: dict[str, str]
+) -> Record:
+    """What was measured of a kernel, in the database; and of its fastest variant, which is a kernel of its own."""
+    info, recipe = default_device(kernel.device).info(), kernel.recipe()
+    record = Record(subject_of(recipe, args, has_grid=grid is not None), seconds, failed, info.name, moment())
     best = Variant.of_name(record.ranking()[0])
     _keep(info.architecture, record)
     if best.defines:
-        # The fastest variant is a kernel of its own.
-        subject = subject_of(recipe_with(recipe, best), given, has_grid=grid is not None)
+        subject = subject_of(recipe_with(recipe, best), args, has_grid=grid is not None)
         fastest = {Variant(best.block).name: seconds[best.name]}
         _keep(info.architecture, Record(subject, fastest, {}, info.name, record.measured))
-    return _tuned(kernel, record, grid)
+    return record
 
 
 def tuned_kernel(kernel: _native.Kernel, args: Sequence[Any], *, grid: Grid | None = None) -> TunedKernel | None:
@@ -192,13 +218,6 @@ def launch(  # noqa: PLR0917  (the native kernel calls it)
             "without them a launch is as kernel.tune(...) measured it, for such arguments"
         )
     found(*args, shared_mem=shared_mem, stream=stream)
-
-
-def _note(variant: Variant, answer: float | str, seconds: dict[str, float], failed: dict[str, str]) -> None:
-    if isinstance(answer, float):
-        seconds[variant.name] = answer
-    else:
-        failed[variant.name] = answer
 
 
 def _keep(architecture: str, record: Record) -> None:

@@ -37,7 +37,7 @@ impl Kernel {
             words,
             symbol,
             constants.collect(),
-            (&self.source, &self.options),
+            (&self.source, self.options.profile_identity(&self.source)),
             &self.shared.info().name,
         );
         found.ok_or_else(|| Error::Launch {

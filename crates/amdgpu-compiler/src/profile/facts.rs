@@ -3,8 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AccessSite, BranchSite, Edge, KernelSites, LoopSite, SAMPLED_ITEMS, Sites, WAVE};
-use crate::error::Error;
-use crate::options::CompileOptions;
 
 /// What the text form of a profile says it is.
 const SCHEMA: &str = "amdgpu.profile/1";
@@ -24,6 +22,10 @@ pub struct Profile {
     pub source: String,
     /// Of the device it ran on.
     pub device: String,
+    /// Compilations make a copy for the parameters that had one value.
+    pub uses_constants: bool,
+    /// Compilations unroll loops by how often they ran, and weigh branches.
+    pub uses_counts: bool,
     pub kernel: KernelProfile,
 }
 
@@ -82,12 +84,9 @@ pub struct Constant {
 }
 
 /// What says that two compilations have the same code: a hash of the source, its macros and the instances that are asked for.
-pub fn identity(source: &str, options: &CompileOptions) -> String {
+pub fn identity(source: &str, defines: &[(String, String)], instances: &[String]) -> String {
+    let text = format!("{defines:?}{instances:?}{source}");
     let mut hash = FNV_OFFSET;
-    let text = format!(
-        "{:?}{:?}{source}",
-        options.defines, options.name_expressions
-    );
     for byte in text.bytes() {
         hash = (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME);
     }
@@ -101,7 +100,7 @@ impl Profile {
         words: &[u64],
         kernel: &str,
         constants: Vec<Constant>,
-        (source, options): (&str, &CompileOptions),
+        (source, identity): (&str, String),
         device: &str,
     ) -> Option<Self> {
         let mut all = sites.kernels.iter();
@@ -110,9 +109,11 @@ impl Profile {
         let reader = Reader { words, sites: own };
         Some(Self {
             schema: SCHEMA.to_owned(),
-            identity: identity(source, options),
+            identity,
             source: source.to_owned(),
             device: device.to_owned(),
+            uses_constants: true,
+            uses_counts: true,
             kernel: KernelProfile {
                 name: kernel.to_owned(),
                 blocks: own
@@ -138,17 +139,19 @@ impl Profile {
         })
     }
 
-    /// Refuses a profile that is not of this source with these macros.
-    pub fn check(&self, source: &str, options: &CompileOptions) -> Result<(), Error> {
-        if self.identity == identity(source, options) {
+    /// Refuses a profile that is not of the compilation of this identity.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says so.
+    pub fn check(&self, identity: &str) -> Result<(), String> {
+        if self.identity == identity {
             return Ok(());
         }
-        Err(Error::InvalidOption {
-            message: format!(
-                "{}: the profile of `{}` is of another source, or of this one with other macros; measure it again with profile_kernel",
-                options.name, self.kernel.name
-            ),
-        })
+        Err(format!(
+            "the profile of `{}` is of another source, or of this one with other macros; measure it again with profile_kernel",
+            self.kernel.name
+        ))
     }
 
     /// The text form.

@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::records::{self, Record};
-use crate::archived::choice::by_time;
+use super::timings::{MAX_ENTRIES, Timings, fields_of, line_head, quoted, ranking, shown, times};
 use crate::archived::problem::{Epilogue, Layout, Number, Problem};
 
 pub const SCHEMA: &str = "amdgpu.tuning/1";
 /// Of m, n, k and the batch: what kernels count with.
 const MAX_EXTENT: u64 = u32::MAX as u64;
-/// Of one file: some hundred shapes are tuned in an hour.
-pub(super) const MAX_ENTRIES: usize = 100_000;
 const MAX_ARCHITECTURE: usize = 64;
 const MAX_CANDIDATE: usize = 128;
 const FIELDS: [&str; 9] = [
@@ -49,16 +47,6 @@ impl Entry {
     pub fn ranking(&self) -> Vec<(&str, f64)> {
         ranking(&self.seconds)
     }
-}
-
-/// Ways with their times, fastest first.
-pub(super) fn ranking(seconds: &BTreeMap<String, f64>) -> Vec<(&str, f64)> {
-    let named = seconds.iter();
-    let mut all: Vec<(&str, f64)> = named
-        .map(|(name, seconds)| (name.as_str(), *seconds))
-        .collect();
-    all.sort_by(|one, other| by_time((one.1, one.0), (other.1, other.0)));
-    all
 }
 
 /// What the text of a database says.
@@ -133,33 +121,6 @@ pub fn dump<'a>(
     text
 }
 
-/// A text as JSON has it.
-pub(super) fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
-}
-
-/// How a line of the text form begins.
-pub(super) fn line_head(device: &str, failed: &BTreeMap<String, String>) -> String {
-    let mut text = format!("{{\"device\": {}", quoted(device));
-    if !failed.is_empty() {
-        let failed: Vec<String> = failed
-            .iter()
-            .map(|(name, reason)| format!("{}: {}", quoted(name), quoted(reason)))
-            .collect();
-        let _ = write!(text, ", \"failed\": {{{}}}", failed.join(", "));
-    }
-    text
-}
-
-/// Times by way, as JSON.
-pub(super) fn times(seconds: &BTreeMap<String, f64>) -> String {
-    let seconds: Vec<String> = seconds
-        .iter()
-        .map(|(name, seconds)| format!("{}: {}", quoted(name), number(*seconds)))
-        .collect();
-    format!("{{{}}}", seconds.join(", "))
-}
-
 fn record(entry: &Entry) -> String {
     let product = &entry.product;
     let mut text = line_head(&entry.device, &entry.failed);
@@ -179,19 +140,6 @@ fn record(entry: &Entry) -> String {
         times(&entry.seconds)
     );
     text
-}
-
-/// A number as Python writes it, so that files do not depend on who wrote them: exponents have a sign and two digits.
-fn number(value: f64) -> String {
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    match exponent.parse::<i32>() {
-        Ok(exponent) if !(-4..16).contains(&exponent) => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            format!("{digits}e{sign}{:02}", exponent.abs())
-        }
-        _ => format!("{value:?}"),
-    }
 }
 
 /// What a text says; `expected` is the architecture that it must be for.
@@ -241,77 +189,6 @@ pub fn parse(text: &str, expected: Option<&str>) -> Result<Content, String> {
     })
 }
 
-/// A value in a message.
-pub(super) fn shown(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => "None".to_owned(),
-        Some(Value::String(text)) => format!("'{text}'"),
-        Some(Value::Bool(truth)) => if *truth { "True" } else { "False" }.to_owned(),
-        Some(other) => other.to_string(),
-    }
-}
-
-/// The fields of a line, none of which is unknown.
-pub(super) fn fields_of<'a>(
-    record: &'a Value,
-    subject: &str,
-) -> Result<&'a Map<String, Value>, String> {
-    let Some(fields) = record.as_object() else {
-        return Err("not an object".to_owned());
-    };
-    let known = [subject, "seconds", "failed", "device", "measured"];
-    let mut unknown = fields.keys().filter(|name| !known.contains(&name.as_str()));
-    match unknown.next() {
-        Some(name) => Err(format!("unknown field '{name}'")),
-        None => Ok(fields),
-    }
-}
-
-/// What lines of products and of other subjects have in common.
-pub(super) struct Timings {
-    pub seconds: BTreeMap<String, f64>,
-    pub failed: BTreeMap<String, String>,
-    pub device: String,
-    pub measured: String,
-}
-
-impl Timings {
-    /// The timings of a line; `is_way` tells names of ways from other texts.
-    pub fn of(fields: &Map<String, Value>, is_way: impl Fn(&str) -> bool) -> Result<Self, String> {
-        let mut seconds = BTreeMap::new();
-        for (name, value) in by_name(fields, "seconds", &is_way)? {
-            let time = value
-                .as_f64()
-                .filter(|time| *time > 0.0 && time.is_finite());
-            let time =
-                time.ok_or_else(|| format!("the time of {name} is {}", shown(Some(value))))?;
-            seconds.insert(name.clone(), time);
-        }
-        let mut failed = BTreeMap::new();
-        let texts = "device and reasons are texts";
-        for (name, value) in by_name(fields, "failed", &is_way)? {
-            failed.insert(name.clone(), value.as_str().ok_or(texts)?.to_owned());
-        }
-        let device = fields.get("device").map_or(Some(""), Value::as_str);
-        let measured = fields.get("measured");
-        let time = measured
-            .and_then(Value::as_str)
-            .filter(|text| is_time(text));
-        let time = time.ok_or_else(|| {
-            format!(
-                "measured must be a time such as 2026-11-21T18:30:00Z, got {}",
-                shown(measured)
-            )
-        })?;
-        Ok(Self {
-            seconds,
-            failed,
-            device: device.ok_or(texts)?.to_owned(),
-            measured: time.to_owned(),
-        })
-    }
-}
-
 fn checked(record: &Value) -> Result<Entry, String> {
     let fields = fields_of(record, "product")?;
     let product = product(fields.get("product"))?;
@@ -323,19 +200,6 @@ fn checked(record: &Value) -> Result<Entry, String> {
         device: timings.device,
         measured: timings.measured,
     })
-}
-
-/// Whether a text is a time such as 2026-11-21T18:30:00Z.
-fn is_time(text: &str) -> bool {
-    let pattern = "0000-00-00T00:00:00Z";
-    text.len() == pattern.len()
-        && text.bytes().zip(pattern.bytes()).all(|(own, wanted)| {
-            if wanted == b'0' {
-                own.is_ascii_digit()
-            } else {
-                own == wanted
-            }
-        })
 }
 
 fn product(value: Option<&Value>) -> Result<Problem, String> {
@@ -403,23 +267,6 @@ fn product(value: Option<&Value>) -> Result<Problem, String> {
     })
 }
 
-fn by_name<'a>(
-    record: &'a Map<String, Value>,
-    field: &str,
-    is_way: impl Fn(&str) -> bool,
-) -> Result<impl Iterator<Item = (&'a String, &'a Value)>, String> {
-    let values = record.get(field);
-    let is_optional = field == "failed" && values.is_none();
-    let fields = values.and_then(Value::as_object).filter(|fields| {
-        let mut names = fields.keys();
-        names.all(|name| is_way(name))
-    });
-    if fields.is_none() && !is_optional {
-        return Err(format!("{field} is not an object with names of kernels"));
-    }
-    Ok(fields.into_iter().flatten())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -439,15 +286,6 @@ mod tests {
         assert_eq!(read.entries[0].ranking(), [("b", 1e-5), ("a", 2e-5)]);
         let text = dump(&read.architecture, read.entries.iter(), [].iter());
         assert_eq!(parse(&text, None).unwrap(), read);
-    }
-
-    #[test]
-    fn numbers_are_written_as_python_writes_them() {
-        let written = [1.539e-5, 0.000_188_9, 1.0, 2e-6, 0.25, 1e16].map(number);
-        assert_eq!(
-            written,
-            ["1.539e-05", "0.0001889", "1.0", "2e-06", "0.25", "1e+16"]
-        );
     }
 
     #[test]
@@ -480,5 +318,38 @@ mod tests {
         );
         assert_eq!(check_architecture("x86_64 znver4"), "x86_64-znver4");
         assert_eq!(check_architecture("::"), "unknown");
+    }
+
+    const RECORDS: &str = r#"{"schema": "amdgpu.tuning/1", "architecture": "x86_64", "entries": [], "records": [
+        {"device": "CPU", "failed": {"block=512": "wrong"}, "measured": "2026-11-22T17:34:23Z", "subject": "kernel b",
+         "seconds": {"block=64 TILE=8": 2e-5, "block=128 TILE=8": 1e-5}},
+        {"measured": "2026-11-22T17:34:23Z", "subject": "kernel a", "seconds": {}}]}"#;
+
+    #[test]
+    fn records_are_written_and_read_again_in_the_order_of_subjects() {
+        let read = parse(RECORDS, None).unwrap();
+        assert_eq!(
+            read.records[0].ranking(),
+            [("block=128 TILE=8", 1e-5), ("block=64 TILE=8", 2e-5)]
+        );
+        let text = dump("x86_64", [].iter(), read.records.iter());
+        let mut again = parse(&text, None).unwrap();
+        again.records.reverse();
+        assert_eq!(again, read);
+    }
+
+    #[test]
+    fn damaged_records_are_named_with_their_place() {
+        let error = |from: &str, to: &str| parse(&RECORDS.replace(from, to), None).unwrap_err();
+        assert_eq!(
+            error("\"kernel a\"", "7"),
+            "record 1: the subject must be a text of one line, got 7"
+        );
+        assert_eq!(
+            error("2e-5", "-1"),
+            "record 0: the time of block=64 TILE=8 is -1"
+        );
+        assert_eq!(error("\"device\"", "\"x\""), "record 0: unknown field 'x'");
+        assert!(error("\"records\": [", "\"records\": 1, \"x\": [").starts_with("records is not"));
     }
 }

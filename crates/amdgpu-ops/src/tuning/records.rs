@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
-use super::entries::{MAX_ENTRIES, Timings, fields_of, line_head, quoted, ranking, shown, times};
+use super::timings::{MAX_ENTRIES, Timings, fields_of, line_head, quoted, ranking, shown, times};
 
 /// Of the names of subjects and ways: a line of text.
 const MAX_NAME_BYTES: usize = 512;
@@ -144,42 +144,7 @@ fn checked(line: &Value) -> Result<Record, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::entries;
     use super::*;
-
-    const TEXT: &str = r#"{"schema": "amdgpu.tuning/1", "architecture": "x86_64", "entries": [], "records": [
-        {"device": "CPU", "failed": {"block=512": "wrong"}, "measured": "2026-11-22T17:34:23Z", "subject": "kernel b",
-         "seconds": {"block=64 TILE=8": 2e-5, "block=128 TILE=8": 1e-5}},
-        {"measured": "2026-11-22T17:34:23Z", "subject": "kernel a", "seconds": {}}]}"#;
-
-    #[test]
-    fn records_are_written_and_read_again_in_the_order_of_subjects() {
-        let read = entries::parse(TEXT, None).unwrap();
-        assert_eq!(
-            read.records[0].ranking(),
-            [("block=128 TILE=8", 1e-5), ("block=64 TILE=8", 2e-5)]
-        );
-        let text = entries::dump("x86_64", [].iter(), read.records.iter());
-        let mut again = entries::parse(&text, None).unwrap();
-        again.records.reverse();
-        assert_eq!(again, read);
-    }
-
-    #[test]
-    fn damaged_records_are_named_with_their_place() {
-        let error =
-            |from: &str, to: &str| entries::parse(&TEXT.replace(from, to), None).unwrap_err();
-        assert_eq!(
-            error("\"kernel a\"", "7"),
-            "record 1: the subject must be a text of one line, got 7"
-        );
-        assert_eq!(
-            error("2e-5", "-1"),
-            "record 0: the time of block=64 TILE=8 is -1"
-        );
-        assert_eq!(error("\"device\"", "\"x\""), "record 0: unknown field 'x'");
-        assert!(error("\"records\": [", "\"records\": 1, \"x\": [").starts_with("records is not"));
-    }
 
     #[test]
     fn times_are_those_of_the_calendar() {

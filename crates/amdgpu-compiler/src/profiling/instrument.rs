@@ -1,14 +1,14 @@
 //! Adds the counting.
 
-use super::{
-    AccessSite, BUFFER, BlockSite, BranchSite, Edge, KernelSites, LoopSite, SAMPLED_ITEMS, Sites,
-    prepare,
-};
+use super::prepare;
 use crate::ir::cfg::Cfg;
 use crate::ir::loops::Loops;
 use crate::ir::{
     AddressSpace, BinaryOp, CastKind, Cooperation, Function, Global, GlobalKind, Module, Op,
     Predicate, Special, SpecialKind, Terminator, Type, Value,
+};
+use crate::profile::{
+    AccessSite, BUFFER, BlockSite, BranchSite, Edge, KernelSites, LoopSite, SAMPLED_ITEMS, Sites,
 };
 
 /// Branches and accesses of one kernel that are sampled work-item by work-item: 8 and 16 KiB of the buffer for each.

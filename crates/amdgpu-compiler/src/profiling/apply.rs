@@ -1,13 +1,13 @@
 //! Uses a profile: loops that ran often are unrolled, branches get weights, and a kernel whose parameters had one value each gets a copy
 //! for these values.
 
-use super::{KernelProfile, Profile, prepare};
+use super::prepare;
 use crate::cooperative::inline_call;
-use crate::error::Error;
 use crate::ir::{
     BinaryOp, Block, BlockId, CastKind, Function, Module, Op, Predicate, Terminator, Type, Unroll,
     Value,
 };
+use crate::profile::{KernelProfile, Profile};
 
 /// Iterations of one entry from which a loop is unrolled, and from which by twice as much.
 const MANY_ITERATIONS: u64 = 4;
@@ -22,8 +22,11 @@ const MIN_UNIFORM_PERCENT: u64 = 90;
 /// A kernel of more instructions is not copied: on the CPU, everything of a kernel becomes one function, whose size is limited.
 const MAX_COPIED_INSTRUCTIONS: usize = 4000;
 
-/// Transforms the kernel of the profile.
-pub(crate) fn apply(module: &mut Module, profile: &Profile) -> Result<(), Error> {
+/// Transforms the kernel of the profile, or says why it does not fit.
+pub(crate) fn apply(module: &mut Module, profile: &Profile) -> Result<(), String> {
+    if !profile.uses_constants && !profile.uses_counts {
+        return Ok(());
+    }
     prepare(module);
     let kernel = &profile.kernel;
     let found = module
@@ -32,16 +35,18 @@ pub(crate) fn apply(module: &mut Module, profile: &Profile) -> Result<(), Error>
         .find(|function| function.is_kernel && function.name == kernel.name);
     let function = found.filter(|function| function.blocks.len() == kernel.blocks.len());
     let Some(function) = function else {
-        return Err(Error::InvalidOption {
-            message: format!(
-                "the profile of `{}` does not fit the kernel; measure it again with profile_kernel",
-                kernel.name
-            ),
-        });
+        return Err(format!(
+            "the profile of `{}` does not fit the kernel; measure it again with profile_kernel",
+            kernel.name
+        ));
     };
-    weigh_branches(function, kernel);
-    mark_loops(function, kernel);
-    specialise(function, kernel);
+    if profile.uses_counts {
+        weigh_branches(function, kernel);
+        mark_loops(function, kernel);
+    }
+    if profile.uses_constants {
+        specialise(function, kernel);
+    }
     Ok(())
 }
 
