@@ -28,6 +28,7 @@ from amdgpu.errors import AmdgpuError
 from amdgpu.kernel import PendingKernel, RawKernel
 from amdgpu.memory import allocate_memory
 from amdgpu.ops import matrix_multiply
+from amdgpu.profile import Profile
 from amdgpu.telemetry import get_telemetry
 from amdgpu.telemetry import report as _report
 from amdgpu.types import DeviceInfo, KernelResult
@@ -51,6 +52,7 @@ __all__ = [
     "LayeredNetwork",
     "Network",
     "PendingKernel",
+    "Profile",
     "RawKernel",
     "SpikingNetwork",
     "Stream",

@@ -32,6 +32,7 @@ mod telemetry;
 mod text;
 mod toolchain;
 mod trainer;
+mod tuning;
 
 use std::sync::Once;
 

@@ -38,6 +38,7 @@ mod operand;
 mod ops;
 mod output;
 mod prepared;
+mod profile;
 mod rocm;
 mod spiking_network;
 mod stream;
@@ -151,6 +152,8 @@ mod _native {
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
     #[pymodule_export]
+    use super::profile::KernelProfile;
+    #[pymodule_export]
     use super::rocm::{
         current_device_info, device_text, rocm_device_count, rocm_get_device, rocm_get_device_info,
         rocm_set_device, rocm_synchronize, set_device_text, synchronize_current_device,
@@ -185,7 +188,7 @@ mod _native {
     #[pymodule_export]
     use super::tuning::{
         TuningDatabase, matmul_demand, tuning_architectures, tuning_budget_seconds, tuning_changes,
-        tuning_dump, tuning_file_name, tuning_folder, tuning_parse,
+        tuning_dump, tuning_file_name, tuning_folder, tuning_import, tuning_parse,
     };
     #[pymodule_export]
     use super::vendor::VendorSession;
