@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 import amdgpu
+import file_order
 import numpy as np
 import object_cache
 import pytest
@@ -28,6 +29,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_configure(config):
     sampling.choose_seed()
+    object_cache.install()
     if "PYTEST_XDIST_WORKER" not in os.environ:
         object_cache.forget_old()
 
@@ -35,6 +37,23 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     sampling.sample(config, items)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        file_order.sort(items)
+
+
+def pytest_runtest_logreport(report):
+    file_order.count(report)
+
+
+def pytest_sessionfinish(session):
+    # Of a run of several processes, which is one of whole files.
+    if session.config.getoption("numprocesses", None):
+        file_order.keep()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    object_cache.serve(item.get_closest_marker("llvm") is None)
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -34,6 +34,7 @@ GEMM, TENSORS, AMX = "gemm/gemm_routines.zig", "tensor/tensor_routines.zig", "ge
 RANDOM = "random/random_routines.zig"
 SORTS = "reduce/sort_routines.zig"
 COMPLEX = "complex/complex_routines.zig"
+ATTENTION = "attention/attention_routines.zig"
 ROUTINES = {
     "x86_64": {
         "tensor_avx512": (TENSORS, "x86_64_v4-prefer_256_bit"),
@@ -49,6 +50,9 @@ ROUTINES = {
         "random_avx2": (RANDOM, "x86_64_v3"),
         "random_generic": (RANDOM, "x86_64"),
         "gemm_avx512_dot": (GEMM, "x86_64_v4+avx512vnni+avx512bf16-prefer_256_bit"),
+        "attention_avx512": (ATTENTION, "x86_64_v4-prefer_256_bit"),
+        "attention_avx2": (ATTENTION, "x86_64_v3"),
+        "attention_generic": (ATTENTION, "x86_64"),
         "sort_avx512": (SORTS, "x86_64_v4-prefer_256_bit"),
         "gemm_amx": (AMX, "x86_64_v4+avx512vnni+avx512bf16+amx_tile+amx_bf16+amx_int8-prefer_256_bit"),
     },
@@ -57,11 +61,14 @@ ROUTINES = {
         "complex_generic": (COMPLEX, "baseline"),
         "gemm_generic": (GEMM, "baseline"),
         "random_generic": (RANDOM, "baseline"),
+        "attention_generic": (ATTENTION, "baseline"),
     },
 }
 BASELINE = {"x86_64": "x86_64", "aarch64": "baseline"}
 # The code that chooses among the routines, as an object of the library.
 DRIVERS = "drivers"
+# The program of all tests.
+TESTS = "tests"
 # Objects of this many builds are kept, so that going back and forth between two branches compiles nothing.
 KEPT_BUILDS = 4
 
@@ -137,8 +144,7 @@ def compile_object(build: Build, name: str) -> Path:
     finally:
         draft.unlink(missing_ok=True)
     print(f"compiled {name} in {time.monotonic() - started:.0f} s", flush=True)
-    for old in sorted(path.parent.glob(f"{name}-*.o"), key=lambda other: other.stat().st_mtime)[:-KEPT_BUILDS]:
-        old.unlink(missing_ok=True)
+    forget_old(path.parent, f"{name}-*.o")
     return path
 
 
@@ -162,9 +168,36 @@ def build_library(output: Path, machine: str) -> int:
 def run_tests(passed_on: list[str], *, optimize: str) -> int:
     """Compiles and runs every test, with safety checks unless `optimize` is "fast"."""
     build = Build(platform.machine(), optimize)
-    objects = compile_objects(build, list(ROUTINES[build.machine]))
-    command = [*ZIG, "test", *map(str, objects), *build.modules(DRIVERS), *passed_on]
-    return subprocess.run(command, check=False).returncode
+    if passed_on:
+        objects = compile_objects(build, list(ROUTINES[build.machine]))
+        return subprocess.run(
+            [*ZIG, "test", *map(str, objects), *build.modules(DRIVERS), *passed_on], check=False
+        ).returncode
+    return subprocess.run([test_program(build)], check=False).returncode
+
+
+def test_program(build: Build) -> Path:
+    """The program of all tests, linked unless it is there."""
+    names = [DRIVERS, *ROUTINES[build.machine]]
+    key = hashlib.blake2b("".join(map(build.key, names)).encode(), digest_size=16).hexdigest()
+    folder = cache_folder()
+    path = folder / f"{TESTS}-{key}"
+    if path.exists():
+        os.utime(path)
+        return path
+    objects = compile_objects(build, names[1:])
+    draft = folder / f"{os.getpid()}-{path.name}"
+    command = [*ZIG, "test", "--test-no-exec", f"-femit-bin={draft}", *map(str, objects), *build.modules(DRIVERS)]
+    subprocess.run(command, check=True)
+    draft.replace(path)
+    forget_old(folder, f"{TESTS}-*")
+    return path
+
+
+def forget_old(folder: Path, pattern: str) -> None:
+    """Deletes what was made for builds of long ago."""
+    for old in sorted(folder.glob(pattern), key=lambda other: other.stat().st_mtime)[:-KEPT_BUILDS]:
+        old.unlink(missing_ok=True)
 
 
 def main(arguments: list[str]) -> int:

@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0x8327f0fce90e976e
+const ABI_HASH = 0x070c5ec88427001f
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -159,6 +159,13 @@ const ELEMENTWISE_NEXTAFTER_BFLOAT = UInt32(84)
 const ELEMENTWISE_SIGNBIT = UInt32(85)
 const ELEMENTWISE_LEFT_SHIFT = UInt32(86)
 const ELEMENTWISE_RIGHT_SHIFT = UInt32(87)
+const ELEMENTWISE_LINEAR_COMBINATION = UInt32(88)
+const ELEMENTWISE_SQUARED_ERROR = UInt32(89)
+const ELEMENTWISE_SQUARED_ERROR_GRADIENT = UInt32(90)
+const ELEMENTWISE_BCE = UInt32(91)
+const ELEMENTWISE_BCE_GRADIENT = UInt32(92)
+const ELEMENTWISE_BCE_WITH_LOGITS = UInt32(93)
+const ELEMENTWISE_BCE_WITH_LOGITS_GRADIENT = UInt32(94)
 const COMPLEX_IDENTITY = UInt32(0)
 const COMPLEX_NEGATIVE = UInt32(1)
 const COMPLEX_ABSOLUTE = UInt32(2)
@@ -250,10 +257,17 @@ const SCAN_MINIMUM = UInt32(3)
 const CONVOLVE_FORWARD = UInt32(0)
 const CONVOLVE_IMAGE_GRADIENT = UInt32(1)
 const CONVOLVE_WEIGHT_GRADIENT = UInt32(2)
+const CLASS_LOSS_CROSS_ENTROPY = UInt32(0)
+const CLASS_LOSS_NEGATIVE_LOG_LIKELIHOOD = UInt32(1)
+const LOSS_NONE = UInt32(0)
+const LOSS_MEAN = UInt32(1)
+const LOSS_SUM = UInt32(2)
 const POOL_MAXIMUM = UInt32(0)
 const POOL_AVERAGE = UInt32(1)
 const POOL_MAXIMUM_GRADIENT = UInt32(2)
 const POOL_AVERAGE_GRADIENT = UInt32(3)
+const POOL_ADD_AT_INDICES = UInt32(4)
+const POOL_SET_AT_INDICES = UInt32(5)
 const RANDOM_UNIFORM = UInt32(0)
 const RANDOM_NORMAL = UInt32(1)
 const RANDOM_EXPONENTIAL = UInt32(2)
@@ -478,10 +492,38 @@ struct ConvolveOptions
     column_padding::UInt64
     row_dilation::UInt64
     column_dilation::UInt64
+    depth_stride::UInt64
+    depth_padding::UInt64
+    depth_dilation::UInt64
     executor::Ptr{Executor}
 end
 
-"`agpu_pool_options`."
+"`agpu_class_loss_options`. `has_shares` is 1 where targets are the shares of all classes, else they are classes, of which `ignored` counts for nothing."
+struct ClassLossOptions
+    size_bytes::UInt64
+    operation::UInt32
+    reduction::UInt32
+    compute::Dtype
+    has_shares::UInt32
+    has_weight::UInt32
+    is_gradient::UInt32
+    ignored::Int64
+    smoothing::Float64
+    executor::Ptr{Executor}
+end
+
+"`agpu_attention_options`. `is_causal` is 1 where query i sees keys 0 to i alone."
+struct AttentionOptions
+    size_bytes::UInt64
+    scale::Float64
+    compute::Dtype
+    is_causal::UInt32
+    has_mask::UInt32
+    reserved::UInt32
+    executor::Ptr{Executor}
+end
+
+"`agpu_pool_options`. Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents * of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written * to `indices`, int64 of the shape of the result, if that is not NULL."
 struct PoolOptions
     size_bytes::UInt64
     operation::UInt32
@@ -494,8 +536,14 @@ struct PoolOptions
     column_padding::UInt64
     row_dilation::UInt64
     column_dilation::UInt64
+    depth_window::UInt64
+    depth_stride::UInt64
+    depth_padding::UInt64
+    depth_dilation::UInt64
     counts_padding::UInt32
-    reserved::UInt32
+    is_adaptive::UInt32
+    divisor::Int64
+    indices::Ptr{Tensor}
     executor::Ptr{Executor}
 end
 
@@ -595,6 +643,8 @@ const MANIFEST_ROWS = (
     ("agpu_scan_options", ScanOptions),
     ("agpu_top_k_options", TopKOptions),
     ("agpu_convolve_options", ConvolveOptions),
+    ("agpu_class_loss_options", ClassLossOptions),
+    ("agpu_attention_options", AttentionOptions),
     ("agpu_pool_options", PoolOptions),
     ("agpu_random_options", RandomOptions),
     ("agpu_allocator_options", AllocatorOptions),

@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0x8327f0fce90e976e'u64
+  abiHash* = 0x070c5ec88427001f'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -161,6 +161,13 @@ const
   elementwiseSignbit* = 85'u32
   elementwiseLeftShift* = 86'u32
   elementwiseRightShift* = 87'u32
+  elementwiseLinearCombination* = 88'u32
+  elementwiseSquaredError* = 89'u32
+  elementwiseSquaredErrorGradient* = 90'u32
+  elementwiseBce* = 91'u32
+  elementwiseBceGradient* = 92'u32
+  elementwiseBceWithLogits* = 93'u32
+  elementwiseBceWithLogitsGradient* = 94'u32
   complexIdentity* = 0'u32
   complexNegative* = 1'u32
   complexAbsolute* = 2'u32
@@ -252,10 +259,17 @@ const
   convolveForward* = 0'u32
   convolveImageGradient* = 1'u32
   convolveWeightGradient* = 2'u32
+  classLossCrossEntropy* = 0'u32
+  classLossNegativeLogLikelihood* = 1'u32
+  lossNone* = 0'u32
+  lossMean* = 1'u32
+  lossSum* = 2'u32
   poolMaximum* = 0'u32
   poolAverage* = 1'u32
   poolMaximumGradient* = 2'u32
   poolAverageGradient* = 3'u32
+  poolAddAtIndices* = 4'u32
+  poolSetAtIndices* = 5'u32
   randomUniform* = 0'u32
   randomNormal* = 1'u32
   randomExponential* = 2'u32
@@ -422,8 +436,30 @@ type
     columnPadding*: uint64
     rowDilation*: uint64
     columnDilation*: uint64
+    depthStride*: uint64
+    depthPadding*: uint64
+    depthDilation*: uint64
     executor*: ptr Executor
-  PoolOptions* {.bycopy.} = object ## `agpu_pool_options`
+  ClassLossOptions* {.bycopy.} = object ## `agpu_class_loss_options` `has_shares` is 1 where targets are the shares of all classes, else they are classes, of which `ignored` counts for nothing.
+    sizeBytes*: uint64
+    operation*: uint32
+    reduction*: uint32
+    compute*: Dtype
+    hasShares*: uint32
+    hasWeight*: uint32
+    isGradient*: uint32
+    ignored*: int64
+    smoothing*: float64
+    executor*: ptr Executor
+  AttentionOptions* {.bycopy.} = object ## `agpu_attention_options` `is_causal` is 1 where query i sees keys 0 to i alone.
+    sizeBytes*: uint64
+    scale*: float64
+    compute*: Dtype
+    isCausal*: uint32
+    hasMask*: uint32
+    reserved*: uint32
+    executor*: ptr Executor
+  PoolOptions* {.bycopy.} = object ## `agpu_pool_options` Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents * of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written * to `indices`, int64 of the shape of the result, if that is not NULL.
     sizeBytes*: uint64
     operation*: uint32
     compute*: Dtype
@@ -435,8 +471,14 @@ type
     columnPadding*: uint64
     rowDilation*: uint64
     columnDilation*: uint64
+    depthWindow*: uint64
+    depthStride*: uint64
+    depthPadding*: uint64
+    depthDilation*: uint64
     countsPadding*: uint32
-    reserved*: uint32
+    isAdaptive*: uint32
+    divisor*: int64
+    indices*: ptr Tensor
     executor*: ptr Executor
   RandomOptions* {.bycopy.} = object ## `agpu_random_options` Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and * standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), * 0 for 2^64; for interleaved bits `span` is the number of threads.
     sizeBytes*: uint64
@@ -517,8 +559,10 @@ proc layoutManifest*(): string =
   result.add ["agpu_search_sorted_options size=", $sizeof(SearchSortedOptions), " size_bytes@", $offsetOf(SearchSortedOptions, sizeBytes), " is_right@", $offsetOf(SearchSortedOptions, isRight), " reserved@", $offsetOf(SearchSortedOptions, reserved), " executor@", $offsetOf(SearchSortedOptions, executor)].join & "\n"
   result.add ["agpu_scan_options size=", $sizeof(ScanOptions), " size_bytes@", $offsetOf(ScanOptions, sizeBytes), " operation@", $offsetOf(ScanOptions, operation), " compute@", $offsetOf(ScanOptions, compute), " executor@", $offsetOf(ScanOptions, executor)].join & "\n"
   result.add ["agpu_top_k_options size=", $sizeof(TopKOptions), " size_bytes@", $offsetOf(TopKOptions, sizeBytes), " is_largest@", $offsetOf(TopKOptions, isLargest), " compute@", $offsetOf(TopKOptions, compute), " executor@", $offsetOf(TopKOptions, executor)].join & "\n"
-  result.add ["agpu_convolve_options size=", $sizeof(ConvolveOptions), " size_bytes@", $offsetOf(ConvolveOptions, sizeBytes), " pass@", $offsetOf(ConvolveOptions, pass), " compute@", $offsetOf(ConvolveOptions, compute), " groups@", $offsetOf(ConvolveOptions, groups), " row_stride@", $offsetOf(ConvolveOptions, rowStride), " column_stride@", $offsetOf(ConvolveOptions, columnStride), " row_padding@", $offsetOf(ConvolveOptions, rowPadding), " column_padding@", $offsetOf(ConvolveOptions, columnPadding), " row_dilation@", $offsetOf(ConvolveOptions, rowDilation), " column_dilation@", $offsetOf(ConvolveOptions, columnDilation), " executor@", $offsetOf(ConvolveOptions, executor)].join & "\n"
-  result.add ["agpu_pool_options size=", $sizeof(PoolOptions), " size_bytes@", $offsetOf(PoolOptions, sizeBytes), " operation@", $offsetOf(PoolOptions, operation), " compute@", $offsetOf(PoolOptions, compute), " row_window@", $offsetOf(PoolOptions, rowWindow), " column_window@", $offsetOf(PoolOptions, columnWindow), " row_stride@", $offsetOf(PoolOptions, rowStride), " column_stride@", $offsetOf(PoolOptions, columnStride), " row_padding@", $offsetOf(PoolOptions, rowPadding), " column_padding@", $offsetOf(PoolOptions, columnPadding), " row_dilation@", $offsetOf(PoolOptions, rowDilation), " column_dilation@", $offsetOf(PoolOptions, columnDilation), " counts_padding@", $offsetOf(PoolOptions, countsPadding), " reserved@", $offsetOf(PoolOptions, reserved), " executor@", $offsetOf(PoolOptions, executor)].join & "\n"
+  result.add ["agpu_convolve_options size=", $sizeof(ConvolveOptions), " size_bytes@", $offsetOf(ConvolveOptions, sizeBytes), " pass@", $offsetOf(ConvolveOptions, pass), " compute@", $offsetOf(ConvolveOptions, compute), " groups@", $offsetOf(ConvolveOptions, groups), " row_stride@", $offsetOf(ConvolveOptions, rowStride), " column_stride@", $offsetOf(ConvolveOptions, columnStride), " row_padding@", $offsetOf(ConvolveOptions, rowPadding), " column_padding@", $offsetOf(ConvolveOptions, columnPadding), " row_dilation@", $offsetOf(ConvolveOptions, rowDilation), " column_dilation@", $offsetOf(ConvolveOptions, columnDilation), " depth_stride@", $offsetOf(ConvolveOptions, depthStride), " depth_padding@", $offsetOf(ConvolveOptions, depthPadding), " depth_dilation@", $offsetOf(ConvolveOptions, depthDilation), " executor@", $offsetOf(ConvolveOptions, executor)].join & "\n"
+  result.add ["agpu_class_loss_options size=", $sizeof(ClassLossOptions), " size_bytes@", $offsetOf(ClassLossOptions, sizeBytes), " operation@", $offsetOf(ClassLossOptions, operation), " reduction@", $offsetOf(ClassLossOptions, reduction), " compute@", $offsetOf(ClassLossOptions, compute), " has_shares@", $offsetOf(ClassLossOptions, hasShares), " has_weight@", $offsetOf(ClassLossOptions, hasWeight), " is_gradient@", $offsetOf(ClassLossOptions, isGradient), " ignored@", $offsetOf(ClassLossOptions, ignored), " smoothing@", $offsetOf(ClassLossOptions, smoothing), " executor@", $offsetOf(ClassLossOptions, executor)].join & "\n"
+  result.add ["agpu_attention_options size=", $sizeof(AttentionOptions), " size_bytes@", $offsetOf(AttentionOptions, sizeBytes), " scale@", $offsetOf(AttentionOptions, scale), " compute@", $offsetOf(AttentionOptions, compute), " is_causal@", $offsetOf(AttentionOptions, isCausal), " has_mask@", $offsetOf(AttentionOptions, hasMask), " reserved@", $offsetOf(AttentionOptions, reserved), " executor@", $offsetOf(AttentionOptions, executor)].join & "\n"
+  result.add ["agpu_pool_options size=", $sizeof(PoolOptions), " size_bytes@", $offsetOf(PoolOptions, sizeBytes), " operation@", $offsetOf(PoolOptions, operation), " compute@", $offsetOf(PoolOptions, compute), " row_window@", $offsetOf(PoolOptions, rowWindow), " column_window@", $offsetOf(PoolOptions, columnWindow), " row_stride@", $offsetOf(PoolOptions, rowStride), " column_stride@", $offsetOf(PoolOptions, columnStride), " row_padding@", $offsetOf(PoolOptions, rowPadding), " column_padding@", $offsetOf(PoolOptions, columnPadding), " row_dilation@", $offsetOf(PoolOptions, rowDilation), " column_dilation@", $offsetOf(PoolOptions, columnDilation), " depth_window@", $offsetOf(PoolOptions, depthWindow), " depth_stride@", $offsetOf(PoolOptions, depthStride), " depth_padding@", $offsetOf(PoolOptions, depthPadding), " depth_dilation@", $offsetOf(PoolOptions, depthDilation), " counts_padding@", $offsetOf(PoolOptions, countsPadding), " is_adaptive@", $offsetOf(PoolOptions, isAdaptive), " divisor@", $offsetOf(PoolOptions, divisor), " indices@", $offsetOf(PoolOptions, indices), " executor@", $offsetOf(PoolOptions, executor)].join & "\n"
   result.add ["agpu_random_options size=", $sizeof(RandomOptions), " size_bytes@", $offsetOf(RandomOptions, sizeBytes), " distribution@", $offsetOf(RandomOptions, distribution), " skip@", $offsetOf(RandomOptions, skip), " key@", $offsetOf(RandomOptions, key), " block@", $offsetOf(RandomOptions, `block`), " high@", $offsetOf(RandomOptions, high), " a@", $offsetOf(RandomOptions, a), " b@", $offsetOf(RandomOptions, b), " low@", $offsetOf(RandomOptions, low), " span@", $offsetOf(RandomOptions, span), " executor@", $offsetOf(RandomOptions, executor)].join & "\n"
   result.add ["agpu_allocator_options size=", $sizeof(AllocatorOptions), " size_bytes@", $offsetOf(AllocatorOptions, sizeBytes), " kind@", $offsetOf(AllocatorOptions, kind), " reserved@", $offsetOf(AllocatorOptions, reserved), " capacity_bytes@", $offsetOf(AllocatorOptions, capacityBytes), " min_block_bytes@", $offsetOf(AllocatorOptions, minBlockBytes)].join & "\n"
   result.add ["agpu_allocator_stats size=", $sizeof(AllocatorStats), " size_bytes@", $offsetOf(AllocatorStats, sizeBytes), " capacity_bytes@", $offsetOf(AllocatorStats, capacityBytes), " used_bytes@", $offsetOf(AllocatorStats, usedBytes), " peak_used_bytes@", $offsetOf(AllocatorStats, peakUsedBytes), " largest_free_bytes@", $offsetOf(AllocatorStats, largestFreeBytes), " live_blocks@", $offsetOf(AllocatorStats, liveBlocks), " allocations_total@", $offsetOf(AllocatorStats, allocationsTotal), " frees_total@", $offsetOf(AllocatorStats, freesTotal), " failures_total@", $offsetOf(AllocatorStats, failuresTotal)].join & "\n"

@@ -28,12 +28,13 @@ from amdgpu.errors import AmdgpuError
 from amdgpu.kernel import PendingKernel, RawKernel
 from amdgpu.memory import allocate_memory
 from amdgpu.ops import matrix_multiply
+from amdgpu.profile import Profile
 from amdgpu.telemetry import get_telemetry
 from amdgpu.telemetry import report as _report
 from amdgpu.types import DeviceInfo, KernelResult
 
 if TYPE_CHECKING:
-    from amdgpu import anneal, fft, graph, interchange, linalg, random, search
+    from amdgpu import anneal, fft, graph, interchange, linalg, random, rocm, search
     from amdgpu.files import load, save, savez, savez_compressed
     from amdgpu.layered_network import LayeredNetwork
     from amdgpu.network import Network, neural_network_forward
@@ -52,6 +53,7 @@ __all__ = [
     "LayeredNetwork",
     "Network",
     "PendingKernel",
+    "Profile",
     "RawKernel",
     "SpikingNetwork",
     "Stream",
@@ -84,6 +86,7 @@ __all__ = [
     "neural_network_forward",
     "ops",
     "random",
+    "rocm",
     "save",
     "savez",
     "savez_compressed",
@@ -109,6 +112,7 @@ _LATE = {
     "load": "files",
     "neural_network_forward": "network",
     "random": "",
+    "rocm": "",
     "save": "files",
     "savez": "files",
     "savez_compressed": "files",

@@ -25,6 +25,7 @@ __all__ = [
     "ExecutableGraph",
     "Graph",
     "Kernel",
+    "KernelProfile",
     "Launcher",
     "LayeredNetwork",
     "MatmulCall",
@@ -68,9 +69,13 @@ __all__ = [
     "convolve",
     "convolve_fast_call",
     "convolve_on_device",
+    "cumulative_best",
+    "cumulative_best_on_device",
     "current_device",
+    "current_device_info",
     "current_stream",
     "device_name",
+    "device_text",
     "dtype_names",
     "elementwise",
     "elementwise_fast_call",
@@ -145,6 +150,11 @@ __all__ = [
     "reduce",
     "reduce_fast_call",
     "reduce_on_device",
+    "rocm_device_count",
+    "rocm_get_device",
+    "rocm_get_device_info",
+    "rocm_set_device",
+    "rocm_synchronize",
     "scan",
     "scan_on_device",
     "scatter",
@@ -158,9 +168,11 @@ __all__ = [
     "sensor_processes",
     "sensor_readings",
     "set_current_device",
+    "set_device_text",
     "sort",
     "sort_on_device",
     "stop_cpu_work",
+    "synchronize_current_device",
     "telemetry_chrome_trace",
     "telemetry_chrome_trace_of",
     "telemetry_is_enabled",
@@ -185,6 +197,7 @@ __all__ = [
     "tuning_dump",
     "tuning_file_name",
     "tuning_folder",
+    "tuning_import",
     "tuning_parse",
 ]
 
@@ -220,6 +233,15 @@ def device_name(device: int | str) -> str: ...
 def dtype_names() -> list[str]: ...
 def list_devices() -> list[dict[str, Any]]: ...
 def set_current_device(device: int | str) -> None: ...
+def rocm_device_count() -> int: ...
+def rocm_get_device_info(id: int) -> dict[str, Any]: ...
+def rocm_set_device(id: int) -> None: ...
+def rocm_get_device() -> int: ...
+def rocm_synchronize() -> None: ...
+def set_device_text(device: str) -> None: ...
+def device_text() -> str: ...
+def current_device_info() -> dict[str, Any]: ...
+def synchronize_current_device() -> None: ...
 def libraries() -> list[dict[str, Any]]: ...
 def julia_source_path() -> os.PathLike[str]: ...
 def from_dlpack(source: Any) -> Array: ...
@@ -303,6 +325,8 @@ def random_torch_bits(count: int, seed: int, offset: int, threads: int, device: 
 def random_torch_layout(count: int, multiprocessors: int, threads_each: int, unroll: int) -> tuple[int, int]: ...
 def random_tensorflow_bits(count: int, key: int, counter: int, device: Any) -> Array: ...
 def random_tensorflow_stateless(seed: list[int], device: Any) -> tuple[int, int]: ...
+def cumulative_best(operation: str, x: Any, axis: int, *, threads: int | None = None) -> tuple[Any, Any]: ...
+def cumulative_best_on_device(operation: str, x: Any, axis: int, *, device: Any) -> tuple[Array, Array]: ...
 def scan(
     operation: str,
     x: Any,
@@ -376,13 +400,16 @@ def convolve(
     inputs: tuple[Any, ...],
     out: Any | None = None,
     *,
-    stride: tuple[int, int],
-    padding: tuple[int, int],
-    dilation: tuple[int, int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
     groups: int,
     layout: str,
     shape: Sequence[int] | None = None,
     precision: str = "fp32",
+    operation: str = "conv2d",
+    same: bool = False,
+    output_padding: Sequence[int] = ...,
     threads: int | None = None,
 ) -> Any: ...
 def convolve_fast_call(
@@ -393,41 +420,54 @@ def convolve_on_device(
     inputs: tuple[Any, ...],
     out: Any | None = None,
     *,
-    stride: tuple[int, int],
-    padding: tuple[int, int],
-    dilation: tuple[int, int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
     groups: int,
     layout: str,
     shape: Sequence[int] | None = None,
     precision: str = "fp32",
+    operation: str = "conv2d",
+    same: bool = False,
+    output_padding: Sequence[int] = ...,
     device: Any,
 ) -> Any: ...
 def pool(
     operation: str,
     x: Any,
-    gradient: Any | None = None,
+    other: Any | None = None,
     out: Any | None = None,
     *,
-    window: tuple[int, int],
-    stride: tuple[int, int],
-    padding: tuple[int, int],
-    dilation: tuple[int, int],
+    window: Sequence[int] = ...,
+    stride: Sequence[int] = ...,
+    padding: Sequence[int] = ...,
+    dilation: Sequence[int] = ...,
     layout: str,
     counts_padding: bool = True,
+    ceil_mode: bool = False,
+    divisor_override: int = 0,
+    output_size: Sequence[int | None] = ...,
+    direction: str | None = None,
+    shape: Sequence[int] = ...,
     threads: int | None = None,
 ) -> Any: ...
 def pool_on_device(
     operation: str,
     x: Any,
-    gradient: Any | None = None,
+    other: Any | None = None,
     out: Any | None = None,
     *,
-    window: tuple[int, int],
-    stride: tuple[int, int],
-    padding: tuple[int, int],
-    dilation: tuple[int, int],
+    window: Sequence[int] = ...,
+    stride: Sequence[int] = ...,
+    padding: Sequence[int] = ...,
+    dilation: Sequence[int] = ...,
     layout: str,
     counts_padding: bool = True,
+    ceil_mode: bool = False,
+    divisor_override: int = 0,
+    output_size: Sequence[int | None] = ...,
+    direction: str | None = None,
+    shape: Sequence[int] = ...,
     device: Any,
 ) -> Any: ...
 def reduce(
@@ -519,6 +559,60 @@ def batch_norm_gradient(
 def norm_parameter_gradients(
     operation: str, x: Any, gradient: Any, row_shape: Sequence[int], epsilon: float, *, device: Any | None = None
 ) -> tuple[Any, ...]: ...
+def geam(
+    a: Any,
+    b: Any,
+    out: Any | None = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    device: Any | None = None,
+) -> Any: ...
+def element_loss(
+    loss: str,
+    x: Any,
+    target: Any,
+    weight: Any | None = None,
+    gradient: Any | None = None,
+    *,
+    reduction: str,
+    device: Any | None = None,
+) -> Any: ...
+def class_loss(
+    loss: str,
+    x: Any,
+    target: Any,
+    weight: Any | None = None,
+    gradient: Any | None = None,
+    *,
+    reduction: str,
+    ignore_index: int,
+    label_smoothing: float = 0.0,
+    device: Any | None = None,
+) -> Any: ...
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    mask: Any | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+    device: Any | None = None,
+) -> Any: ...
+def attention_gradient(
+    q: Any,
+    k: Any,
+    v: Any,
+    gradient: Any,
+    mask: Any | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+    device: Any | None = None,
+) -> tuple[Any, Any, Any]: ...
 def matmul(
     a: Any,
     b: Any,
@@ -577,6 +671,7 @@ def matmul_on_device(
 
 _ProblemFields: TypeAlias = tuple[Any, ...]
 _EntryFields: TypeAlias = tuple[Any, ...]
+_RecordFields: TypeAlias = tuple[str, dict[str, float], dict[str, str], str, str]
 _Way: TypeAlias = tuple[str, ArchivedKernel | None, int]
 
 @final
@@ -671,6 +766,7 @@ def tuning_changes() -> int: ...
 def tuning_dump(architecture: str, entries: list[_EntryFields]) -> str: ...
 def tuning_file_name(architecture: str) -> str: ...
 def tuning_folder() -> Any | None: ...
+def tuning_import(path: str | os.PathLike[str]) -> tuple[str, int]: ...
 def tuning_parse(text: str, expected: str | None = None) -> tuple[str, list[_EntryFields]]: ...
 
 @final
@@ -702,6 +798,15 @@ class TuningDatabase:
     def exact(self, product: _ProblemFields) -> _EntryFields | None: ...
     def find(self, product: _ProblemFields) -> _EntryFields | None: ...
     def add(self, given: list[_EntryFields], is_newest: bool) -> int: ...
+    @property
+    def has_records(self) -> bool: ...
+    def records(self) -> list[_RecordFields]: ...
+    def record(self, subject: str) -> _RecordFields | None: ...
+    def find_record(self, subject: str) -> _RecordFields | None: ...
+    def add_record(self, given: _RecordFields) -> None: ...
+    def statistics(self) -> tuple[int, int, int, int]: ...
+    def clear(self) -> int: ...
+    def export(self, path: str | os.PathLike[str]) -> int: ...
 
 def telemetry_snapshot() -> str: ...
 def telemetry_prometheus(is_open_metrics: bool) -> str: ...
@@ -727,6 +832,14 @@ def math_adaptive_learning_rate(gradients: Any, momentum: Any, learning_rate: fl
 def math_momentum_update(
     weights: Any, gradients: Any, velocity: Any, learning_rate: float, momentum: float
 ) -> None: ...
+
+@final
+class KernelProfile:
+    def __new__(cls, text: str) -> KernelProfile: ...
+    def text(self) -> str: ...
+    def listing(self) -> str: ...
+    def using(self, constants: bool, counts: bool) -> KernelProfile: ...
+    def merged(self, other: KernelProfile) -> KernelProfile: ...
 
 @final
 class Decision:
@@ -790,6 +903,7 @@ class Device:
     def reset_peak_memory_stats(self) -> None: ...
     def memory_snapshot(self) -> list[dict[str, Any]]: ...
     def empty_cache(self) -> int: ...
+    def warm_up(self, sizes: Sequence[int], kind: str) -> int: ...
     def cache(self, class_: type[_Kept]) -> _Kept: ...
     def empty(self, shape: Sequence[int], dtype: str, kind: str = "device") -> Array: ...
     def compile(
@@ -804,9 +918,11 @@ class Device:
         defines: Sequence[tuple[str, str]] | None = None,
         disabled_passes: Sequence[str] | None = None,
         checked: bool = False,
+        profile: KernelProfile | None = None,
         remote: Callable[[bytes], bytes] | None = None,
     ) -> Kernel: ...
     def with_checks(self, kernel: Kernel, *, remote: Callable[[bytes], bytes] | None = None) -> Kernel: ...
+    def with_counting(self, kernel: Kernel, *, remote: Callable[[bytes], bytes] | None = None) -> Kernel: ...
     def load_compiled(
         self,
         source: str,
@@ -1178,6 +1294,11 @@ class Kernel:
     def is_checked(self) -> bool: ...
     @property
     def module_globals(self) -> list[dict[str, Any]]: ...
+    @property
+    def is_foreign(self) -> bool: ...
+    def recipe(self) -> dict[str, Any]: ...
+    def read_profile(self, args: Sequence[Any]) -> KernelProfile: ...
+    def tune(self, args: Sequence[Any], **options: Any) -> Any: ...
     def module_global(self, name: str) -> Array: ...
     def __getitem__(self, shape: Any, /) -> Launcher: ...
     def __call__(

@@ -66,14 +66,17 @@ def integers(operation: str, name: str, value: Any) -> tuple[int, ...]:
     return tuple(_counted(operation, name, one) for one in found)
 
 
-def pair(operation: str, name: str, value: Any) -> tuple[int, int]:
-    """(along rows, along columns) of an integer or a pair of integers."""
+def along(operation: str, name: str, value: Any, count: int) -> tuple[int, ...]:
+    """Integers for each of so many axes, at most three, of one integer or as many."""
     try:
-        rows, columns = (value, value) if hasattr(value, "__index__") else value
-        rows, columns = operator.index(rows), operator.index(columns)
+        many = (value,) * count if hasattr(value, "__index__") else tuple(value)
+        found = tuple(operator.index(one) for one in many)
     except (TypeError, ValueError):
-        raise InvalidTypeError(f"{operation}: {name} is {shortened(value)}; an integer or two are expected") from None
-    return _counted(operation, name, rows), _counted(operation, name, columns)
+        found = ()
+    if len(found) != count:
+        wanted = ("an integer is", "an integer or two are", "an integer or three are")[count - 1]
+        raise InvalidTypeError(f"{operation}: {name} is {shortened(value)}; {wanted} expected")
+    return tuple(_counted(operation, name, one) for one in found)
 
 
 def number(operation: str, name: str, value: Any) -> float:

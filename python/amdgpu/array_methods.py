@@ -1,12 +1,13 @@
 """Methods of arrays that are written in Python: NumPy's habits, and what NumPy calls when it meets an array of ours.
 
-The class itself is native (memory, views, operators). `install` adds what is composed of functions of the package.
+The class itself is native (memory, views, operators). Each method here is a function whose first argument is the array; the tables at the
+end name them, and `install` makes them attributes of the class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from amdgpu import _native, ops
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError, NoImplementationError
@@ -48,23 +49,6 @@ def _restored(values: Any, device: str) -> Any:
         return array(values, device=device)
     except DeviceNotFoundError:
         return array(values)
-
-
-def _named(name: str) -> Callable[..., Any]:
-    """A method that is a function of the namespace with the array first; it is looked up once, when it is first called."""
-    function: Callable[..., Any] | None = None
-
-    def method(self: Any, *args: Any, **keywords: Any) -> Any:
-        nonlocal function
-        if function is None:
-            from amdgpu import namespace
-
-            function = namespace.find(name)
-        return function(self, *args, **keywords)
-
-    method.__name__ = name
-    method.__doc__ = f"`amdgpu.{name}` of this array."
-    return method
 
 
 # ufuncs of NumPy that have another name here.
@@ -150,183 +134,215 @@ def _brought_back(value: Any, device: str) -> Any:
     return value
 
 
-class _Methods:
-    """What `install` gives to arrays; `self` is one of them."""
+def _function(name: str) -> Callable[..., Any]:
+    """The function of the namespace with this name, whose first argument is the array; looked up when called, if not loaded yet."""
+    if name in vars(ops):
+        loaded: Callable[..., Any] = vars(ops)[name]
+        return loaded
+    function: Callable[..., Any] | None = None
 
-    if TYPE_CHECKING:
-        # What the native class has.
-        def __getattr__(self, name: str) -> Any: ...
+    def method(x: Any, *args: Any, **keywords: Any) -> Any:
+        nonlocal function
+        if function is None:
+            from amdgpu import namespace
 
-    all = _named("all")
-    any = _named("any")
-    argmax = _named("argmax")
-    argmin = _named("argmin")
-    argsort = _named("argsort")
-    clip = _named("clip")
-    conj = _named("conj")
-    conjugate = _named("conjugate")
-    cumprod = _named("cumprod")
-    cumsum = _named("cumsum")
-    cumulative_prod = _named("cumulative_prod")
-    cumulative_sum = _named("cumulative_sum")
-    diff = _named("diff")
-    dot = _named("dot")
-    max = _named("max")
-    mean = _named("mean")
-    min = _named("min")
-    nonzero = _named("nonzero")
-    prod = _named("prod")
-    repeat = _named("repeat")
-    round = _named("round")
-    searchsorted = _named("searchsorted")
-    std = _named("std")
-    sum = _named("sum")
-    swapaxes = _named("swapaxes")
-    take = _named("take")
-    topk = _named("topk")
-    trace = _named("trace")
-    var = _named("var")
+            function = namespace.find(name)
+        return function(x, *args, **keywords)
 
-    def __repr__(self) -> str:
-        if self.is_freed:
-            return f"<amdgpu.Array shape={list(self.shape)} dtype={self.dtype} device={self.device} freed>"
-        where = f"dtype={self.dtype}, device={self.device!r}"
-        if _native.is_recording_graph():
-            return f"<amdgpu.Array shape={list(self.shape)} {where}>"
-        if self.size == 0:
-            return f"array([], shape={self.shape}, {where})"
-        return f"array({_values_text(self, 'array(')}, {where})"
+    method.__name__ = name
+    method.__doc__ = f"`amdgpu.{name}` of this array."
+    return method
 
-    def __str__(self) -> str:
-        if self.is_freed or _native.is_recording_graph():
-            return _Methods.__repr__(self)
-        return _values_text(self, "")
 
-    def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self.ndim == 0 and spec else format(str(self), spec)
+def _repr(x: Any) -> str:
+    if x.is_freed:
+        return f"<amdgpu.Array shape={list(x.shape)} dtype={x.dtype} device={x.device} freed>"
+    where = f"dtype={x.dtype}, device={x.device!r}"
+    if _native.is_recording_graph():
+        return f"<amdgpu.Array shape={list(x.shape)} {where}>"
+    if x.size == 0:
+        return f"array([], shape={x.shape}, {where})"
+    return f"array({_values_text(x, 'array(')}, {where})"
 
-    def _repr_html_(self) -> str:
-        import html
 
-        return f"<pre>{html.escape(repr(self))}</pre>"
+def _str(x: Any) -> str:
+    if x.is_freed or _native.is_recording_graph():
+        return _repr(x)
+    return _values_text(x, "")
 
-    def __iter__(self) -> Iterator[Any]:
-        if self.ndim == 0:
-            raise InvalidTypeError("an array without axes cannot be iterated")
-        item = self.__getitem__
-        return (item(place) for place in range(self.shape[0]))
 
-    def __contains__(self, value: Any) -> bool:
-        return bool(ops.any(ops.equal(self, value)))
+def _format(x: Any, spec: str) -> str:
+    return format(x.item(), spec) if x.ndim == 0 and spec else format(str(x), spec)
 
-    def __complex__(self) -> complex:
-        return complex(self.item())
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as the values, and the name of the device, on which they come back where it is there."""
-        return _restored, (self.numpy(), self.device)
+def _repr_html_(x: Any) -> str:
+    import html
 
-    def __copy__(self) -> Any:
-        return self.copy()
+    return f"<pre>{html.escape(repr(x))}</pre>"
 
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self.copy()
 
-    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
-        """The module `amdgpu`, for code written against the array API standard.
+def _iter(x: Any) -> Iterator[Any]:
+    if x.ndim == 0:
+        raise InvalidTypeError("an array without axes cannot be iterated")
+    item = x.__getitem__
+    return (item(place) for place in range(x.shape[0]))
 
-        Raises:
-            InvalidArgumentError: A version that does not exist.
-        """
-        import sys
 
-        if api_version is not None and api_version not in ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
-            raise InvalidArgumentError(f"there is no version {api_version!r} of the array API standard here")
-        return sys.modules["amdgpu"]
+def _contains(x: Any, value: Any) -> bool:
+    return bool(ops.any(ops.equal(x, value)))
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        """The function of ours that NumPy's stands for, on the device; where there is none the host computes, which is counted."""
-        out = keywords.pop("out", None)
-        target = out[0] if isinstance(out, tuple) else out
-        name = ufunc.__name__
-        ours = None
-        if method == "__call__":
-            ours = getattr(ops, _UFUNCS.get(name, name), None)
-        elif method == "reduce" and name in _REDUCTIONS and set(keywords) <= {"axis", "keepdims"}:
-            ours = getattr(ops, _REDUCTIONS[name])
-            keywords.setdefault("axis", 0)
-        if ours is not None and not (method == "__call__" and keywords):
-            if target is not None:
-                keywords["out"] = target
-            return ours(*inputs, **keywords)
-        return _on_host(f"numpy.{name}", getattr(ufunc, method), inputs, keywords, target)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
-        """As `__array_ufunc__`, for NumPy's other functions."""
-        from amdgpu import namespace
+def _complex(x: Any) -> complex:
+    return complex(x.item())
 
-        if function.__name__ in ("ndim", "shape", "size") and len(args) == 1 and isinstance(args[0], _native.Array):
-            return getattr(args[0], function.__name__)
-        name = function.__name__
-        if name in namespace.FUNCTIONS and function.__module__ == "numpy":
-            try:
-                return namespace.find(name)(*args, **keywords)
-            except (TypeError, NoImplementationError):
-                # An argument, or a value of one, that NumPy alone has.
-                pass
-        return _on_host(f"numpy.{function.__name__}", function, args, keywords, None)
 
-    def tobytes(self, order: str = "C") -> bytes:
-        """The bytes of the elements in row-major order, or column by column with order="F"."""
-        found: bytes = self.numpy().tobytes(order)
-        return found
+def _reduce(x: Any) -> tuple[Any, ...]:
+    """Pickled as the values, and the name of the device, on which they come back where it is there."""
+    return _restored, (x.numpy(), x.device)
 
-    def tofile(self, file: Any) -> None:
-        """Write the bytes of the elements to a file, without shape or dtype; `amdgpu.save` keeps those."""
-        self.numpy().tofile(file)
 
-    def tolist(self) -> Any:
-        """The values as nested lists of Python's numbers; a number where there are no axes."""
-        return self.numpy().tolist()
+def _copy(x: Any) -> Any:
+    return x.copy()
 
-    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
-        """The array on another device: itself where it is there already, else a copy.
 
-        Args:
-            device: An open device, an index in `list_devices()`, or a name.
-            stream: Not used: copies are ordered by the devices; the standard has the argument.
-        """
-        from amdgpu.array import empty
-        from amdgpu.device import default_device
+def _deepcopy(x: Any, _memo: Any) -> Any:
+    return x.copy()
 
-        if stream is not None:
-            raise InvalidArgumentError("to_device: copies are ordered by the devices themselves; leave stream out")
-        opened = default_device(device)
-        if opened.name == self.device:
-            return self
-        made = empty(self.shape, self.dtype, device=opened)
-        made.copy_from(self if self.is_contiguous else self.copy())
-        return made
 
-    to = to_device
+def _array_namespace(_x: Any, /, *, api_version: str | None = None) -> Any:
+    """The module `amdgpu`, for code written against the array API standard.
 
-    def ravel(self) -> Any:
-        """The elements in row-major order along one axis: a view where memory allows it."""
-        return self.reshape(-1)
+    Raises:
+        InvalidArgumentError: A version that does not exist.
+    """
+    import sys
 
-    def flatten(self) -> Any:
-        """A copy of the elements in row-major order along one axis."""
-        return self.reshape(-1, copy=True)
+    if api_version is not None and api_version not in ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+        raise InvalidArgumentError(f"there is no version {api_version!r} of the array API standard here")
+    return sys.modules["amdgpu"]
 
-    def sort(self, axis: int = -1, **keywords: Any) -> None:
-        """Sort this array along an axis, in place; `amdgpu.sort` makes a new one."""
-        from amdgpu import namespace
 
-        self[...] = namespace.find("sort")(self, axis=axis, **keywords)
+def _array_ufunc(_x: Any, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+    """The function of ours that NumPy's stands for, on the device; where there is none the host computes, which is counted."""
+    out = keywords.pop("out", None)
+    target = out[0] if isinstance(out, tuple) else out
+    name = ufunc.__name__
+    ours = None
+    if method == "__call__":
+        ours = getattr(ops, _UFUNCS.get(name, name), None)
+    elif method == "reduce" and name in _REDUCTIONS and set(keywords) <= {"axis", "keepdims"}:
+        ours = getattr(ops, _REDUCTIONS[name])
+        keywords.setdefault("axis", 0)
+    if ours is not None and not (method == "__call__" and keywords):
+        if target is not None:
+            keywords["out"] = target
+        return ours(*inputs, **keywords)
+    return _on_host(f"numpy.{name}", getattr(ufunc, method), inputs, keywords, target)
+
+
+def _array_function(_x: Any, function: Any, _types: Any, args: Any, keywords: Any) -> Any:
+    """As `__array_ufunc__`, for NumPy's other functions."""
+    from amdgpu import namespace
+
+    if function.__name__ in ("ndim", "shape", "size") and len(args) == 1 and isinstance(args[0], _native.Array):
+        return getattr(args[0], function.__name__)
+    name = function.__name__
+    if name in namespace.FUNCTIONS and function.__module__ == "numpy":
+        try:
+            return namespace.find(name)(*args, **keywords)
+        except (TypeError, NoImplementationError):
+            # An argument, or a value of one, that NumPy alone has.
+            pass
+    return _on_host(f"numpy.{function.__name__}", function, args, keywords, None)
+
+
+def tobytes(x: Any, order: str = "C") -> bytes:
+    """The bytes of the elements in row-major order, or column by column with order="F"."""
+    found: bytes = x.numpy().tobytes(order)
+    return found
+
+
+def tofile(x: Any, file: Any) -> None:
+    """Write the bytes of the elements to a file, without shape or dtype; `amdgpu.save` keeps those."""
+    x.numpy().tofile(file)
+
+
+def tolist(x: Any) -> Any:
+    """The values as nested lists of Python's numbers; a number where there are no axes."""
+    return x.numpy().tolist()
+
+
+def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
+    """The array on another device: itself where it is there already, else a copy.
+
+    Args:
+        x: The array.
+        device: An open device, an index in `list_devices()`, or a name.
+        stream: Not used: copies are ordered by the devices; the standard has the argument.
+    """
+    from amdgpu.array import empty
+    from amdgpu.device import default_device
+
+    if stream is not None:
+        raise InvalidArgumentError("to_device: copies are ordered by the devices themselves; leave stream out")
+    opened = default_device(device)
+    if opened.name == x.device:
+        return x
+    made = empty(x.shape, x.dtype, device=opened)
+    made.copy_from(x if x.is_contiguous else x.copy())
+    return made
+
+
+def ravel(x: Any) -> Any:
+    """The elements in row-major order along one axis: a view where memory allows it."""
+    return x.reshape(-1)
+
+
+def flatten(x: Any) -> Any:
+    """A copy of the elements in row-major order along one axis."""
+    return x.reshape(-1, copy=True)
+
+
+def sort(x: Any, axis: int = -1, **keywords: Any) -> None:
+    """Sort this array along an axis, in place; `amdgpu.sort` makes a new one."""
+    from amdgpu import namespace
+
+    x[...] = namespace.find("sort")(x, axis=axis, **keywords)
+
+
+# Methods that are functions of the namespace.
+_FUNCTIONS = (
+    "all any argmax argmin argsort clip conj conjugate cumprod cumsum cumulative_prod cumulative_sum diff dot max mean min nonzero prod"
+    " repeat round searchsorted std sum swapaxes take topk trace var"
+)
+_METHODS: dict[str, Callable[..., Any]] = {
+    "__array_function__": _array_function,
+    "__array_namespace__": _array_namespace,
+    "__array_ufunc__": _array_ufunc,
+    "__complex__": _complex,
+    "__contains__": _contains,
+    "__copy__": _copy,
+    "__deepcopy__": _deepcopy,
+    "__format__": _format,
+    "__iter__": _iter,
+    "__reduce__": _reduce,
+    "__repr__": _repr,
+    "__str__": _str,
+    "_repr_html_": _repr_html_,
+    "flatten": flatten,
+    "ravel": ravel,
+    "sort": sort,
+    "to": to_device,
+    "to_device": to_device,
+    "tobytes": tobytes,
+    "tofile": tofile,
+    "tolist": tolist,
+}
 
 
 def install() -> None:
     """Gives the class its methods; called once, when the package is imported."""
-    for name, method in vars(_Methods).items():
-        if callable(method) or isinstance(method, property):
-            setattr(_native.Array, name, method)
+    for name in _FUNCTIONS.split():
+        setattr(_native.Array, name, _function(name))
+    for name, method in _METHODS.items():
+        setattr(_native.Array, name, method)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from amdgpu.kernel import PendingKernel
+    from amdgpu.profile import Profile
 
 # The native module imports it when something is compiled. A child that is forked while another thread is inside an import would wait in it
 # for ever, so it is imported here, without LLVM.
@@ -229,6 +230,7 @@ class AMDGPUDevice:
         disabled_passes: Sequence[str] = (),
         dump_ir: str | os.PathLike[str] | None = None,
         checked: bool = False,
+        profile: Profile | None = None,
         compiler: str | None = None,
     ) -> _native.Kernel:
         """Compile HIP-C source and load it.
@@ -247,6 +249,9 @@ class AMDGPUDevice:
             dump_ir: Folder for the compiler's IR before its passes and after each of them, one file each.
             checked: On the CPU device: check bounds, null, freed and misaligned pointers, races and barriers while the kernel runs,
                 and stop loops that outlive a time limit. Launches are many times slower.
+            profile: What `profile_kernel` counted in a run of the same source and macros: loops are unrolled by how often they ran, and a
+                launch whose numbers are those of the profiled run takes a copy of the kernel in which they are constants. No bit of the
+                results changes.
             compiler: None for amdgpu's own; "hiprtc" on hip devices and "nvrtc" on cuda devices hand code generation to the vendor's, whose
                 results need not be bit for bit those of other devices. The parameters are read by amdgpu's front end in either case.
 
@@ -258,6 +263,7 @@ class AMDGPUDevice:
             UnsupportedFeatureError: The source uses something that is not compiled yet.
             KernelNotFoundError: No kernel of that name, or several and no name given.
             CoreNotEnabledError: The device was initialised without the core type.
+            InvalidArgumentError: A profile of another source, or together with `checked` or a vendor's compiler.
             InvalidTypeError: An option of another type.
             LibraryMissingError: The vendor's compiler is not installed.
             WrongDeviceError: The vendor's compiler makes no code for this device.
@@ -281,6 +287,7 @@ class AMDGPUDevice:
         parsed = compile_options.parse("compile_kernel", options)
         fast_math = fast_math or parsed.fast_math
         macros = parsed.defines | _macros_of(defines)
+        counted = None if profile is None else _counts_of(profile, checked=checked, compiler=compiler)
         if compiler is not None:
             return self._compile_with_vendor(
                 compiler,
@@ -314,6 +321,7 @@ class AMDGPUDevice:
             defines=list(macros.items()),
             disabled_passes=disabled_passes,
             checked=checked,
+            profile=counted,
         )
         for note in kernel.notes:
             if ": warning: " in note.partition("\n")[0]:
@@ -362,6 +370,56 @@ class AMDGPUDevice:
         return self.native.load_compiled(
             source, name, code, symbol, core_type=core_type, file_name=file_name, defines=pairs
         )
+
+    def profile_kernel(
+        self,
+        kernel: _native.Kernel,
+        args: Sequence[Any],
+        *,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        shared_bytes: int = 0,
+    ) -> Profile:
+        """Run a kernel once with counters in it, and tell what it did.
+
+        The kernel is compiled again with counters and launched on copies of the arrays; it may take many times as long. Then it is
+        compiled with what a profile can give, some of it and nothing, and what ran fastest in a few launches is what the profile will be
+        used for. Device functions are counted where they are called. Variables of the module are those of another module than the
+        kernel's: they have their first values.
+
+        Args:
+            kernel: What `compile_kernel` returned on this device.
+            args: Arguments of a launch.
+            grid: Blocks.
+            block: Threads of a block.
+            shared_bytes: Dynamic shared memory of a block.
+
+        Returns:
+            The counts, for `compile_kernel(source, profile=...)`; `str(profile)` shows them beside the source.
+
+        Raises:
+            ArgumentCountError: Not as many arguments as the kernel has parameters.
+            InvalidLaunchError: Grid or block outside the limits of the device.
+
+        Example:
+            >>> import amdgpu, numpy
+            >>> dev = amdgpu.initialize_device("cpu:0", ["aura"])
+            >>> source = '''__global__ void sums(const float* x, float* out, int n) {
+            ...     float sum = 0;
+            ...     for (int i = 0; i < n; i++) sum += x[threadIdx.x * n + i];
+            ...     out[threadIdx.x] = sum;
+            ... }'''
+            >>> x, out = numpy.ones(64 * 20, "float32"), numpy.zeros(64, "float32")
+            >>> profile = dev.profile_kernel(dev.compile_kernel(source), (x, out, 20), grid=1, block=64)
+            >>> profile.facts()["kernel"]["loops"][0]["iterations"]
+            1280
+            >>> dev.compile_kernel(source, profile=profile)[1, 64](x, out, 20)
+            >>> out[:2].tolist()
+            [20.0, 20.0]
+        """
+        from amdgpu.profile import measure
+
+        return measure(self, kernel, args, (grid, block), shared_bytes)
 
     def execute(
         self,
@@ -524,6 +582,14 @@ def _allocator_options(memory: Mapping[str, float] | str | None) -> str:
         return memory
     found = arguments.mapping("initialize_device", "memory", memory, "values by the name of an option")
     return ",".join(f"{name}:{value}" for name, value in found.items())
+
+
+def _counts_of(profile: Profile, *, checked: bool, compiler: str | None) -> _native.KernelProfile:
+    from amdgpu.profile import native_of
+
+    if checked or compiler is not None:
+        raise InvalidArgumentError("compile_kernel: profile is for amdgpu's own compiler without checked=True")
+    return native_of(profile)
 
 
 def _macros_of(defines: Mapping[str, str] | None) -> dict[str, str]:

@@ -68,6 +68,7 @@ _table: list[Implementation] = [
         Implementation(operation, "matrix", "cpu", "zig", "zig", f"amdgpu._native:{operation}")
         for operation in (
             "cast",
+            "cumulative_best",
             "embedding_gradient",
             "gather",
             "index_add",
@@ -96,6 +97,7 @@ _table: list[Implementation] = [
         for operation in (
             "cast",
             "convolve",
+            "cumulative_best",
             "elementwise",
             "embedding",
             "embedding_gradient",
@@ -123,7 +125,17 @@ _table: list[Implementation] = [
         Implementation(
             operation, "matrix", kind, language, name, f"amdgpu._native:{operation}", takes_device=kind != "cpu"
         )
-        for operation in ("batch_norm", "batch_norm_gradient", "batch_norm_training", "norm_parameter_gradients")
+        for operation in (
+            "attention",
+            "attention_gradient",
+            "batch_norm",
+            "batch_norm_gradient",
+            "batch_norm_training",
+            "class_loss",
+            "element_loss",
+            "geam",
+            "norm_parameter_gradients",
+        )
         for kind, language, name in (
             ("cpu", "zig", "zig"),
             *((kind, "rust", "generated") for kind in ("cuda", "hip", "null")),

@@ -62,10 +62,12 @@ def execute(
     if stream is not None and not isinstance(stream, _native.Stream):
         raise InvalidTypeError(f"execute: stream is {shortened(stream)}; a Stream is expected")
     kernel = _kernel_of(device, kernel_handle)
+    if block is None:
+        kernel, block = _tuned(kernel, args, grid)
     if checked:
         kernel = device.native.with_checks(kernel)
-    block_shape = _as_shape("block", DEFAULT_BLOCK_THREADS if block is None else block)
-    grid_shape = _covering_grid(args, block_shape) if grid is None else _as_shape("grid", grid)
+    block_shape = _as_shape("block", block)
+    grid_shape = covering_grid(args, block_shape) if grid is None else _as_shape("grid", grid)
     describe = _Measurement(kernel, args, grid_shape, block_shape, telemetry_level)
     run, _ = dispatch.resolve(OPERATION, CORE, device.native.kind)
     if async_execution:
@@ -252,7 +254,18 @@ def restored(facts: dict[str, Any]) -> _native.Kernel:
         device = default_device(name)
     except DeviceNotFoundError:
         device = default_device(None)
-    return device.compile_kernel(source, **{**options, "defines": dict(options["defines"])})
+    return compile_recipe(device, {**options, "source": source})
+
+
+def compile_recipe(device: AMDGPUDevice, recipe: dict[str, Any]) -> _native.Kernel:
+    """The kernel that `kernel.recipe()` describes, on a device."""
+    from amdgpu.profile import Profile
+
+    options = {name: value for name, value in recipe.items() if name not in ("source", "device", "profile")}
+    text = recipe.get("profile")
+    profile = None if text is None else Profile(_native.KernelProfile(text))
+    options["defines"] = dict(options["defines"])
+    return device.compile_kernel(recipe["source"], **options, profile=profile)
 
 
 def _kernel_of(device: AMDGPUDevice, handle: _native.Kernel | str) -> _native.Kernel:
@@ -263,11 +276,19 @@ def _kernel_of(device: AMDGPUDevice, handle: _native.Kernel | str) -> _native.Ke
     raise InvalidHandleError(f"{shortened(handle)} is no kernel; pass what compile_kernel() returned")
 
 
+def _tuned(kernel: _native.Kernel, args: Sequence[Any], grid: Any) -> tuple[_native.Kernel, int | Sequence[int]]:
+    """The kernel and the block that were measured to be the fastest for such arguments; else the usual block."""
+    from amdgpu.tuning.kernels import tuned_kernel
+
+    found = tuned_kernel(kernel, args, grid=grid)
+    return (kernel, DEFAULT_BLOCK_THREADS) if found is None else (found.kernel, found.block)
+
+
 def _as_shape(what: str, shape: int | Sequence[int]) -> tuple[int, ...]:
     return arguments.integers("launch", what, shape)
 
 
-def _covering_grid(args: Sequence[Any], block: tuple[int, ...]) -> tuple[int, ...]:
+def covering_grid(args: Sequence[Any], block: Sequence[int]) -> tuple[int, ...]:
     """One thread per element of the largest array argument."""
     threads = 1
     for extent in block:

@@ -37,7 +37,7 @@ SIGNAL_SECONDS = 0.15
 # Whoever hangs is let go after this long, and the test fails.
 RESCUE_SECONDS = 30.0
 
-pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="signals of Linux")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals of Linux")
 
 
 class Alarm(Exception):

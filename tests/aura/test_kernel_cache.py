@@ -98,6 +98,7 @@ def test_the_folder_keeps_its_size(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert sum(map(len, entries)) < 115
 
 
+@pytest.mark.llvm
 def test_the_code_generator_keeps_next_to_nothing_of_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
     # What runs in child processes otherwise.
     monkeypatch.setattr("amdgpu.codegen.llvm_process._is_guarded", True)

@@ -29,6 +29,11 @@ static void places_and_handles(struct scene *s) {
     REFUSED(agpu_ops_reduce("sum", s->matrix, NULL, NULL), INVALID, "result is NULL");
     REFUSED(agpu_ops_scan("cumsum", NULL, 0, NULL, &s->result), HANDLE, "x is NULL");
     REFUSED(agpu_ops_scan("cumsum", s->matrix, 0, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_cumulative_best("cummax", s->released, 0, &s->result, &s->second), HANDLE, "released before");
+    REFUSED(agpu_ops_cumulative_best("cummax", s->matrix, 0, NULL, &s->second), INVALID, "values is NULL");
+    REFUSED(agpu_ops_cumulative_best("cummax", s->matrix, 0, &s->result, NULL), INVALID, "indices is NULL");
+    REFUSED(agpu_ops_masked_select(s->matrix, s->there, &s->result), DEVICE, "masked_select: mask " ON_OTHER_DEVICE);
+    REFUSED(agpu_ops_masked_select(s->matrix, s->matrix, NULL), INVALID, "result is NULL");
     REFUSED(agpu_ops_segment_reduce("sum", NULL, s->whole, NULL, &s->result), HANDLE, "x is NULL");
     REFUSED(agpu_ops_segment_reduce("sum", s->matrix, s->whole, NULL, NULL), INVALID, "result is NULL");
     REFUSED(agpu_ops_index_add(s->matrix, 0, s->released, s->matrix, &s->result), HANDLE, "released before");
@@ -57,8 +62,32 @@ static void places_and_handles(struct scene *s) {
     REFUSED(agpu_ops_conv2d_weight_gradient(s->image, s->image, NULL, NULL, &s->result), INVALID, "shape is NULL, with 4 items");
     REFUSED(agpu_ops_pool("max_pool2d", s->image, NULL, NULL), INVALID, "result is NULL");
     REFUSED(agpu_ops_pool_gradient("max_pool2d", s->image, s->there, NULL, &s->result), DEVICE, "max_pool2d: gradient " ON_OTHER_DEVICE);
+    REFUSED(agpu_ops_convolve("conv2d", s->image, NULL, NULL, &s->result), HANDLE, "weight is NULL");
+    REFUSED(agpu_ops_convolve("conv2d", s->image, s->weight, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_convolve_input_gradient("conv2d", s->image, s->weight, 4, NULL, NULL, &s->result), INVALID, "shape is NULL, with 4 items");
+    REFUSED(agpu_ops_convolve_weight_gradient("conv2d", s->image, s->image, 4, shape, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_pool_with_indices("max_pool2d", s->image, NULL, &s->result, NULL), INVALID, "indices is NULL");
+    REFUSED(agpu_ops_pool_indices_gradient("max_pool2d", s->image, s->released, 4, shape, NULL, &s->result), HANDLE, "released before");
+    REFUSED(agpu_ops_max_unpool(s->released, s->image, 4, shape, NULL, &s->result), HANDLE, "released before");
     REFUSED(agpu_ops_embedding(s->whole, s->there, NULL, &s->result), DEVICE, "embedding: table " ON_OTHER_DEVICE);
     REFUSED(agpu_ops_embedding(NULL, s->matrix, NULL, &s->result), HANDLE, "indices is NULL");
+    REFUSED(agpu_ops_mse_loss(s->matrix, NULL, NULL, &s->result), HANDLE, "target is NULL");
+    REFUSED(agpu_ops_mse_loss(s->matrix, s->matrix, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_mse_loss_gradient(s->matrix, s->matrix, s->there, NULL, &s->result), DEVICE, "mse_loss_gradient: gradient " ON_OTHER_DEVICE);
+    REFUSED(agpu_ops_bce_loss(s->released, s->matrix, NULL, &s->result), HANDLE, "released before");
+    REFUSED(agpu_ops_bce_loss_gradient(s->matrix, s->matrix, s->matrix, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_cross_entropy_loss(s->matrix, s->there, NULL, &s->result), DEVICE, "cross_entropy_loss: target " ON_OTHER_DEVICE);
+    REFUSED(agpu_ops_cross_entropy_loss_gradient(s->matrix, s->matrix, NULL, NULL, &s->result), HANDLE, "gradient is NULL");
+    REFUSED(agpu_ops_nll_loss(s->matrix, s->matrix, NULL, &s->result), DTYPE, "targets are classes as int32 or int64");
+    REFUSED(agpu_ops_nll_loss_gradient(s->matrix, s->matrix, s->released, NULL, &s->result), HANDLE, "released before");
+    REFUSED(agpu_ops_scaled_dot_product_attention(s->matrix, s->matrix, s->there, NULL, &s->result), DEVICE, "v " ON_OTHER_DEVICE);
+    REFUSED(agpu_ops_scaled_dot_product_attention(s->matrix, s->matrix, s->matrix, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_scaled_dot_product_attention(s->matrix, s->vector, s->matrix, NULL, &s->result), SHAPE, "they have as many axes");
+    REFUSED(agpu_ops_scaled_dot_product_attention_gradient(s->matrix, s->matrix, s->matrix, s->matrix, NULL, &s->result, NULL, &s->third), INVALID,
+            "by_k is NULL");
+    REFUSED(agpu_ops_geam(s->matrix, NULL, NULL, &s->result), HANDLE, "b is NULL");
+    REFUSED(agpu_ops_geam(s->matrix, s->matrix, NULL, NULL), INVALID, "result is NULL");
+    REFUSED(agpu_ops_geam(s->vector, s->vector, NULL, &s->result), SHAPE, "a matrix has two axes");
     REFUSED(agpu_ops_transpose(s->released, NULL, 0, NULL, &s->result), HANDLE, "released before");
     REFUSED(agpu_ops_transpose(s->matrix, NULL, 2, NULL, &s->result), INVALID, "axes is NULL, with 2 items");
     REFUSED(agpu_ops_contiguous(s->matrix, NULL, NULL), INVALID, "result is NULL");
@@ -73,12 +102,17 @@ static void names(struct scene *s) {
     REFUSED(agpu_ops_reduce("total", s->matrix, NULL, &s->result), INVALID, "operation is \"total\"; known are sum, prod");
     REFUSED(agpu_ops_scan("cummean", s->matrix, 0, NULL, &s->result), INVALID,
             "operation is \"cummean\"; known are cumsum, cumprod, cummax, cummin, cumulative_any, cumulative_all");
+    REFUSED(agpu_ops_cumulative_best("cumsum", s->matrix, 0, &s->result, &s->second), INVALID,
+            "operation is \"cumsum\"; known are cummax, cummin");
     REFUSED(agpu_ops_segment_reduce("median", s->matrix, s->whole, NULL, &s->result), INVALID,
             "reduce is \"median\"; known are sum, prod, mean, amax, amin");
     REFUSED(agpu_ops_scatter_reduce("median", s->matrix, 0, s->whole, s->matrix, NULL, &s->result), INVALID, "reduce is \"median\"");
+    agpu_ops_loss_options loss = AGPU_OPS_LOSS_OPTIONS_INIT;
+    loss.reduction = "max";
+    REFUSED(agpu_ops_mse_loss(s->matrix, s->matrix, &loss, &s->result), INVALID, "mse_loss: reduction is \"max\"; known are none, mean, sum");
     REFUSED(agpu_ops_normalize("norm", s->matrix, NULL, &s->result), INVALID, "known are softmax, log_softmax, layer_norm, rms_norm");
     REFUSED(agpu_ops_normalize_gradient("norm", s->matrix, s->matrix, NULL, &s->result, NULL, NULL), INVALID, "known are softmax");
-    REFUSED(agpu_ops_pool("min_pool2d", s->image, NULL, &s->result), INVALID, "known are max_pool2d, avg_pool2d");
+    REFUSED(agpu_ops_pool("min_pool2d", s->image, NULL, &s->result), INVALID, "known are max_pool1d, adaptive_max_pool1d, max_pool2d");
     REFUSED(agpu_ops_pool_gradient("\xff", s->image, s->image, NULL, &s->result), INVALID, "operation is no UTF-8");
     REFUSED(agpu_ops_cast(s->matrix, "int7", &s->result), DTYPE, "dtype int7 is not a type of device memory");
     convolution.layout = "CHWN";
@@ -122,6 +156,11 @@ static void sizes(struct scene *s) {
           agpu_ops_scatter_reduce("sum", m, 0, s->whole, m, options, result));
     SIZES(agpu_ops_embedding_gradient_options, AGPU_OPS_EMBEDDING_GRADIENT_OPTIONS_INIT,
           agpu_ops_embedding_gradient(m, s->whole, 3, options, result));
+    SIZES(agpu_ops_loss_options, AGPU_OPS_LOSS_OPTIONS_INIT, agpu_ops_mse_loss(m, m, options, result));
+    SIZES(agpu_ops_loss_options, AGPU_OPS_LOSS_OPTIONS_INIT, agpu_ops_cross_entropy_loss_gradient(m, m, m, options, result));
+    SIZES(agpu_ops_attention_options, AGPU_OPS_ATTENTION_OPTIONS_INIT,
+          agpu_ops_scaled_dot_product_attention(m, m, m, options, result));
+    SIZES(agpu_ops_geam_options, AGPU_OPS_GEAM_OPTIONS_INIT, agpu_ops_geam(m, m, options, result));
     SIZES(agpu_ops_top_k_options, AGPU_OPS_TOP_K_OPTIONS_INIT, agpu_ops_top_k(m, 1, 0, options, result, NULL));
     SIZES(agpu_ops_matmul_options, AGPU_OPS_MATMUL_OPTIONS_INIT, agpu_ops_matmul(m, m, options, result));
     SIZES(agpu_ops_normalize_options, AGPU_OPS_NORMALIZE_OPTIONS_INIT, agpu_ops_normalize("softmax", m, options, result));
@@ -138,6 +177,8 @@ static void sizes(struct scene *s) {
           agpu_ops_conv2d_weight_gradient(s->image, s->image, shape, options, result));
     SIZES(agpu_ops_pool_options, AGPU_OPS_POOL_OPTIONS_INIT, agpu_ops_pool("max_pool2d", s->image, options, result));
     SIZES(agpu_ops_pool_options, AGPU_OPS_POOL_OPTIONS_INIT, agpu_ops_pool_gradient("max_pool2d", s->image, s->image, options, result));
+    SIZES(agpu_ops_conv2d_options, AGPU_OPS_CONV2D_OPTIONS_INIT, agpu_ops_convolve("conv2d", s->image, s->weight, options, result));
+    SIZES(agpu_ops_pool_options, AGPU_OPS_POOL_OPTIONS_INIT, agpu_ops_max_unpool(s->image, s->image, 4, shape, options, result));
     SIZES(agpu_ops_options, AGPU_OPS_OPTIONS_INIT, agpu_ops_embedding(s->whole, m, options, result));
     SIZES(agpu_ops_options, AGPU_OPS_OPTIONS_INIT, agpu_ops_transpose(m, NULL, 0, options, result));
     SIZES(agpu_ops_options, AGPU_OPS_OPTIONS_INIT, agpu_ops_contiguous(m, options, result));
@@ -218,6 +259,19 @@ static void windows(struct scene *s) {
     pool.dilation[1] = 0;
     REFUSED(agpu_ops_pool_gradient("max_pool2d", s->image, s->matrix, &pool, &s->result), SHAPE, "gradient has shape [2, 3]");
     REFUSED(agpu_ops_pool("max_pool2d", s->matrix, &pool, &s->result), SHAPE, "four axes are expected");
+    pool.padding_depth = 1;
+    REFUSED(agpu_ops_pool("max_pool2d", s->image, &pool, &s->result), INVALID, "padding is 1 along an axis that its images lack");
+    pool.padding_depth = 0;
+    REFUSED(agpu_ops_max_unpool(s->vector, s->vector, 1, shape, NULL, &s->result), INVALID, "x has 1 axes");
+    REFUSED(agpu_ops_max_unpool(s->image, s->image, 4, shape, NULL, &s->result), DTYPE, "floats and int64 are expected");
+    options = (agpu_ops_conv2d_options)AGPU_OPS_CONV2D_OPTIONS_INIT;
+    options.output_padding[1] = 1;
+    REFUSED(agpu_ops_conv2d(s->image, s->weight, &options, &s->result), INVALID, "output_padding is of transposed convolutions alone");
+    REFUSED(agpu_ops_convolve("conv_transpose2d", s->image, s->weight, &options, &s->result), INVALID, "must be smaller than the stride");
+    options.output_padding[1] = 0;
+    options.pads_same = 1;
+    options.stride[0] = 2;
+    REFUSED(agpu_ops_conv2d(s->image, s->weight, &options, &s->result), INVALID, "where the stride is 1, not (2, 1)");
 }
 
 static void shapes_and_dtypes(struct scene *s) {

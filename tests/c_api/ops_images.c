@@ -97,7 +97,10 @@ static void pool(agpu_device device) {
     DO(agpu_release(x));
     const float image[9] = {1, 9, 2, 3, 7, 4, 2, 12, 8};
     x = ARRAY(device, "float32", image, 1, 3, 3, 1);
-    options = (agpu_ops_pool_options){sizeof options, NULL, {2, 2}, {0, 0}, {1, 1}, {0, 0}, "NHWC", 0, 0};
+    options = (agpu_ops_pool_options)AGPU_OPS_POOL_OPTIONS_INIT;
+    options.window[0] = options.window[1] = 2;
+    options.padding[0] = options.padding[1] = 1;
+    options.layout = "NHWC";
     DO(agpu_ops_pool("avg_pool2d", x, &options, &result));
     CHECK_BYTES(result, "float32", averages);
     options.excludes_padding = 1;
@@ -109,8 +112,95 @@ static void pool(agpu_device device) {
     const float spread[9] = {1, 1, 1, 1.5f, 1, 1, 1.5f, 1, 1};
     DO(agpu_ops_pool_gradient("avg_pool2d", x, last, &options, &result));
     CHECK_BYTES(result, "float32", spread);
+    /* Sums, with a last window that reaches beyond the padding. */
+    options.padding[0] = options.padding[1] = 0;
+    options.divisor_override = 1;
+    options.ceil_mode = 1;
+    const float sums[4] = {20, 6, 14, 8};
+    DO(agpu_ops_pool("avg_pool2d", x, &options, &result));
+    CHECK_BYTES(result, "float32", sums);
     const agpu_handle arrays[] = {x, gradient, last};
     for (int i = 0; i < 3; i++) DO(agpu_release(arrays[i]));
+}
+
+/* Options of a caller whose header ends before the newer ones: those count as zeros. */
+static void older_options(agpu_device device) {
+    const float values[3] = {1, 5, 2}, largest[1] = {5};
+    agpu_array x = ARRAY(device, "float32", values, 1, 1, 1, 3), result = NULL;
+    agpu_ops_pool_options options = AGPU_OPS_POOL_OPTIONS_INIT;
+    options.size_bytes = offsetof(agpu_ops_pool_options, window_depth);
+    options.window[0] = 1;
+    options.window[1] = 2;
+    options.window_depth = options.divisor_override = 77;
+    options.ceil_mode = 1;
+    DO(agpu_ops_pool("max_pool2d", x, &options, &result));
+    CHECK_BYTES(result, "float32", largest);
+    const float ones[1] = {1};
+    agpu_array weight = ARRAY(device, "float32", ones, 1, 1, 1, 1);
+    agpu_ops_conv2d_options convolution = AGPU_OPS_CONV2D_OPTIONS_INIT;
+    convolution.size_bytes = offsetof(agpu_ops_conv2d_options, stride_depth);
+    convolution.stride_depth = convolution.padding_depth = 77;
+    convolution.pads_same = 1;
+    DO(agpu_ops_conv2d(x, weight, &convolution, &result));
+    CHECK_BYTES(result, "float32", values);
+    DO(agpu_release(x));
+    DO(agpu_release(weight));
+}
+
+/* Convolutions of one and three axes, and transposed ones. */
+static void by_name(agpu_device device) {
+    const float values[4] = {1, 2, 3, 4}, window[3] = {1, 10, 100}, same[4] = {210, 321, 432, 43};
+    agpu_array x = ARRAY(device, "float32", values, 1, 1, 4), weight = ARRAY(device, "float32", window, 1, 1, 3), result = NULL;
+    agpu_ops_conv2d_options options = AGPU_OPS_CONV2D_OPTIONS_INIT;
+    options.pads_same = 1;
+    DO(agpu_ops_convolve("conv1d", x, weight, &options, &result));
+    CHECK_BYTES(result, "float32", same);
+    options.pads_same = 0;
+    options.stride[1] = 3;
+    const float given[2] = {1, 2}, by_weight[1] = {9}, apart[7] = {1, 10, 100, 2, 20, 200, 0};
+    const int64_t shape[3] = {1, 1, 4}, weight_shape[3] = {1, 1, 1};
+    agpu_array gradient = ARRAY(device, "float32", given, 1, 1, 2), one = ARRAY(device, "float32", window, 1, 1, 1);
+    agpu_array spread = NULL;
+    options.output_padding[2] = 1;
+    DO(agpu_ops_convolve("conv_transpose1d", gradient, weight, &options, &spread));
+    CHECK_BYTES(spread, "float32", apart);
+    options.output_padding[2] = 0;
+    DO(agpu_ops_convolve_weight_gradient("conv1d", x, gradient, 3, weight_shape, &options, &result));
+    CHECK_BYTES(result, "float32", by_weight);
+    DO(agpu_ops_convolve_input_gradient("conv1d", gradient, one, 3, shape, &options, &result));
+    const float of_one[4] = {1, 0, 0, 2};
+    CHECK_BYTES(result, "float32", of_one);
+    const float volume[8] = {1, 2, 3, 4, 5, 6, 7, 8}, sum[1] = {36};
+    const float ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    agpu_array cube = ARRAY(device, "float32", volume, 1, 1, 2, 2, 2), kernel = ARRAY(device, "float32", ones, 1, 1, 2, 2, 2);
+    DO(agpu_ops_convolve("conv3d", cube, kernel, NULL, &result));
+    CHECK_BYTES(result, "float32", sum);
+    const agpu_handle arrays[] = {x, weight, gradient, one, cube, kernel};
+    for (int i = 0; i < 6; i++) DO(agpu_release(arrays[i]));
+}
+
+static void indices(agpu_device device) {
+    const float values[6] = {1, 9, 2, 8, 3, 7}, largest[2] = {9, 8}, back[6] = {0, 9, 0, 8, 0, 0}, twice[2] = {5, 6}, shares[6] = {0, 5, 0, 6, 0, 0};
+    const int64_t places[2] = {1, 3}, shape[3] = {1, 1, 6};
+    agpu_array x = ARRAY(device, "float32", values, 1, 1, 6), maxima = NULL, at = NULL, result = NULL;
+    agpu_ops_pool_options options = AGPU_OPS_POOL_OPTIONS_INIT;
+    options.window[1] = 3;
+    DO(agpu_ops_pool_with_indices("max_pool1d", x, &options, &maxima, &at));
+    agpu_array gradient = ARRAY(device, "float32", twice, 1, 1, 2);
+    DO(agpu_ops_pool_indices_gradient("max_pool1d", gradient, at, 3, shape, &options, &result));
+    CHECK_BYTES(result, "float32", shares);
+    DO(agpu_ops_max_unpool(maxima, at, 3, shape, NULL, &result));
+    CHECK_BYTES(result, "float32", back);
+    CHECK_BYTES(maxima, "float32", largest);
+    CHECK_BYTES(at, "int64", places);
+    /* Windows that cut six pixels into four parts. */
+    const float averages[4] = {5, 5.5f, 5.5f, 5};
+    options = (agpu_ops_pool_options)AGPU_OPS_POOL_OPTIONS_INIT;
+    options.output_size[2] = 4;
+    DO(agpu_ops_pool("adaptive_avg_pool1d", x, &options, &result));
+    CHECK_BYTES(result, "float32", averages);
+    DO(agpu_release(x));
+    DO(agpu_release(gradient));
 }
 
 int main(void) {
@@ -119,6 +209,9 @@ int main(void) {
     conv2d(device);
     last_channels(device);
     pool(device);
+    older_options(device);
+    by_name(device);
+    indices(device);
     DO(agpu_release(device));
     check_no_handles();
     puts("ok");

@@ -26,6 +26,41 @@ static void scans(agpu_device device) {
     DO(agpu_release(x));
 }
 
+static void best_so_far(agpu_device device) {
+    const float values[5] = {1, 3, 2, 3, NAN}, largest[4] = {1, 3, 3, 3};
+    const int64_t last[4] = {0, 1, 1, 3}, of_all[5] = {0, 1, 1, 3, 4};
+    agpu_array x = ARRAY(device, "float32", values, 4), found = NULL, indices = NULL;
+    DO(agpu_ops_cumulative_best("cummax", x, -1, &found, &indices));
+    CHECK_BYTES(found, "float32", largest);
+    CHECK_BYTES(indices, "int64", last);
+    DO(agpu_release(x));
+    x = ARRAY(device, "float32", values, 5);
+    DO(agpu_ops_cumulative_best("cummax", x, 0, &found, &indices));
+    DO(agpu_release(found));
+    CHECK_BYTES(indices, "int64", of_all);
+    DO(agpu_release(x));
+    const int32_t columns[4] = {4, 1, 2, 5}, least[4] = {4, 1, 2, 1};
+    const int64_t rows[4] = {0, 0, 1, 0};
+    x = ARRAY(device, "int32", columns, 2, 2);
+    DO(agpu_ops_cumulative_best("cummin", x, 0, &found, &indices));
+    CHECK_BYTES(found, "int32", least);
+    CHECK_BYTES(indices, "int64", rows);
+    DO(agpu_release(x));
+}
+
+static void chosen_by_a_mask(agpu_device device) {
+    const int16_t values[6] = {1, 2, 3, 4, 5, 6}, chosen[3] = {2, 4, 6};
+    const uint8_t truth[6] = {0, 1, 0, 1, 0, 1};
+    agpu_array x = ARRAY(device, "int16", values, 2, 3), mask = ARRAY(device, "bool", truth, 2, 3), result = NULL;
+    DO(agpu_ops_masked_select(x, mask, &result));
+    agpu_array_facts facts = AGPU_ARRAY_FACTS_INIT;
+    DO(agpu_array_info(result, &facts));
+    CHECK(facts.dimensions == 1 && facts.shape[0] == 3);
+    CHECK_BYTES(result, "int16", chosen);
+    DO(agpu_release(x));
+    DO(agpu_release(mask));
+}
+
 static void best_values(agpu_device device) {
     const double values[8] = {3, 1, 4, 1, 5, NAN, 2, 6};
     const double best[4] = {4, 3, 6, 5}, least[2] = {1, 1};
@@ -85,6 +120,8 @@ int main(void) {
     agpu_device device = NULL;
     DO(agpu_device_open("cpu", NULL, &device));
     scans(device);
+    best_so_far(device);
+    chosen_by_a_mask(device);
     best_values(device);
     reductions(device);
     DO(agpu_release(device));

@@ -16,6 +16,14 @@ int main() {
         CHECK((ops::scan("cumprod", x, 0, x).read<float>() == std::vector<float>{1, 2, 3, 6, 10, 12}));
         CHECK(x.read<float>()[4] == 10);
         CHECK((ops::scan("cummax", x, 1, {}, false, true).read<float>() == std::vector<float>{3, 3, 3, 12, 12, 12}));
+        const Array waves = array_of<float>(device, "float32", {4}, {3, 1, 4, 1});
+        const auto so_far = ops::cumulative_best("cummin", waves);
+        CHECK((so_far.values.read<float>() == std::vector<float>{3, 1, 1, 1}));
+        CHECK((so_far.indices.read<std::int64_t>() == std::vector<std::int64_t>{0, 1, 1, 3}));
+        const Array mask = array_of<std::uint8_t>(device, "uint8", {4}, {1, 0, 0, 7});
+        CHECK((ops::masked_select(waves, mask).read<float>() == std::vector<float>{3, 1}));
+        expect(AGPU_ERROR_SHAPE_MISMATCH, "they must be the same", [&] { (void)ops::masked_select(waves, x); });
+        expect(AGPU_ERROR_INVALID_ARGUMENT, "known are cummax, cummin", [&] { (void)ops::cumulative_best("cumsum", x); });
         expect(AGPU_ERROR_INVALID_ARGUMENT, "known are cumsum, cumprod", [&] { (void)ops::scan("sum", x); });
         expect(AGPU_ERROR_INVALID_ARGUMENT, "k is 3", [&] { (void)ops::top_k(x, 3, 0); });
     }

@@ -49,6 +49,9 @@ void memory(const amdgpu::Device &device) {
     }
     CHECK(device.memory_statistics().allocations == before.allocations);
     CHECK(device.empty_cache() > 0);
+    const std::vector<std::uint64_t> sizes{32 << 20, 32 << 20};
+    CHECK(device.warm_up(sizes) == 64 << 20 && device.warm_up(sizes) == 0);
+    CHECK(device.empty_pool(AGPU_MEMORY_DEVICE) == 64 << 20);
 }
 
 void streams_and_kernels(const amdgpu::Device &device) {

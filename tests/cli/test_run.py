@@ -10,8 +10,6 @@ import pytest
 from amdgpu.telemetry.report import read_reports
 from cli_harness import WATCHED_PROGRAM, amdgpu, check_shape, document
 
-pytestmark = pytest.mark.alone
-
 KERNELS = [sys.executable, WATCHED_PROGRAM, "--seconds", "0.3", "--parts", "kernels,products,memory"]
 LAUNCHES = """
 import amdgpu, numpy as np
@@ -155,6 +153,8 @@ def test_a_program_that_cannot_be_run_is_explained(tmp_path, command, words, mes
     assert "Traceback" not in done.stderr
 
 
+# A reader that gets no processor for long loses records.
+@pytest.mark.alone
 def test_a_chrome_trace_holds_more_than_a_snapshot(cache, tmp_path):
     count = 6000
     done = amdgpu(

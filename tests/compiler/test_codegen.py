@@ -15,6 +15,8 @@ from amdgpu import codegen
 from amdgpu.codegen.loader import binding
 from relocations import LOADABLE_RELOCATIONS, relocations
 
+pytestmark = pytest.mark.llvm
+
 SUM = """
 define i64 @sum(ptr %values, i64 %count) {
 entry:

@@ -3,6 +3,9 @@
 import threading
 
 import amdgpu
+import pytest
+
+pytestmark = pytest.mark.llvm
 
 ATTEMPTS = 5
 FUNCTIONS = 20

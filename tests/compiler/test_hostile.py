@@ -40,6 +40,7 @@ def test_every_hostile_source_ends_with_code_or_a_sentence(name: str, target: st
     assert "malformed" not in said
 
 
+@pytest.mark.llvm
 @pytest.mark.parametrize("name", SMALLEST)
 def test_llvm_ends_too(name: str) -> None:
     said = compiled(SOURCES[name], "gfx1100", "obj")

@@ -103,6 +103,16 @@ def test_indexing_and_sorting(gpu: Any, cpu: Any) -> None:
     compare(gpu, cpu, cases.indexing_and_sorting())
 
 
+@pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
+def test_losses(gpu: Any, cpu: Any, dtype: Any) -> None:
+    compare(gpu, cpu, cases.losses((dtype,)))
+
+
+@pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
+def test_attention(gpu: Any, cpu: Any, dtype: Any) -> None:
+    compare(gpu, cpu, cases.attentions((dtype,)))
+
+
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_segments(gpu: Any, cpu: Any, dtype: Any) -> None:
     compare(gpu, cpu, cases.segments((dtype,)))
@@ -158,6 +168,19 @@ def test_functions_of_the_package_keep_arrays_on_the_gpu(gpu: Any) -> None:
     assert np.allclose(out.sum(1), 1, atol=1e-5)
     with pytest.raises(errors.InvalidArgumentError, match="index 6"):
         amdgpu.ops.embedding(amdgpu.array([6], device=gpu.name), ours)
+
+
+def test_weights_are_added_in_a_fixed_order(gpu: Any) -> None:
+    rng = np.random.default_rng(3)
+    places = rng.integers(0, 9, 100_000)
+    weights = rng.normal(size=100_000) * 10.0 ** rng.integers(-8, 9, 100_000)
+    given = [amdgpu.array(values, device=gpu) for values in (places, weights)]
+    first = amdgpu.bincount(*given)
+    np.testing.assert_allclose(first.numpy(), np.bincount(places, weights), rtol=1e-9)
+    for _ in range(5):
+        assert amdgpu.bincount(*given).numpy().tobytes() == first.numpy().tobytes()
+    counts, _ = amdgpu.histogram(given[0], bins=list(range(10)), weights=given[1])
+    assert counts.numpy().tobytes() == first.numpy().tobytes()
 
 
 def test_arrays_of_torch_on_the_gpu_are_taken_with_their_strides(gpu: Any) -> None:

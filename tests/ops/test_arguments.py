@@ -44,7 +44,10 @@ TYPES: dict[str, tuple[Callable[[], Any], str]] = {
     "scale": (lambda: ops.elu_gradient(X, X, alpha=None), "elu_gradient: alpha is None; a number is expected"),
     "groups": (lambda: ops.conv2d(IMAGE, WINDOW, groups="all"), "conv2d: groups is 'all'; an integer is expected"),
     "layout": (lambda: ops.conv2d(IMAGE, WINDOW, layout=None), "conv2d: layout is None; 'NCHW' or 'NHWC' is expected"),
-    "padding": (lambda: ops.conv2d(IMAGE, WINDOW, padding="same"), "conv2d: padding is 'same'; an integer or two"),
+    "padding": (
+        lambda: ops.conv2d(IMAGE, WINDOW, padding=None),
+        "conv2d: padding is None; an integer or two are expected",
+    ),
     "input_shape": (
         lambda: ops.conv2d_input_gradient(IMAGE, WINDOW, "abcd"),
         "conv2d_input_gradient: input_shape is 'abcd'; an integer",

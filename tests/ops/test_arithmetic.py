@@ -180,3 +180,13 @@ def test_whole_powers_and_logarithms_of_two_are_exact():
         n = np.arange(-span, 128 if dtype == np.float32 else 1024).astype(dtype)
         same(ops.exp2(n), np.ldexp(dtype(1), n.astype(int)).astype(dtype))
         same(ops.log2(ops.exp2(n)), n)
+
+
+def test_positive_keeps_numbers_and_refuses_truth_values():
+    for x in (np.array([-1.5, 0.0, np.nan]), np.array([3, -4], np.int8), np.array([1 - 2j])):
+        same(ops.positive(x).real, np.positive(x).real)
+    for values in ([True, False], np.array(True)):
+        with pytest.raises(errors.UnsupportedDtypeError, match="truth values, which have no sign"):
+            ops.positive(values)
+        with pytest.raises(TypeError):
+            np.positive(np.asarray(values))

@@ -402,6 +402,51 @@ def test_running_sums(cpu: Any, rng: np.random.Generator) -> None:
         assert np.allclose(made.numpy(), wanted)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_running_products(cpu: Any, rng: np.random.Generator, dtype: str, *, exclusive: bool, reverse: bool) -> None:
+    for shape, axis in (((20, 31), 0), ((20, 31), -1), ((3, 1, 64), 1), ((2, 0), 1), ((1000,), 0)):
+        # Of size 1, so that long products stay within the dtype.
+        x = np.exp(1j * rng.uniform(0, 7, shape)).astype(dtype)
+        run = np.flip(x, axis) if reverse else x
+        wanted = run.cumprod(axis)
+        if exclusive:
+            wanted = np.insert(wanted, 0, 1, axis).take(range(x.shape[axis]), axis)
+        wanted = np.flip(wanted, axis) if reverse else wanted
+        options = {"exclusive": exclusive, "reverse": reverse}
+        tolerance = 1e-4 if dtype == "complex64" else 1e-12
+        for given in (x, x[..., ::-1][..., ::-1], np.asfortranarray(x)):
+            made = ops.accumulate(given, "prod", axis, **options)
+            assert made.dtype == dtype
+            np.testing.assert_allclose(made, wanted, atol=tolerance)
+        made = cases.on_device("scan")("cumprod", amdgpu.array(x, device="cpu:0"), axis, device=cpu, **options)
+        np.testing.assert_allclose(made.numpy(), wanted, atol=tolerance)
+
+
+def test_running_products_have_names_and_may_be_written_in_place() -> None:
+    x = np.array([[1 + 1j, 2, 1j], [3, 1 - 1j, -1]])
+    a = amdgpu.array(x, device="cpu:0")
+    assert amdgpu.cumprod(a).tolist() == x.cumprod().tolist()
+    assert amdgpu.cumulative_prod(a, axis=1, include_initial=True)[:, 0].tolist() == [1, 1]
+    out = x.copy()
+    assert ops.accumulate(out, "prod", 0, out=out) is out
+    assert out.tolist() == x.cumprod(0).tolist()
+    for operation in ("max", "min"):
+        with pytest.raises(errors.UnsupportedDtypeError, match="no order"):
+            ops.accumulate(x, operation)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_complex_numbers_of_pythons_are_carried_by_launches(cpu: Any, dtype: str) -> None:
+    x = amdgpu.array(np.arange(5).astype(dtype), device="cpu:0")
+    before = cpu.memory_stats()["allocation.all.allocated"]
+    made = cases.on_device("elementwise")("multiply", (x, 0.1 - 2j), device=cpu)
+    assert cpu.memory_stats()["allocation.all.allocated"] == before + 1, "the result, and no copy of the number"
+    np.testing.assert_array_equal(made.numpy(), x.numpy() * (0.1 - 2j))
+    assert made.dtype == dtype
+
+
 MATMULS = [
     ((3, 4), (4, 5)),
     ((64, 70), (70, 33)),

@@ -107,3 +107,16 @@ def test_results_stay_on_the_device():
     x = xp.zeros(4, "int64", device="null:gfx1100")
     counts, edges = xp.histogram(x, [0, 1, 2])
     assert {counts.device, edges.device} == {"null:gfx1100"}
+
+
+def test_sums_of_weights_are_the_same_in_every_run():
+    x = RNG.integers(0, 9, 5000)
+    weights = RNG.normal(size=5000) * 10.0 ** RNG.integers(-8, 9, 5000)
+    places, given = xp.asarray(x), xp.asarray(weights)
+    first = xp.bincount(places, given).numpy()
+    # In the order of the values, as NumPy adds them.
+    np.testing.assert_array_equal(first, np.bincount(x, weights))
+    for _ in range(3):
+        np.testing.assert_array_equal(xp.bincount(places, given).numpy(), first)
+    counts, _ = xp.histogram(places, bins=list(range(10)), weights=given)
+    np.testing.assert_array_equal(counts.numpy(), first)

@@ -83,6 +83,16 @@ def test_segments_agree_with_the_library(cpu: Any, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
+def test_losses_agree_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.losses((dtype,)))
+
+
+@pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
+def test_attention_agrees_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.attentions((dtype,)))
+
+
+@pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_images_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.images((dtype,)))
 
@@ -124,7 +134,7 @@ def test_bad_arguments_are_refused_as_by_the_library(cpu: Any) -> None:
         ("elementwise", ("less", (x, np.ones(4, complex))), {}),
         ("elementwise", ("floor_divide", (x, np.ones(4, complex))), {}),
         ("reduce", ("max", np.ones(4, complex), (0,)), {}),
-        ("scan", ("cumprod", np.ones(4, complex), 0), {}),
+        ("scan", ("cummax", np.ones(4, complex), 0), {}),
         ("elementwise", ("exp", (x,), np.empty((4, 3), np.float32)), {}),
         ("elementwise", ("exp", (x,), np.empty((3, 4), np.float64)), {}),
         ("reduce", ("sum", x, (2,)), {}),
@@ -164,6 +174,8 @@ def test_kernels_compile_for_amd_gpus(architecture: str) -> None:
             *list(cases.normalizations((np.dtype(np.float16),)))[::4],
             *(case for case in list(cases.searches_and_moves())[::5] if case.operation != "embedding"),
             *list(cases.images((np.dtype(np.float64),)))[::5],
+            *list(cases.losses((np.dtype(np.float16),)))[::5],
+            *list(cases.attentions((cases.BFLOAT16,)))[::5],
             # How many elements are not zero, or chosen, is not known where nothing runs.
             *(
                 case

@@ -90,7 +90,7 @@ def test_the_real_child_ends_itself_when_its_parent_does_not(tmp_path: Path) -> 
         "import amdgpu.tuning.worker as worker\n"
         "worker.GRACE_SECONDS = 0.0\n"
         "class Bench:\n"
-        "    def measure(self, *question):\n"
+        "    def answer(self, question):\n"
         "        import ctypes\n"
         "        ctypes.PyDLL(None).pause()\n"  # holds the interpreter's lock, as a hanging library does
         "import amdgpu.tuning.measure as measure\n"

@@ -10,8 +10,6 @@ import pytest
 pytest.importorskip("starlette")
 from server_client import running
 
-pytestmark = pytest.mark.alone
-
 CLIENTS = """
 import asyncio, json, sys, time
 from websockets.asyncio.client import connect

@@ -14,8 +14,6 @@ import pytest
 pytest.importorskip("starlette")
 from server_client import TIMEOUT_SECONDS, client, running
 
-pytestmark = pytest.mark.alone
-
 PROGRAM = Path(__file__).parents[1] / "support" / "telemetry_program.py"
 
 

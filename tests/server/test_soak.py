@@ -26,8 +26,6 @@ import pytest
 
 pytest.importorskip("starlette")
 
-pytestmark = pytest.mark.alone
-
 TOKEN = "soak-0123456789-abcdefgh"
 # A program works until it is told to pause, and prints what it has done so far; `end` ends it.
 PROGRAM = """

@@ -66,7 +66,7 @@ def on_host(operation: str) -> Any:
 
 def on_device(operation: str) -> Any:
     """The function that computes an operation by kernels of the device that it is given."""
-    return getattr(_native, f"{operation}_on_device")
+    return getattr(_native, f"{operation}_on_device", None) or getattr(_native, operation)
 
 
 def fallbacks(*expected: str) -> dict[str, int]:
@@ -195,7 +195,16 @@ def complex_numbers() -> Iterator[Case]:
         for name in ("sum", "mean", "prod", "any", "all", "var", "std"):
             for axes in ((0,), (1,), None):
                 yield Case("reduce", (name, x / 2, axes), tolerances=SUMMED, absolute=1e-4)
+        for number in (2 - 3j, complex("inf"), 1j):
+            yield Case("elementwise", ("multiply", (x, number)), absolute=1e-5)
+            yield Case("elementwise", ("power", (number, x)), absolute=1e-4)
+            yield Case("elementwise", ("where", (x.real > 0, number, x)))
         yield Case("scan", ("cumsum", x, 1), tolerances=SUMMED, absolute=1e-4)
+        for axis in (0, 1):
+            for exclusive in (False, True):
+                for reverse in (False, True):
+                    options = {"exclusive": exclusive, "reverse": reverse}
+                    yield Case("scan", ("cumprod", x / 2, axis), options, SUMMED, 1e-4)
         yield Case("matmul", (x, complex_values((33, 5), dtype, 2)), tolerances=SUMMED, absolute=1e-4)
 
 
@@ -306,6 +315,7 @@ def _scans() -> Iterator[Case]:
                 for exclusive, reverse in ((False, False), (True, False), (False, True), (True, True)):
                     options = {"exclusive": exclusive, "reverse": reverse}
                     yield Case("scan", (operation, x, axis), options, EXACT, 0.0)
+                yield Case("cumulative_best", (operation, x, axis), {}, EXACT, 0.0)
     truth = values((3, 70), "int8") > 50
     for operation in ("cumulative_any", "cumulative_all"):
         for options in ({"exclusive": True}, {"reverse": True}):
@@ -349,6 +359,60 @@ def segments(dtypes: tuple[Any, ...] = DTYPES) -> Iterator[Case]:
             yield Case(
                 "embedding_gradient", (gradient, looked_up, 11, padding), {"scale_by_frequency": scale}, SUMMED, 1e-2
             )
+
+
+def losses(dtypes: tuple[Any, ...] = FLOATS) -> Iterator[Case]:
+    """Losses of elements and of classes, and their gradients."""
+    rng = np.random.default_rng(8)
+    for dtype in dtypes:
+        x, target = (rng.uniform(0.05, 0.95, (5, 37)).astype(dtype) for _ in range(2))
+        logits, weight = values((6, 11, 4), dtype), rng.uniform(0.5, 2, 11).astype(dtype)
+        labels = rng.integers(0, 11, (6, 4))
+        labels[2, 1] = -100
+        shares = rng.uniform(0, 0.2, logits.shape).astype(dtype)
+        for reduction in ("none", "mean", "sum"):
+            options: dict[str, Any] = {"reduction": reduction}
+            upper = values((5, 37) if reduction == "none" else (), dtype, 1)
+            for loss in ("mse_loss", "bce_loss", "bce_with_logits_loss"):
+                for gradient in (None, upper):
+                    factors = None if loss == "mse_loss" else target[:1]
+                    yield Case("element_loss", (loss, x, target, factors, gradient), options, SUMMED, 1e-5)
+            upper = values((6, 4) if reduction == "none" else (), dtype, 2)
+            for smoothing, factors in ((0.0, None), (0.2, weight)):
+                options = {"reduction": reduction, "ignore_index": -100, "label_smoothing": smoothing}
+                for given in (labels if factors is None else labels.astype(np.int32), shares):
+                    for gradient in (None, upper):
+                        arguments = ("cross_entropy_loss", logits, given, factors, gradient)
+                        yield Case("class_loss", arguments, options, SUMMED, 1e-5)
+            options = {"reduction": reduction, "ignore_index": 3}
+            for gradient in (None, upper):
+                given = np.where(labels < 0, 3, labels)
+                yield Case("class_loss", ("nll_loss", logits, given, weight, gradient), options, SUMMED, 1e-5)
+        yield Case(
+            "geam", (values((3, 5, 7), dtype), values((7, 5), dtype, 1)), {"transpose_b": True, "alpha": 0.5}, SUMMED
+        )
+
+
+def attentions(dtypes: tuple[Any, ...] = FLOATS) -> Iterator[Case]:
+    """Attention with and without masks, of groups of heads, and its gradients."""
+    rng = np.random.default_rng(9)
+    for dtype in dtypes:
+        for heads, key_heads, lengths, sizes in (
+            ((2, 4), (2, 2), (7, 11), (8, 5)),
+            ((3,), (3,), (70, 70), (16, 16)),
+            ((), (), (1, 5), (3, 4)),
+        ):
+            q = values((*heads, lengths[0], sizes[0]), dtype)
+            k, v = (values((*key_heads, lengths[1], size), dtype, 1 + place) for place, size in enumerate(sizes))
+            upper = values((*heads, lengths[0], sizes[1]), dtype, 3)
+            seen = rng.random((lengths[0], lengths[1])) > 0.3
+            added = values((*heads[:-1], *(1 for _ in heads[-1:]), *lengths), dtype, 4)
+            # Every text of a kernel is compiled for each dtype: few of them.
+            masks = ((None, False), (seen, False), (added, True)) if len(heads) == 2 else ((seen[:1], True),)
+            for mask, is_causal in masks:
+                options = {"is_causal": is_causal, "scale": None if is_causal else 0.3}
+                yield Case("attention", (q, k, v, mask), options, SUMMED, 1e-5)
+                yield Case("attention_gradient", (q, k, v, upper, mask), options, SUMMED, 1e-4)
 
 
 def indexing_and_sorting() -> Iterator[Case]:
@@ -406,6 +470,73 @@ def images(dtypes: tuple[Any, ...] = FLOATS) -> Iterator[Case]:
                 backward = {**options, "shape": weight.shape}
                 yield Case("convolve", ("weight_gradient", (x, gradient)), backward, SUMMED, 1e-1)
             yield from _pools(dtype, layout)
+            yield from _images_of_other_axes(dtype, layout == "NHWC")
+
+
+def _images_of_other_axes(dtype: Any, is_last: bool) -> Iterator[Case]:
+    """Convolutions of one and three axes and transposed ones, and pools that windows of two axes do not reach."""
+    for image, window, outputs, groups, stride, padding, dilation in (
+        ((2, 4, 11), (3,), 6, 2, (2,), (1,), (2,)),
+        ((1, 3, 5, 6, 7), (2, 3, 2), 4, 1, (1, 2, 1), (1, 0, 1), (2, 1, 1)),
+        ((2, 4, 4, 3, 5), (3, 2, 1), 4, 4, (2, 1, 2), (1, 1, 0), (1, 2, 1)),
+    ):
+        layout = {3: ("NCL", "NLC"), 5: ("NCDHW", "NDHWC")}[len(image)][is_last]
+        sliding = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups, "layout": layout}
+        weight = values((outputs, image[1] // groups, *window), dtype, 1)
+        extents = [
+            (size + 2 * pad - dil * (taps - 1) - 1) // step + 1
+            for size, taps, step, pad, dil in zip(image[2:], window, stride, padding, dilation, strict=True)
+        ]
+        x = _channels_last(values(image, dtype), is_last)
+        gradient = _channels_last(values((image[0], outputs, *extents), dtype, 2), is_last)
+        name = f"{len(window)}d"
+        for operation, given, result in ((f"conv{name}", x, gradient), (f"conv_transpose{name}", gradient, x)):
+            options = {**sliding, "operation": operation}
+            bias = values((result.shape[-1 if is_last else 1],), dtype, 3)
+            yield Case("convolve", ("forward", (given, weight, bias)), options, SUMMED, 1e-1)
+            of_result = result
+            if operation.startswith("conv_"):
+                # What is left behind the last window is in no transposed result.
+                made = np.asarray(_native.convolve("forward", (given, weight), **options))
+                of_result = values(made.shape, dtype, 4)
+            yield Case(
+                "convolve", ("image_gradient", (of_result, weight)), {**options, "shape": given.shape}, SUMMED, 1e-1
+            )
+            options["shape"] = weight.shape
+            yield Case("convolve", ("weight_gradient", (given, of_result)), options, SUMMED, 1e-1)
+        yield from _other_pools(np.random.default_rng(5).integers(0, 9, image).astype(dtype), window, layout)
+    same = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1, "same": True}
+    same["layout"] = "NHWC" if is_last else "NCHW"
+    x = _channels_last(values((2, 3, 6, 5), dtype), is_last)
+    yield Case("convolve", ("forward", (x, values((4, 3, 2, 4), dtype, 1))), same, SUMMED, 1e-1)
+
+
+def _other_pools(x: Any, window: tuple[int, ...], layout: str) -> Iterator[Case]:
+    """Pools of images whose channels stand second: windows rounded up, divisors, adaptive windows, indices."""
+    x, axes = _channels_last(x, layout.endswith("C")), len(window)
+    sliding = {"window": window, "stride": (2,) * axes, "padding": tuple(one // 2 for one in window)}
+    adaptive = {"output_size": (None, 2, 3)[-axes:], "layout": layout}
+    plain = {**sliding, "layout": layout, "ceil_mode": True}
+    for operation, options in (
+        (f"max_pool{axes}d", plain),
+        (f"avg_pool{axes}d", plain),
+        (f"avg_pool{axes}d", {**plain, "divisor_override": 3, "counts_padding": False}),
+        (f"adaptive_max_pool{axes}d", adaptive),
+        (f"adaptive_avg_pool{axes}d", adaptive),
+    ):
+        result = _native.pool(operation, x, **options)
+        gradient = values(result.shape, x.dtype, 6)
+        yield Case("pool", (operation, x), options, SUMMED)
+        yield Case("pool", (operation, x, gradient), options, SUMMED, 1e-2)
+        if "max" in operation:
+            yield Case("pool", (operation, x), {**options, "direction": "with_indices"}, SUMMED)
+            _, indices = _native.pool(operation, x, **options, direction="with_indices")
+            from_indices = {**options, "direction": "indices_gradient", "shape": x.shape}
+            yield Case("pool", (operation, gradient, indices), from_indices, SUMMED, 1e-2)
+
+
+def _channels_last(x: Any, is_last: bool) -> Any:
+    return np.ascontiguousarray(np.moveaxis(x, 1, -1)) if is_last else x
 
 
 def _pools(dtype: Any, layout: str) -> Iterator[Case]:
@@ -432,4 +563,4 @@ def _pools(dtype: Any, layout: str) -> Iterator[Case]:
 
 
 def _laid_out(x: Any, layout: str) -> Any:
-    return x if layout == "NCHW" else np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    return _channels_last(x, layout == "NHWC")

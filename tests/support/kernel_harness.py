@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import object_cache
 from amdgpu import codegen
 from amdgpu.codegen.loader import binding
 
@@ -69,7 +68,7 @@ class Kernels:
         self.unit = emit(source, "--triple", triple, "--cpu", cpu, "--features", features, *flags)
         self.signatures = {kernel["name"]: kernel for kernel in self.unit["kernels"]}
         llvm = binding()
-        code = object_cache.generate(self.unit["llvm_ir"], triple, cpu, features, level)
+        code = codegen.generate(self.unit["llvm_ir"], triple, cpu, features, level, "object")
         module = llvm.parse_assembly(f'target triple = "{triple}"')
         machine = llvm.Target.from_triple(triple).create_target_machine()
         self._engine = llvm.create_mcjit_compiler(module, machine)

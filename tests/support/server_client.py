@@ -110,7 +110,8 @@ def client(server, *, version=2, token=None, **options):
     """A connected client."""
     query = f"?vsn={version}.0.0" + (f"&token={token}" if token else "")
     address = server.base_url.replace("http", "ws", 1) + f"socket/websocket{query}"
-    with connect(address, compression=None, max_size=None, **options) as socket:
+    # Without a limit: a full queue is read no further, so that closing waits ten seconds for an answer that stands behind frames.
+    with connect(address, compression=None, max_size=None, max_queue=None, **options) as socket:
         yield Client(socket, version)
 
 

@@ -14,8 +14,6 @@ import pytest
 from amdgpu import errors
 from amdgpu.telemetry import attach
 
-pytestmark = pytest.mark.alone
-
 PROGRAM = Path(__file__).parents[1] / "support" / "telemetry_program.py"
 # Longer than anything here takes on a machine that does other things too.
 PATIENCE_SECONDS = 30.0

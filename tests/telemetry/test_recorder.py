@@ -16,8 +16,6 @@ from amdgpu.telemetry import attach, recorder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytestmark = pytest.mark.alone
-
 PROGRAM = Path(__file__).parents[1] / "support" / "telemetry_program.py"
 PATIENCE_SECONDS = 30.0
 

@@ -16,6 +16,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tools"))
+
+from x.bench_compare import fingerprint  # noqa: E402
+
 RESULTS = ROOT / "bench-results"
 SCHEMA = "amdgpu.bench/1"
 # Long enough that the clock's resolution and one interrupt do not show, short enough to alternate often.
@@ -33,6 +37,7 @@ class Row:
     peer: float | None
     ratio: float | None
     note: str = ""
+    higher_is_better: bool = False
 
 
 @dataclass
@@ -54,7 +59,7 @@ class Report:
     ) -> None:
         """Adds and prints one row."""
         ratio = None if peer is None else (ours / peer if higher_is_better else peer / ours)
-        row = Row(case, unit, ours, peer, ratio, note)
+        row = Row(case, unit, ours, peer, ratio, note, higher_is_better)
         self.rows.append(row)
         peer_text = "" if peer is None else number(peer)
         ratio_text = "" if ratio is None else f"{ratio:.2f}"
@@ -63,13 +68,14 @@ class Report:
     def write(self, *, command: str | None = None, gpu: str | None = None) -> Path:
         """Writes the record and says where; `command` is what repeats the run, if not `./x bench`."""
         moment = datetime.now(timezone.utc)
+        measured_on = machine() | ({"gpu": gpu} if gpu else {})
         record = {
             "schema": SCHEMA,
             "name": self.name,
             "date": moment.isoformat(timespec="seconds"),
             "command": command or " ".join(["./x", "bench", *sys.argv[1:]]),
             "peer": self.peer,
-            "machine": machine() | ({"gpu": gpu} if gpu else {}),
+            "machine": measured_on | {"fingerprint": fingerprint(measured_on)},
             "rows": [asdict(row) for row in self.rows],
         }
         RESULTS.mkdir(exist_ok=True)

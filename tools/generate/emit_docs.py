@@ -17,7 +17,9 @@ def emit_errors(errors: list[dict[str, Any]]) -> str:
     )
     for r in errors:
         hint = r["hint"].replace("|", "\\|")
-        out.append(f"| {r['code']} | `{r['name']}` | `{r['class']}` | `{r['builtin']}` | {r['meaning']} | {hint} |\n")
+        out.append(
+            f"| {r['code']} | `{r['name']}` | `{r['class']}` | `{r['builtin'].replace(', ', '`, `')}` | {r['meaning']} | {hint} |\n"
+        )
     return "".join(out)
 
 

@@ -10,8 +10,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from x import bench, checks, docs, doctor, reach, suites, validation
+from x import bench, bench_compare, checks, docs, doctor, reach, suites, validation
 from x.build import build_steps
 from x.console import Console, seconds_text
 from x.failure import Failure
@@ -31,6 +32,8 @@ from x.web import install_browser, install_node
 BAR_CELLS = 30
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+# Of `./x bench --compare`: a case is slower, or gone.
+EXIT_SLOWER = 3
 EXIT_INTERRUPTED = 130
 
 
@@ -76,6 +79,7 @@ def parser() -> argparse.ArgumentParser:
     benchmark = add("bench", "run benchmarks: ours beside a peer")
     benchmark.add_argument("names", nargs="*", metavar="NAME", help="which ones; without a name the list is printed")
     benchmark.add_argument("--all", action="store_true", help="run every benchmark")
+    _add_compare(benchmark)
     validate = add(
         "validate", "networks beside Brian2 and NEST, or the array API standard's suite, in environments of their own"
     )
@@ -98,6 +102,25 @@ def parser() -> argparse.ArgumentParser:
     add("shell", "a shell in which python and amdgpu are those of .venv")
     add("help", "print this help")
     return top
+
+
+def _add_compare(benchmark: argparse.ArgumentParser) -> None:
+    benchmark.add_argument(
+        "--compare",
+        metavar="BASE",
+        help="then compare with BASE, a revision that was measured on this machine or a results file; "
+        f"ends with {EXIT_SLOWER} when a case is slower or gone",
+    )
+    benchmark.add_argument(
+        "--threshold",
+        type=float,
+        default=bench_compare.DEFAULT_THRESHOLD_PERCENT,
+        metavar="PERCENT",
+        help="by how much a time may grow; default: %(default)g",
+    )
+    benchmark.add_argument("--other-machine", action="store_true", help="compare runs of two machines all the same")
+    benchmark.add_argument("--result", metavar="FILE", help="compare this results file, and run nothing")
+    benchmark.add_argument("--history", action="store_true", help="list earlier runs, and run nothing")
 
 
 def _add_mutate(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
@@ -263,11 +286,34 @@ def _setup(console: Console, options: argparse.Namespace, passed_on: list[str]) 
 
 
 def _bench(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:
+    if options.history:
+        bench_compare.print_history(console, options.names or list(bench.available()))
+        return 0
+    if options.result:
+        return _compared(console, options, bench_compare.read(Path(options.result)))
     names = bench.choose(console, options.names, everything=options.all)
     if not names:
         return 0
+    # What there is to compare with is known before minutes of measuring.
+    bases = [bench_compare.base_of(options.compare, name) for name in names] if options.compare else []
     set_up(console, build=True)
-    return max(_hand_over([str(VENV_PYTHON), str(bench.FOLDER), name, *passed_on]) for name in names)
+    status = max(_hand_over([str(VENV_PYTHON), str(bench.FOLDER), name, *passed_on]) for name in names)
+    for base in bases if status == 0 else ():
+        status = max(status, _compared(console, options, bench_compare.history(base.name)[-1], base))
+    return status
+
+
+def _compared(
+    console: Console, options: argparse.Namespace, now: bench_compare.Result, base: bench_compare.Result | None = None
+) -> int:
+    if base is None:
+        if not options.compare:
+            raise Failure("--result is compared with something", fix="name it: --compare BASE")
+        base = bench_compare.base_of(options.compare, now.name)
+    is_fine = bench_compare.compare(
+        console, base, now, threshold_percent=options.threshold, is_other_machine=options.other_machine
+    )
+    return 0 if is_fine else EXIT_SLOWER
 
 
 def _validate(console: Console, options: argparse.Namespace, passed_on: list[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import random
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -14,14 +15,18 @@ from x import excerpts, native, node_workspace, process, rust, schedule, summari
 from x.build import julia_is_usable, libraries_environment
 from x.console import Console, seconds_text
 from x.failure import Failure
-from x.paths import ROOT, STATE, VENV_PYTHON, shown
+from x.paths import ROOT, STAMPS, STATE, VENV_PYTHON, shown
 from x.reach import Reached
+from x.stamps import Stamp, digest
 from x.summaries import Counts
 from x.system import julia_executable
 
 TESTS = ROOT / "tests"
 # Under the model checker, all threads and locks of the crate are others, so it is built on its own.
 ORDER_MODEL = ("-p", "amdgpu-hal", "--features", "model", "--test", "order_model")
+
+# Tests that draw some of many cases draw the same again with it, and all of them with `all`.
+TEST_SEED = "AMDGPU_TEST_SEED"
 
 # Each takes up to 1 GB of memory.
 MAX_TEST_PROCESSES = 8
@@ -118,18 +123,36 @@ def _nim(ctx: Context) -> Counts:
     files = sorted((ROOT / "nim" / "tests").glob("t*.nim"))
     if not files:
         raise Absent("nim/tests/t*.nim")
-    counts = Counts()
-    programs = STATE / "nim-tests"
-    programs.mkdir(parents=True, exist_ok=True)
-    for file in files:
-        command = [
-            *("nim", "c", "-r", "--mm:arc", "-d:useMalloc", "--threads:on", "--hints:off", "--colors:off"),
-            *(f"--path:{ROOT / 'nim' / 'src'}", f"--nimcache:{STATE / 'nim-tests' / (file.stem + '-cache')}"),
-            *(f"-o:{programs / file.stem}", str(file), *ctx.passed_on),
-        ]
-        done = ctx.run(command, name=f"nim/{file.stem}", doing="compiling and running it")
-        counts.add(summaries.read_nim(done.output).settle(done.exit_code, shown(file)))
-    return counts
+    program = _nim_program(ctx, files)
+    if program is None:
+        return Counts(failed=1, failures=["nim/tests: they do not compile"])
+    done = ctx.run([str(program), *ctx.passed_on], name="nim", environment=_nim_environment())
+    return summaries.read_nim(done.output).settle(done.exit_code, "the Nim tests")
+
+
+def _nim_program(ctx: Context, files: Sequence[Path]) -> Path | None:
+    """One program of all files, compiled when a source of Nim has changed; what the files share is compiled once."""
+    folder = STATE / "nim-tests"
+    folder.mkdir(parents=True, exist_ok=True)
+    source, program = folder / "all_tests.nim", folder / "all_tests"
+    imports = "".join(f'import "{file.with_suffix("")}"\n' for file in files)
+    if not source.exists() or source.read_text() != imports:
+        source.write_text(imports)
+    command = ["nim", "c", "--mm:arc", "-d:useMalloc", "--threads:on", "--hints:off", "--warning[UnusedImport]:off"]
+    command += ["--colors:off", f"--nimcache:{folder / 'cache'}", f"-o:{program}", str(source)]
+    stamp = Stamp(STAMPS, "nim-tests")
+    wanted = digest([ROOT / "nim"], imports, *command)
+    if not stamp.is_fresh(wanted, [program]):
+        done = ctx.run(command, name="nim-compile", doing="compiling the tests as one program")
+        if done.exit_code:
+            return None
+        stamp.write(wanted, [program])
+    return program
+
+
+def _nim_environment() -> dict[str, str]:
+    """The seed of random texts; the output names it."""
+    return {TEST_SEED: os.environ.get(TEST_SEED) or str(random.SystemRandom().randrange(10**6))}
 
 
 def _julia(ctx: Context) -> Counts:
@@ -213,8 +236,8 @@ def _python(ctx: Context) -> Counts:
     if ctx.passed_on:
         # Somebody looks for something: one process, whose output and debugger are at hand.
         return _pytest(ctx, "python", everything)
-    # Files go to the processes as they are, since what a module sets up serves all its tests.
-    spread = ["-n", str(test_processes()), "--dist", "loadfile"]
+    # Files go to the processes as they are, since what a module sets up serves all its tests, those that take longest first.
+    spread = ["-n", str(test_processes()), "--dist", "loadfile", "--no-loadscope-reorder"]
     return _pytest(ctx, "python", [*everything, *spread, "-m", "not slow and not alone"])
 
 
@@ -238,15 +261,16 @@ class Suite:
     alone: Callable[[Context], Counts] | None = None
 
 
-# Suites that run side by side begin in this order, so the long ones stand first.
+# Suites that run side by side begin in this order. The longest comes first; those of one processor fill what the others leave, one after
+# the other, to the end.
 SUITES: dict[str, Suite] = {
-    "tools": Suite(_tools),
-    "rust": Suite(_rust, processors=0),
+    "python": Suite(_python, processors=0, alone=_python_alone),
     "zig": Suite(_zig),
+    "js": Suite(_js),
+    "rust": Suite(_rust, processors=0),
     "nim": Suite(_nim),
     "julia": Suite(_julia),
-    "js": Suite(_js),
-    "python": Suite(_python, processors=0, alone=_python_alone),
+    "tools": Suite(_tools),
 }
 NAMES = tuple(SUITES)
 # Suites of one language test their own sources; these load what the others built. Those of js/ talk to a server in Python.

@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0x8327f0fce90e976e;
+pub const abi_hash: u64 = 0x070c5ec88427001f;
 
 pub const Status = i32;
 
@@ -216,6 +216,13 @@ pub const elementwise_nextafter_bfloat: u32 = 84;
 pub const elementwise_signbit: u32 = 85;
 pub const elementwise_left_shift: u32 = 86;
 pub const elementwise_right_shift: u32 = 87;
+pub const elementwise_linear_combination: u32 = 88;
+pub const elementwise_squared_error: u32 = 89;
+pub const elementwise_squared_error_gradient: u32 = 90;
+pub const elementwise_bce: u32 = 91;
+pub const elementwise_bce_gradient: u32 = 92;
+pub const elementwise_bce_with_logits: u32 = 93;
+pub const elementwise_bce_with_logits_gradient: u32 = 94;
 pub const complex_identity: u32 = 0;
 pub const complex_negative: u32 = 1;
 pub const complex_absolute: u32 = 2;
@@ -307,10 +314,17 @@ pub const scan_minimum: u32 = 3;
 pub const convolve_forward: u32 = 0;
 pub const convolve_image_gradient: u32 = 1;
 pub const convolve_weight_gradient: u32 = 2;
+pub const class_loss_cross_entropy: u32 = 0;
+pub const class_loss_negative_log_likelihood: u32 = 1;
+pub const loss_none: u32 = 0;
+pub const loss_mean: u32 = 1;
+pub const loss_sum: u32 = 2;
 pub const pool_maximum: u32 = 0;
 pub const pool_average: u32 = 1;
 pub const pool_maximum_gradient: u32 = 2;
 pub const pool_average_gradient: u32 = 3;
+pub const pool_add_at_indices: u32 = 4;
+pub const pool_set_at_indices: u32 = 5;
 pub const random_uniform: u32 = 0;
 pub const random_normal: u32 = 1;
 pub const random_exponential: u32 = 2;
@@ -566,10 +580,38 @@ pub const ConvolveOptions = extern struct {
     column_padding: u64,
     row_dilation: u64,
     column_dilation: u64,
+    depth_stride: u64,
+    depth_padding: u64,
+    depth_dilation: u64,
     executor: ?*const Executor,
 };
 
-/// `agpu_pool_options`.
+/// `agpu_class_loss_options`. `has_shares` is 1 where targets are the shares of all classes, else they are classes, of which `ignored` counts for nothing.
+pub const ClassLossOptions = extern struct {
+    size_bytes: u64,
+    operation: u32,
+    reduction: u32,
+    compute: Dtype,
+    has_shares: u32,
+    has_weight: u32,
+    is_gradient: u32,
+    ignored: i64,
+    smoothing: f64,
+    executor: ?*const Executor,
+};
+
+/// `agpu_attention_options`. `is_causal` is 1 where query i sees keys 0 to i alone.
+pub const AttentionOptions = extern struct {
+    size_bytes: u64,
+    scale: f64,
+    compute: Dtype,
+    is_causal: u32,
+    has_mask: u32,
+    reserved: u32,
+    executor: ?*const Executor,
+};
+
+/// `agpu_pool_options`. Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents * of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written * to `indices`, int64 of the shape of the result, if that is not NULL.
 pub const PoolOptions = extern struct {
     size_bytes: u64,
     operation: u32,
@@ -582,8 +624,14 @@ pub const PoolOptions = extern struct {
     column_padding: u64,
     row_dilation: u64,
     column_dilation: u64,
+    depth_window: u64,
+    depth_stride: u64,
+    depth_padding: u64,
+    depth_dilation: u64,
     counts_padding: u32,
-    reserved: u32,
+    is_adaptive: u32,
+    divisor: i64,
+    indices: ?*const Tensor,
     executor: ?*const Executor,
 };
 
@@ -683,6 +731,8 @@ const manifest_rows = .{
     .{ "agpu_scan_options", ScanOptions },
     .{ "agpu_top_k_options", TopKOptions },
     .{ "agpu_convolve_options", ConvolveOptions },
+    .{ "agpu_class_loss_options", ClassLossOptions },
+    .{ "agpu_attention_options", AttentionOptions },
     .{ "agpu_pool_options", PoolOptions },
     .{ "agpu_random_options", RandomOptions },
     .{ "agpu_allocator_options", AllocatorOptions },

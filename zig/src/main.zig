@@ -34,6 +34,8 @@ const sorted_search = @import("reduce/search_sorted.zig");
 const selection = @import("reduce/top_k.zig");
 const convolutions = @import("conv/convolve.zig");
 const pooling = @import("pool/pool.zig");
+const class_losses = @import("loss/class_loss.zig");
+const attentions = @import("attention/attention.zig");
 const random_numbers = @import("random/random.zig");
 
 fn describe(out: ?*abi.LibraryInfo) callconv(.c) abi.Status {
@@ -244,6 +246,34 @@ fn pool(
     return pooling.pool(@ptrCast(inputs), input_count, out, options);
 }
 
+fn classLoss(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.ClassLossOptions,
+) callconv(.c) abi.Status {
+    return class_losses.classLoss(@ptrCast(inputs), input_count, out, options);
+}
+
+fn attention(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    out: ?*const abi.Tensor,
+    options: ?*const abi.AttentionOptions,
+) callconv(.c) abi.Status {
+    return attentions.attention(@ptrCast(inputs), input_count, out, options);
+}
+
+fn attentionGradient(
+    inputs: ?*const abi.Tensor,
+    input_count: u64,
+    outputs: ?*const abi.Tensor,
+    output_count: u64,
+    options: ?*const abi.AttentionOptions,
+) callconv(.c) abi.Status {
+    return attentions.attentionGradient(@ptrCast(inputs), input_count, @ptrCast(outputs), output_count, options);
+}
+
 fn random(
     inputs: ?*const abi.Tensor,
     input_count: u64,
@@ -318,6 +348,9 @@ comptime {
     @export(&topK, .{ .name = "agpu_matrix_top_k" });
     @export(&convolve, .{ .name = "agpu_matrix_convolve" });
     @export(&pool, .{ .name = "agpu_matrix_pool" });
+    @export(&classLoss, .{ .name = "agpu_matrix_class_loss" });
+    @export(&attention, .{ .name = "agpu_matrix_attention" });
+    @export(&attentionGradient, .{ .name = "agpu_matrix_attention_gradient" });
     @export(&random, .{ .name = "agpu_matrix_random" });
     @export(&allocatorCreate, .{ .name = "agpu_matrix_allocator_create" });
     @export(&allocatorAllocate, .{ .name = "agpu_matrix_allocator_allocate" });
@@ -363,5 +396,7 @@ test {
     _ = @import("reduce/segments_test.zig");
     _ = @import("norm/normalize_gradient_test.zig");
     _ = @import("conv/windows.zig");
+    _ = @import("loss/class_loss_test.zig");
+    _ = @import("attention/attention_test.zig");
     _ = @import("random/random_test.zig");
 }

@@ -102,14 +102,21 @@ pub const Elementwise = enum(u32) {
     signbit = 85,
     left_shift = 86,
     right_shift = 87,
+    linear_combination = 88,
+    squared_error = 89,
+    squared_error_gradient = 90,
+    bce = 91,
+    bce_gradient = 92,
+    bce_with_logits = 93,
+    bce_with_logits_gradient = 94,
 };
 
 pub fn arity(operation: Elementwise) usize {
     return switch (operation) {
         .identity, .negative, .absolute, .sign, .square, .reciprocal, .sqrt, .exp, .expm1, .log, .log1p, .erf, .tanh, .sigmoid, .relu, .leaky_relu, .elu, .gelu, .gelu_tanh, .silu, .softplus, .floor, .ceil, .trunc, .rint, .isnan, .isinf, .isfinite, .logical_not, .sin, .cos, .exp2, .log2, .log10, .invert, .tan, .asin, .acos, .atan, .sinh, .cosh, .asinh, .acosh, .atanh, .signbit => 1,
-        .add, .subtract, .multiply, .divide, .maximum, .minimum, .equal, .not_equal, .less, .less_equal, .greater, .greater_equal, .logical_and, .logical_or, .power, .remainder, .fmod, .floor_divide, .bitwise_and, .bitwise_or, .bitwise_xor, .logical_xor, .relu_gradient, .leaky_relu_gradient, .elu_gradient, .gelu_gradient, .gelu_tanh_gradient, .silu_gradient, .softplus_gradient, .sigmoid_gradient, .tanh_gradient, .atan2, .hypot, .copysign, .logaddexp, .nextafter, .nextafter_half, .nextafter_bfloat, .left_shift, .right_shift => 2,
-        .where, .clip => 3,
-        .standardize => 4,
+        .add, .subtract, .multiply, .divide, .maximum, .minimum, .equal, .not_equal, .less, .less_equal, .greater, .greater_equal, .logical_and, .logical_or, .power, .remainder, .fmod, .floor_divide, .bitwise_and, .bitwise_or, .bitwise_xor, .logical_xor, .relu_gradient, .leaky_relu_gradient, .elu_gradient, .gelu_gradient, .gelu_tanh_gradient, .silu_gradient, .softplus_gradient, .sigmoid_gradient, .tanh_gradient, .atan2, .hypot, .copysign, .logaddexp, .nextafter, .nextafter_half, .nextafter_bfloat, .left_shift, .right_shift, .squared_error, .bce, .bce_with_logits => 2,
+        .where, .clip, .squared_error_gradient, .bce_gradient, .bce_with_logits_gradient => 3,
+        .standardize, .linear_combination => 4,
     };
 }
 
@@ -118,7 +125,7 @@ pub fn class(operation: Elementwise) Class {
         .identity, .absolute, .relu, .add, .multiply, .maximum, .minimum, .where, .clip => .number,
         .negative, .sign, .subtract => .signed,
         .square, .power, .remainder, .fmod, .floor_divide => .numeric,
-        .reciprocal, .sqrt, .exp, .expm1, .log, .log1p, .erf, .tanh, .sigmoid, .leaky_relu, .elu, .gelu, .gelu_tanh, .silu, .softplus, .divide, .standardize, .sin, .cos, .exp2, .log2, .log10, .relu_gradient, .leaky_relu_gradient, .elu_gradient, .gelu_gradient, .gelu_tanh_gradient, .silu_gradient, .softplus_gradient, .sigmoid_gradient, .tanh_gradient, .tan, .asin, .acos, .atan, .atan2, .sinh, .cosh, .asinh, .acosh, .atanh, .hypot, .copysign, .logaddexp, .nextafter, .nextafter_half, .nextafter_bfloat => .float,
+        .reciprocal, .sqrt, .exp, .expm1, .log, .log1p, .erf, .tanh, .sigmoid, .leaky_relu, .elu, .gelu, .gelu_tanh, .silu, .softplus, .divide, .standardize, .sin, .cos, .exp2, .log2, .log10, .relu_gradient, .leaky_relu_gradient, .elu_gradient, .gelu_gradient, .gelu_tanh_gradient, .silu_gradient, .softplus_gradient, .sigmoid_gradient, .tanh_gradient, .tan, .asin, .acos, .atan, .atan2, .sinh, .cosh, .asinh, .acosh, .atanh, .hypot, .copysign, .logaddexp, .nextafter, .nextafter_half, .nextafter_bfloat, .linear_combination, .squared_error, .squared_error_gradient, .bce, .bce_gradient, .bce_with_logits, .bce_with_logits_gradient => .float,
         .floor, .ceil, .trunc, .rint => .rounding,
         .isnan, .isinf, .isfinite, .signbit => .float_predicate,
         .logical_not, .equal, .not_equal, .less, .less_equal, .greater, .greater_equal, .logical_and, .logical_or, .logical_xor => .predicate,

@@ -311,15 +311,55 @@ typedef struct {
     uint64_t column_padding;
     uint64_t row_dilation;
     uint64_t column_dilation;
+    uint64_t depth_stride;
+    uint64_t depth_padding;
+    uint64_t depth_dilation;
     const agpu_executor *executor;
 } agpu_convolve_options;
 
-/* Operations of agpu_matrix_pool. */
+/* Operations of agpu_matrix_class_loss, and what becomes of the terms. */
+#define AGPU_CLASS_LOSS_CROSS_ENTROPY 0
+#define AGPU_CLASS_LOSS_NEGATIVE_LOG_LIKELIHOOD 1
+#define AGPU_LOSS_NONE 0
+#define AGPU_LOSS_MEAN 1
+#define AGPU_LOSS_SUM 2
+
+/* `has_shares` is 1 where targets are the shares of all classes, else they are classes, of which `ignored` counts for nothing. */
+typedef struct {
+    uint64_t size_bytes;
+    uint32_t operation;
+    uint32_t reduction;
+    agpu_dtype compute;
+    uint32_t has_shares;
+    uint32_t has_weight;
+    uint32_t is_gradient;
+    int64_t ignored;
+    double smoothing;
+    const agpu_executor *executor;
+} agpu_class_loss_options;
+
+/* `is_causal` is 1 where query i sees keys 0 to i alone. */
+typedef struct {
+    uint64_t size_bytes;
+    double scale;
+    agpu_dtype compute;
+    uint32_t is_causal;
+    uint32_t has_mask;
+    uint32_t reserved;
+    const agpu_executor *executor;
+} agpu_attention_options;
+
+/* Operations of agpu_matrix_pool. The last two put values at places in planes: they add values of one place, or keep the last. */
 #define AGPU_POOL_MAXIMUM 0
 #define AGPU_POOL_AVERAGE 1
 #define AGPU_POOL_MAXIMUM_GRADIENT 2
 #define AGPU_POOL_AVERAGE_GRADIENT 3
+#define AGPU_POOL_ADD_AT_INDICES 4
+#define AGPU_POOL_SET_AT_INDICES 5
 
+/* Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents
+ * of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written
+ * to `indices`, int64 of the shape of the result, if that is not NULL. */
 typedef struct {
     uint64_t size_bytes;
     uint32_t operation;
@@ -332,8 +372,14 @@ typedef struct {
     uint64_t column_padding;
     uint64_t row_dilation;
     uint64_t column_dilation;
+    uint64_t depth_window;
+    uint64_t depth_stride;
+    uint64_t depth_padding;
+    uint64_t depth_dilation;
     uint32_t counts_padding;
-    uint32_t reserved;
+    uint32_t is_adaptive;
+    int64_t divisor;
+    const agpu_tensor *indices;
     const agpu_executor *executor;
 } agpu_pool_options;
 
@@ -493,6 +539,19 @@ AGPU_MATRIX agpu_status agpu_matrix_convolve(const agpu_tensor *inputs, uint64_t
 /* Inputs: image, and for gradients the gradient of the result. */
 AGPU_MATRIX agpu_status agpu_matrix_pool(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
                                          const agpu_pool_options *options);
+/* Inputs: x of shape (rows..., classes), the targets (classes as int32 or int64 of shape (rows...), or shares of the shape of x), the weights of the
+ * classes where there are any, and of gradients that of the result, broadcast to (rows...). `out` has the shape (rows...), or no axes where terms are
+ * joined; a gradient has the shape of x. AGPU_ERROR_INDEX_OUT_OF_RANGE for a class that there is not, and nothing is written. */
+AGPU_MATRIX agpu_status agpu_matrix_class_loss(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                               const agpu_class_loss_options *options);
+/* Inputs: queries of shape (batch..., heads, length, size), keys and values of shape (batch..., key heads, keys, size), of which each serves as many
+ * heads as there are to each of them, and where there is one a mask broadcast to (batch..., heads, length, keys): truth values, or what is added
+ * to the scores. `out` has the shape of the queries, with the size of the values. */
+AGPU_MATRIX agpu_status agpu_matrix_attention(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,
+                                              const agpu_attention_options *options);
+/* The gradients by queries, keys and values, of their shapes. Inputs as before, with the gradient of the result in front of the mask. */
+AGPU_MATRIX agpu_status agpu_matrix_attention_gradient(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *outputs,
+                                                       uint64_t output_count, const agpu_attention_options *options);
 /* Random numbers in `out`. Inputs, row-major: parameters as float64 without axes or of the shape of `out` (gamma: shape, scale; beta: a, b; poisson:
  * mean; binomial: trials, chance; bernoulli: the chance, where it is not `a`), or what dropout keeps. */
 AGPU_MATRIX agpu_status agpu_matrix_random(const agpu_tensor *inputs, uint64_t input_count, const agpu_tensor *out,

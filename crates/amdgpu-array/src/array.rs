@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use amdgpu_abi::layout::{DEVICE_CPU, DEVICE_CUDA, DEVICE_ROCM};
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Tensor};
@@ -21,8 +20,6 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Array {
     storage: Arc<Storage>,
-    /// Shared by all views: freeing one ends the use of all.
-    is_freed: Arc<AtomicBool>,
     /// Of index 0.
     address: DevicePointer,
     pub dtype: Dtype,
@@ -41,7 +38,6 @@ impl Array {
     ) -> Self {
         Self {
             storage,
-            is_freed: Arc::default(),
             address,
             dtype,
             shape,
@@ -94,11 +90,15 @@ impl Array {
 
     /// Another view of the same memory, which stays within it.
     #[must_use]
+    #[inline]
     pub fn view(&self, shape: Dims, strides: Dims) -> Self {
         Self {
+            storage: Arc::clone(&self.storage),
+            address: self.address,
+            dtype: self.dtype,
             shape,
             strides,
-            ..self.clone()
+            is_read_only: self.is_read_only,
         }
     }
 
@@ -111,17 +111,19 @@ impl Array {
         }
     }
 
-    /// The memory so many bytes behind index 0 as elements of a dtype; it stays within the memory.
+    /// A view in another dtype, whose index 0 is `offset_bytes` away; it stays within the memory.
     #[must_use]
-    pub fn view_bytes(&self, offset: i64, dtype: Dtype, shape: Dims, strides: Dims) -> Self {
+    pub fn seen_as(&self, offset_bytes: i64, dtype: Dtype, layout: (Dims, Dims)) -> Self {
+        let address = self.address.address().wrapping_add_signed(offset_bytes);
         Self {
-            address: DevicePointer(self.address.address().wrapping_add_signed(offset)),
-            ..self.view_in(dtype, shape, strides)
+            address: DevicePointer(address),
+            ..self.view_in(dtype, layout.0, layout.1)
         }
     }
 
     /// A view whose index 0 is the element `offset` away; it stays within the memory.
     #[must_use]
+    #[inline]
     pub fn view_at(&self, offset: i64, shape: Dims, strides: Dims) -> Self {
         let bytes = offset.wrapping_mul(self.dtype.size_bytes() as i64);
         Self {
@@ -302,7 +304,7 @@ impl Array {
     #[inline]
     #[must_use]
     pub fn is_freed(&self) -> bool {
-        self.is_freed.load(Ordering::Acquire)
+        self.storage.is_freed()
     }
 
     /// Refuse all further use and give the memory back: at once, or when the last view or borrower is gone.
@@ -311,14 +313,13 @@ impl Array {
     ///
     /// `use-after-free` for an array that was freed before.
     pub fn free(&self) -> Result<()> {
-        if self.is_freed.swap(true, Ordering::AcqRel) {
-            return Err(Error::refused(
-                ErrorCode::UseAfterFree,
-                "the array was freed already",
-            ));
+        if self.storage.free() {
+            return Ok(());
         }
-        self.storage.give_back();
-        Ok(())
+        Err(Error::refused(
+            ErrorCode::UseAfterFree,
+            "the array was freed already",
+        ))
     }
 
     /// Whether a stream was ever given work on the memory: who reads it has to wait then.
@@ -404,6 +405,6 @@ impl Array {
     /// What keeps the memory, and ends its use with it.
     #[must_use]
     pub fn owner(&self) -> crate::Owner {
-        Box::new((Arc::clone(&self.storage), Arc::clone(&self.is_freed)))
+        Box::new(Arc::clone(&self.storage))
     }
 }

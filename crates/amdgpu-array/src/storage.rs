@@ -15,6 +15,8 @@ use crate::{MemoryLocation, Owner, Result, Uses, recording, tracing};
 pub struct Storage {
     memory: Memory,
     uses: Uses,
+    /// Of all views: freeing one ends the use of all.
+    is_freed: AtomicBool,
     /// An interface told the address to somebody who holds the array object and nothing else.
     is_pinned: AtomicBool,
     /// A function that is traced computes with it: the paths for memory of the host, where nothing is noted, leave it alone.
@@ -57,6 +59,7 @@ impl Storage {
         Arc::new(Self {
             memory,
             uses: Uses::default(),
+            is_freed: AtomicBool::new(false),
             is_pinned: AtomicBool::new(false),
             is_traced: AtomicBool::new(false),
             made_in_trace: tracing::is_active(),
@@ -209,14 +212,24 @@ impl Storage {
         self.is_pinned.store(true, Ordering::Release);
     }
 
-    /// Gives the block back now, where only the caller's reference is left and nobody holds the address unseen.
-    pub(crate) fn give_back(self: &Arc<Self>) {
+    #[inline]
+    pub(crate) fn is_freed(&self) -> bool {
+        self.is_freed.load(Ordering::Acquire)
+    }
+
+    /// Ends the use of all views; false where that was done before. The block goes back now, where only the caller's reference is left and
+    /// nobody holds the address unseen.
+    pub(crate) fn free(self: &Arc<Self>) -> bool {
+        if self.is_freed.swap(true, Ordering::AcqRel) {
+            return false;
+        }
         if let Memory::Block { block, .. } = &self.memory
             && Arc::strong_count(self) == 1
             && !self.is_pinned.load(Ordering::Acquire)
         {
             drop(block.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
+        true
     }
 }
 

@@ -3,7 +3,7 @@
 use amdgpu_abi::promotion::complex_part;
 use amdgpu_abi::{Dtype, ErrorCode};
 
-use crate::{Array, Dims, Error, Result};
+use crate::{Array, Dims, Error, Result, row_major};
 
 /// An axis counted from the first; `rank` is the number of axes.
 ///
@@ -119,10 +119,11 @@ impl Array {
     /// `shape-mismatch` where the number of elements differs.
     pub fn reshaped_view(&self, shape: &[i64]) -> Result<Option<Self>> {
         let shape = self.resolved_shape(shape)?;
-        if self.is_empty() || self.is_contiguous() {
-            return self.reshaped(&shape).map(Some);
-        }
-        let strides = restride(&self.shape, &self.strides, &shape);
+        let strides = if self.is_contiguous() {
+            Some(row_major(&shape))
+        } else {
+            restride(&self.shape, &self.strides, &shape)
+        };
         Ok(strides.map(|strides| self.view(shape, strides)))
     }
 
@@ -189,6 +190,13 @@ impl Array {
         let shape = order.iter().map(|axis| self.shape[*axis]).collect();
         let strides = order.iter().map(|axis| self.strides[*axis]).collect();
         Ok(self.view(shape, strides))
+    }
+
+    /// The array with its axes in opposite order.
+    #[must_use]
+    pub fn transposed(&self) -> Self {
+        let reversed = |all: &Dims| all.iter().rev().copied().collect();
+        self.view(reversed(&self.shape), reversed(&self.strides))
     }
 
     /// The array repeated along new axes and axes of extent 1, without a copy: those have stride 0, and the view is read-only.
@@ -326,7 +334,6 @@ impl Array {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row_major;
 
     #[test]
     fn groups_of_axes_are_restrided() {

@@ -265,7 +265,11 @@ fn key_of(request: &CompileRequest<'_>, info: &DeviceInfo, generator: &dyn Toolc
 fn with_instance<'a>(request: &CompileRequest<'a>) -> CompileRequest<'a> {
     let mut request = request.clone();
     if let Some(name) = request.kernel_name.filter(|name| name.contains('<')) {
-        request.options.name_expressions.push(name.to_owned());
+        let asked = &mut request.options.name_expressions;
+        // Of a kernel that is compiled once more it is among them.
+        if !asked.iter().any(|known| known == name) {
+            asked.push(name.to_owned());
+        }
     }
     request
 }

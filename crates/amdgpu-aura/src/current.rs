@@ -7,7 +7,7 @@ use amdgpu_hal::registry::{self, DeviceSelector};
 use crate::error::Result;
 
 thread_local! {
-    /// Full name of the device; `None` until the thread chooses one.
+    /// Full name of the device, or `rocm:N` where it was chosen by that; `None` until the thread chooses one.
     static CURRENT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -17,16 +17,26 @@ thread_local! {
 ///
 /// An index that the list of devices does not have, or a name that cannot be one.
 pub fn set_current_device(selector: impl Into<DeviceSelector>) -> Result<()> {
+    let selector = selector.into();
+    let rocm = match &selector {
+        DeviceSelector::Name(name) => registry::rocm_id(name)?,
+        DeviceSelector::Index(_) => None,
+    };
     let name = registry::resolve(selector)?;
-    CURRENT.set(Some(name));
+    CURRENT.set(Some(rocm.map_or(name, |id| format!("rocm:{id}"))));
     Ok(())
 }
 
-/// This thread's current device: the one it chose, by its full name, else the first of the list of devices.
+/// This thread's current device: the one it chose, by its full name (or as `rocm:N` where it was chosen by that), else the first of the list
+/// of devices.
 #[must_use]
 pub fn current_device() -> DeviceSelector {
-    let chosen = CURRENT.with_borrow(Clone::clone);
-    chosen.map_or(DeviceSelector::Index(0), DeviceSelector::Name)
+    chosen_device().map_or(DeviceSelector::Index(0), DeviceSelector::Name)
+}
+
+/// The device that this thread chose.
+pub(crate) fn chosen_device() -> Option<String> {
+    CURRENT.with_borrow(Clone::clone)
 }
 
 #[cfg(test)]
@@ -52,7 +62,9 @@ mod tests {
         for wrong in [-1, 1000] {
             assert!(set_current_device(wrong).is_err());
         }
-        assert!(set_current_device("tpu:0").is_err());
+        for wrong in ["tpu:0", "rocm:4096", "rocm:x"] {
+            assert!(set_current_device(wrong).is_err());
+        }
         assert_eq!(current_device(), "null:gfx90a".into());
     }
 }

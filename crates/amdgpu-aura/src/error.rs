@@ -21,6 +21,8 @@ pub enum Error {
     },
     #[error("unknown core type {name:?}; known are aura, matrix, neuromorphic")]
     UnknownCoreType { name: String },
+    #[error("device is {text:?}; known are {known}")]
+    DeviceText { text: String, known: &'static str },
     #[error("telemetry is {name:?}; known are off, standard, detailed")]
     UnknownTelemetryLevel { name: String },
     #[error("{what} cannot be part of a graph: {reason}")]
@@ -105,9 +107,9 @@ impl Coded for Error {
             Self::KernelNotFound { .. } => ErrorCode::KernelNotFound,
             Self::ArgumentCount { .. } => ErrorCode::ArgumentCount,
             Self::ArgumentType { .. } => ErrorCode::InvalidType,
-            Self::ArgumentValue { .. } | Self::UnknownTelemetryLevel { .. } => {
-                ErrorCode::InvalidArgument
-            }
+            Self::ArgumentValue { .. }
+            | Self::DeviceText { .. }
+            | Self::UnknownTelemetryLevel { .. } => ErrorCode::InvalidArgument,
             Self::NotCapturable { .. } => ErrorCode::NotCapturable,
             Self::Launch { .. } => ErrorCode::InvalidLaunch,
             Self::Timeout { .. } => ErrorCode::Timeout,
@@ -143,6 +145,14 @@ mod tests {
                 Error::UnknownCoreType { name: text("x") },
                 ErrorCode::UnknownCoreType,
                 "unknown core type \"x\"; known are aura, matrix, neuromorphic",
+            ),
+            (
+                Error::DeviceText {
+                    text: text("x"),
+                    known: "cpu, rocm",
+                },
+                ErrorCode::InvalidArgument,
+                "device is \"x\"; known are cpu, rocm",
             ),
             (
                 Error::UnknownTelemetryLevel { name: text("x") },

@@ -3,6 +3,7 @@
 mod direct;
 mod launches;
 mod packed;
+mod profile;
 mod queued;
 #[cfg(test)]
 mod tests;

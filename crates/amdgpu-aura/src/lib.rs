@@ -5,7 +5,8 @@
 //! - A [`Context`] is one of its openings: it hands out [`Kernel`]s and counts what it does on the telemetry bus. After [`Context::close`]
 //!   its kernels answer `closed`; memory lives on for as long as somebody holds it.
 //! - Layers above keep typed caches beside either: [`OpenDevice::cache`] and [`Context::cache`]. Closing drops all of them.
-//! - [`current_device`] is a thread's own choice, used only where neither an operand nor an argument names a device.
+//! - [`current_device`] is a thread's own choice, used only where neither an operand nor an argument names a device. [`rocm`] sets and reads
+//!   the same one by ROCm's ids and texts.
 //! - [`Context::compile`] turns source into kernels. Answers come from memory, then from the disk cache, then from the compiler; a
 //!   damaged cache entry is dropped, counted as a fallback and rebuilt.
 //! - [`Kernel::launch`] is the one place where a launch is validated: argument count and kinds, grid, block and shared memory against
@@ -34,6 +35,7 @@ mod offline;
 mod open_device;
 mod order;
 mod remote;
+pub mod rocm;
 mod shared;
 mod slots;
 mod stream_gauges;

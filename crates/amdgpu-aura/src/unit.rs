@@ -4,6 +4,7 @@ use amdgpu_abi::MetricId;
 use amdgpu_compiler::checks::Site;
 use amdgpu_compiler::link::KernelResources;
 use amdgpu_compiler::messages::MessageTable;
+use amdgpu_compiler::profile::Sites;
 use amdgpu_compiler::{
     CompileOptions, CompiledUnit, Compiler, GlobalVariable, KernelSignature, PassMetrics, Target,
 };
@@ -22,6 +23,7 @@ pub(crate) struct UnitFacts {
     pub globals: Vec<GlobalVariable>,
     pub messages: MessageTable,
     pub check_sites: Vec<Site>,
+    pub profile_sites: Sites,
     pub template_kernels: Vec<String>,
     pub notes: Vec<String>,
     pub passes: String,
@@ -35,6 +37,7 @@ impl UnitFacts {
             globals: unit.globals,
             messages: unit.messages,
             check_sites: unit.check_sites,
+            profile_sites: unit.profile_sites,
             template_kernels: unit.template_kernels,
             notes: unit.notes.iter().map(ToString::to_string).collect(),
             passes: serde_json::to_string(&unit.telemetry.passes).unwrap_or_default(),

@@ -9,7 +9,7 @@ use amdgpu_compiler::OptimizationLevel;
 use amdgpu_hal::{DeviceInfo, DeviceKind, MemoryKind, registry};
 use amdgpu_memory::Stat;
 
-use crate::borrowed::{Described, Options, Out, Text, Versioned, fixed_text};
+use crate::borrowed::{Described, Items, Options, Out, Text, Versioned, fixed_text};
 use crate::handles::{self, Handle};
 use crate::objects::DeviceObject;
 use crate::status::{Answer, Failure, Status, answer};
@@ -262,6 +262,44 @@ pub extern "C" fn agpu_device_empty_cache(device: Handle, freed_bytes: Out<u64>)
         let freed = device.context.allocator()?.empty_cache();
         if let Some(place) = freed_bytes.optional() {
             place.write(freed);
+        }
+        Ok(())
+    })
+}
+
+/// Give cached memory of one kind back to the system.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_device_empty_pool(
+    device: Handle,
+    kind: u32,
+    freed_bytes: Out<u64>,
+) -> Status {
+    answer(|| {
+        let device = handles::get::<DeviceObject>(device, "device")?;
+        let freed = device.context.allocator()?.empty_pool(memory_kind(kind)?);
+        if let Some(place) = freed_bytes.optional() {
+            place.write(freed);
+        }
+        Ok(())
+    })
+}
+
+/// Reserve memory in advance.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_device_warm_up(
+    device: Handle,
+    kind: u32,
+    sizes: Items<u64>,
+    count: u64,
+    reserved_bytes: Out<u64>,
+) -> Status {
+    answer(|| {
+        let device = handles::get::<DeviceObject>(device, "device")?;
+        let kind = memory_kind(kind)?;
+        let sizes = sizes.slice(count as usize, "sizes")?;
+        let reserved = device.context.allocator()?.warm_up(kind, sizes)?;
+        if let Some(place) = reserved_bytes.optional() {
+            place.write(reserved);
         }
         Ok(())
     })

@@ -77,6 +77,11 @@ impl Handle {
         )
     }
 
+    /// Whether it says a kind, as all handles do and addresses of programs do not.
+    pub fn has_kind(self) -> bool {
+        self.kind() != 0
+    }
+
     fn kind(self) -> usize {
         (self.0 >> (INDEX_BITS + GENERATION_BITS + PROCESS_BITS)) as usize
     }

@@ -23,6 +23,8 @@ mod memory;
 mod network;
 mod objects;
 mod ops;
+mod raw;
+mod rocm;
 mod runtime;
 mod spiking;
 mod status;
@@ -31,6 +33,7 @@ mod telemetry;
 mod text;
 mod toolchain;
 mod trainer;
+mod tuning;
 
 use std::sync::Once;
 

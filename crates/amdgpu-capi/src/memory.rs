@@ -18,9 +18,9 @@ use crate::status::{Failure, Status, answer};
 #[derive(Clone, Copy)]
 pub struct MemoryOptions {
     size_bytes: u64,
-    kind: u32,
+    pub kind: u32,
     reserved: u32,
-    stream: Handle,
+    pub stream: Handle,
 }
 
 // SAFETY: plain numbers; all zeros is a valid value.

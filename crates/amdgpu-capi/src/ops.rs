@@ -1,10 +1,13 @@
 //! ops.h: operations on arrays, a file for each family. What they share stands here: operands of one device, options, names.
 
+mod attention;
 mod batch_norm;
 mod cast;
 mod convolve;
 mod elementwise;
 mod embedding;
+mod geam;
+mod loss;
 mod matmul;
 mod normalize;
 mod pool;
@@ -12,6 +15,7 @@ mod random;
 mod reduce;
 mod scan;
 mod segments;
+mod select;
 mod top_k;
 mod transpose;
 
@@ -138,17 +142,24 @@ fn unknown(what: &str, given: &str, known: impl Iterator<Item = &'static str>) -
     Failure::invalid(format!("{what} is {given:?}; known are {known}"))
 }
 
-/// NCHW or NHWC; null is NCHW.
-fn image_layout(layout: Text) -> Answer<ImageLayout> {
-    match layout.optional("layout")? {
-        None | Some("NCHW") => Ok(ImageLayout::Nchw),
-        Some("NHWC") => Ok(ImageLayout::Nhwc),
-        Some(other) => Err(unknown("layout", other, ["NCHW", "NHWC"].into_iter())),
-    }
+/// NCHW or NHWC, or what images with other axes have in their place; null is the first.
+fn image_layout(layout: Text, spatial: usize) -> Answer<ImageLayout> {
+    let Some(name) = layout.optional("layout")? else {
+        return Ok(ImageLayout::Nchw);
+    };
+    ImageLayout::from_name(name, spatial).ok_or_else(|| {
+        let names = ImageLayout::names(spatial);
+        unknown("layout", name, names.into_iter())
+    })
 }
 
-/// Rows and columns of an option; zeros are the default.
-fn pair(given: [i64; 2], default: [i64; 2]) -> (i64, i64) {
-    let or = |given: i64, default: i64| if given == 0 { default } else { given };
-    (or(given[0], default[0]), or(given[1], default[1]))
+/// Depth, rows and columns of an option; zeros are the default.
+fn along(depth: i64, [rows, columns]: [i64; 2], default: [i64; 3]) -> [i64; 3] {
+    let mut values = [depth, rows, columns];
+    for (value, default) in values.iter_mut().zip(default) {
+        if *value == 0 {
+            *value = default;
+        }
+    }
+    values
 }

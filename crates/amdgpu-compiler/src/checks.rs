@@ -61,7 +61,7 @@ pub struct Site {
 
 /// Adds the checks; the sites have the numbers that the hooks are called with.
 pub fn instrument(module: &mut Module) -> Vec<Site> {
-    inline_all(module);
+    inline_all(module, MAX_INLINED_INSTRUCTIONS);
     let first = module.functions.len() as u32;
     let mut sites = Vec::new();
     for index in 0..module.functions.len() {
@@ -84,8 +84,8 @@ pub fn instrument(module: &mut Module) -> Vec<Site> {
     sites
 }
 
-/// Kernels get the bodies of what they call, recursion excepted.
-fn inline_all(module: &mut Module) {
+/// Kernels get the bodies of what they call, recursion excepted, until they have so many instructions.
+pub(crate) fn inline_all(module: &mut Module, limit: usize) {
     let is_recursive: Vec<bool> = (0..module.functions.len())
         .map(|index| reaches_itself(module, index))
         .collect();
@@ -95,7 +95,7 @@ fn inline_all(module: &mut Module) {
         }
         let mut kernel = module.functions[index].clone();
         let mut block = 0;
-        while block < kernel.blocks.len() && kernel.values.len() < MAX_INLINED_INSTRUCTIONS {
+        while block < kernel.blocks.len() && kernel.values.len() < limit {
             let call = kernel.blocks[block].instructions.iter().position(|value| {
                 matches!(kernel.op(*value), Op::Call { function, .. } if !is_recursive[*function as usize])
             });

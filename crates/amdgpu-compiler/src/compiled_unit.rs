@@ -7,7 +7,7 @@ use crate::globals::GlobalVariable;
 use crate::messages::MessageTable;
 use crate::signature::KernelSignature;
 use crate::telemetry::CompilerTelemetry;
-use crate::{checks, passes};
+use crate::{checks, passes, profile};
 
 /// What a compile gives.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -18,6 +18,8 @@ pub struct CompiledUnit {
     pub globals: Vec<GlobalVariable>,
     /// With `checked`: what the hooks' numbers stand for.
     pub check_sites: Vec<checks::Site>,
+    /// With `instrumented`: what is counted where.
+    pub profile_sites: profile::Sites,
     /// What kernels may tell the host; empty when none of them does.
     pub messages: MessageTable,
     /// Templates of kernels, as one would ask for them: `scale<T, N>`.

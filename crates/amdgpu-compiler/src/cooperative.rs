@@ -271,6 +271,7 @@ pub fn split_block(function: &mut Function, block: usize, position: usize) -> Bl
         Terminator::Jump(rest),
     );
     let line = function.blocks[block].line;
+    let weights = function.blocks[block].weights.take();
     let mut targets = Vec::new();
     terminator.for_each_target(|target| targets.push(target));
     function.blocks.push(crate::ir::Block {
@@ -278,6 +279,7 @@ pub fn split_block(function: &mut Function, block: usize, position: usize) -> Bl
         terminator,
         line,
         unroll: None,
+        weights,
     });
     for target in targets {
         for index in 0..function.blocks[target.0 as usize].instructions.len() {

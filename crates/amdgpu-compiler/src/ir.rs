@@ -179,6 +179,8 @@ pub enum Unroll {
     Full,
     /// So many iterations at a time; at least 2.
     Times(u32),
+    /// A profile says that it runs often: all iterations where they are known and not too many, else so many at a time; at least 2.
+    Measured(u32),
     Never,
 }
 
@@ -190,6 +192,8 @@ pub struct Block {
     pub line: u32,
     /// Of the loop that starts here.
     pub unroll: Option<Unroll>,
+    /// Of the branch at the end: how often it goes either way, in proportion; known from a profile.
+    pub weights: Option<(u32, u32)>,
 }
 
 impl Block {
@@ -200,6 +204,7 @@ impl Block {
             terminator: Terminator::Unreachable,
             line,
             unroll: None,
+            weights: None,
         }
     }
 }

@@ -51,6 +51,8 @@ mod parser;
 mod passes;
 mod pipeline;
 mod preprocessor;
+pub mod profile;
+mod profiling;
 mod regions;
 mod sema;
 mod signature;

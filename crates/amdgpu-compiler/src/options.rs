@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::profile::{self, Profile};
+
 /// How much work goes into speed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -64,9 +66,18 @@ pub struct CompileOptions {
     pub disabled_passes: Vec<String>,
     /// Keeps the text of the IR before the passes and after each of them.
     pub dump_ir: bool,
+    /// The kernels count what they do, for a profile.
+    pub instrumented: bool,
+    /// What instrumented runs of this source counted.
+    pub profile: Option<Box<Profile>>,
 }
 
 impl CompileOptions {
+    /// What a profile of this source must say that it is of.
+    pub fn profile_identity(&self, source: &str) -> String {
+        profile::identity(source, &self.defines, &self.name_expressions)
+    }
+
     /// Whether the pass of this name is not to run.
     pub(crate) fn disables(&self, pass: &str) -> bool {
         self.disabled_passes.iter().any(|name| name == pass)
@@ -84,6 +95,8 @@ impl Default for CompileOptions {
             checked: false,
             disabled_passes: Vec::new(),
             dump_ir: false,
+            instrumented: false,
+            profile: None,
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::telemetry::{CompilerTelemetry, PassMetrics};
 use crate::token::Token;
 use crate::{
     checks, cooperative, effort, hir, ir, lanes, libcalls, llvm, lockstep, lower, memory_limits,
-    passes, regions, waves, work,
+    passes, profile, profiling, regions, waves, work,
 };
 
 /// Compiles a source to LLVM IR text.
@@ -78,6 +78,7 @@ struct Unit {
     globals: Vec<GlobalVariable>,
     messages: MessageTable,
     check_sites: Vec<checks::Site>,
+    profile_sites: profile::Sites,
     template_kernels: Vec<String>,
     dumps: Vec<(String, String)>,
     llvm_ir: String,
@@ -192,6 +193,7 @@ impl<'a> Run<'a> {
             globals,
             messages: MessageTable::default(),
             check_sites: Vec::new(),
+            profile_sites: profile::Sites::default(),
             template_kernels: templates.clone(),
             dumps: Vec::new(),
             llvm_ir: String::new(),
@@ -225,8 +227,22 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// With `checked`: calls of hooks in front of what they check.
+    /// With `checked`: calls of hooks in front of what they check. With `instrumented`: counting. With a profile: what it says.
     fn instrument(&mut self, module: &mut Module, unit: &mut Unit) -> Result<(), Error> {
+        if let Some(profile) = &self.options.profile {
+            profile
+                .check(&self.options.profile_identity(self.source))
+                .and_then(|()| profiling::apply(module, profile))
+                .map_err(|message| Error::InvalidOption {
+                    message: format!("{}: {message}", self.options.name),
+                })?;
+            debug_verify(module, || "the profile was applied wrongly".to_owned())?;
+        }
+        if self.options.instrumented {
+            unit.profile_sites = profiling::instrument(module);
+            unit.globals.push(profiling::buffer(&unit.profile_sites));
+            debug_verify(module, || "the counting was added wrongly".to_owned())?;
+        }
         if !self.options.checked {
             return Ok(());
         }
@@ -384,6 +400,7 @@ impl<'a> Run<'a> {
             globals: unit.globals,
             messages: unit.messages,
             check_sites: unit.check_sites,
+            profile_sites: unit.profile_sites,
             template_kernels: unit.template_kernels,
             notes: self.notes,
             telemetry: self.telemetry,

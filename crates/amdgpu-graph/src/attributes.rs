@@ -4,7 +4,7 @@ use amdgpu_abi::dtypes::Precision;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Dims;
 use amdgpu_ops::batch_norm::BatchNormOptions;
-use amdgpu_ops::convolve::ConvolveOptions;
+use amdgpu_ops::convolve::{Convolve, ConvolveOptions};
 use amdgpu_ops::matmul::Activation;
 use amdgpu_ops::normalize::Normalize;
 use amdgpu_ops::operation::{Normalization, Product, Reduction};
@@ -12,7 +12,7 @@ use amdgpu_ops::pool::{Pool, PoolOptions};
 use amdgpu_ops::reduce::Reduce;
 use amdgpu_ops::scan::{Scan, ScanOptions};
 use amdgpu_ops::sort::SortOptions;
-use amdgpu_ops::{ImageLayout, Named, Operation, Sliding};
+use amdgpu_ops::{ImageLayout, Named, Operation, SPATIAL, Sliding};
 
 use crate::{Error, Result};
 
@@ -54,6 +54,11 @@ impl Attributes {
         } else {
             self
         }
+    }
+
+    fn with_layout(self, layout: ImageLayout) -> Self {
+        let is_last = layout == ImageLayout::Nhwc;
+        self.with_if(is_last, "layout", Value::Text("NHWC".to_owned()))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
@@ -131,13 +136,24 @@ impl<'a> Taken<'a> {
         }
     }
 
-    fn pair(&mut self, name: &'static str, default: i64) -> Result<(i64, i64)> {
+    /// A number for each of the axes that windows slide along; those that images lack have the default.
+    fn along(
+        &mut self,
+        name: &'static str,
+        spatial: usize,
+        default: i64,
+    ) -> Result<[i64; SPATIAL]> {
+        let mut values = [default; SPATIAL];
+        let own = &mut values[SPATIAL - spatial..];
         match self.take(name) {
-            None => Ok((default, default)),
-            Some(Value::Int(value)) => Ok((value, value)),
-            Some(Value::Ints(values)) if values.len() == 2 => Ok((values[0], values[1])),
-            Some(value) => self.wrong(name, "an integer or two", &value),
+            None => {}
+            Some(Value::Int(value)) => own.fill(value),
+            Some(Value::Ints(given)) if given.len() == spatial => own.copy_from_slice(&given),
+            Some(value) => {
+                return self.wrong(name, &format!("an integer or {spatial} of them"), &value);
+            }
         }
+        Ok(values)
     }
 
     fn text(&mut self, name: &'static str) -> Result<Option<String>> {
@@ -158,11 +174,11 @@ impl<'a> Taken<'a> {
         }
     }
 
-    fn sliding(&mut self) -> Result<Sliding> {
+    fn sliding(&mut self, spatial: usize) -> Result<Sliding> {
         Ok(Sliding {
-            stride: self.pair("stride", 1)?,
-            padding: self.pair("padding", 0)?,
-            dilation: self.pair("dilation", 1)?,
+            stride: self.along("stride", spatial, 1)?,
+            padding: self.along("padding", spatial, 0)?,
+            dilation: self.along("dilation", spatial, 1)?,
         })
     }
 
@@ -215,15 +231,6 @@ pub fn operation_of(name: &str, attributes: &Attributes) -> Result<Operation> {
             thread_limit: None,
         }),
         "matmul" => product_of(&mut taken)?,
-        "conv2d" => Operation::Convolve {
-            options: ConvolveOptions {
-                sliding: taken.sliding()?,
-                groups: taken.int("groups", 1)?,
-                layout: taken.layout()?,
-                thread_limit: None,
-            },
-            is_tf32: taken.flag("tf32", false)?,
-        },
         "embedding" => Operation::Embedding,
         "gather" => Operation::Gather {
             shape: taken.ints("shape")?.unwrap_or_default(),
@@ -274,21 +281,10 @@ fn family_of(name: &str, taken: &mut Taken<'_>) -> Result<Operation> {
         }));
     }
     if let Some(operation) = Pool::from_name(name) {
-        let (window, stride) = (taken.pair("window", 0)?, taken.pair("stride", 0)?);
-        let sliding = taken.sliding()?;
-        return Ok(Operation::Pool {
-            operation,
-            options: PoolOptions {
-                window,
-                sliding: Sliding {
-                    stride: if stride == (0, 0) { window } else { stride },
-                    ..sliding
-                },
-                layout: taken.layout()?,
-                counts_padding: taken.flag("count_include_pad", true)?,
-                thread_limit: None,
-            },
-        });
+        return pool_of(operation, taken);
+    }
+    if let Some(operation) = Convolve::from_name(name) {
+        return convolution_of(operation, taken);
     }
     let Some(operation) = Named::from_name(name) else {
         return refused(format!(
@@ -299,6 +295,54 @@ fn family_of(name: &str, taken: &mut Taken<'_>) -> Result<Operation> {
     Ok(Operation::Elementwise {
         operation,
         alpha: taken.float("alpha", 0.0)?,
+    })
+}
+
+fn pool_of(operation: Pool, taken: &mut Taken<'_>) -> Result<Operation> {
+    let spatial = operation.spatial;
+    let (mut window, mut sliding) = ([1; SPATIAL], Sliding::STILL);
+    let mut output = [Some(1); SPATIAL];
+    if operation.is_adaptive {
+        let wanted = taken.along("output_size", spatial, 1)?;
+        output = wanted.map(|extent| (extent > 0).then_some(extent));
+    } else {
+        window = taken.along("window", spatial, 1)?;
+        let stride = taken.along("stride", spatial, 0)?;
+        sliding = taken.sliding(spatial)?;
+        sliding.stride = if stride == [0; SPATIAL] {
+            window
+        } else {
+            stride.map(|one| one.max(1))
+        };
+    }
+    Ok(Operation::Pool {
+        operation,
+        options: PoolOptions {
+            window,
+            sliding,
+            ceil_mode: taken.flag("ceil_mode", false)?,
+            output,
+            layout: taken.layout()?,
+            counts_padding: taken.flag("count_include_pad", true)?,
+            divisor_override: taken.int("divisor_override", 0)?,
+            thread_limit: None,
+        },
+    })
+}
+
+fn convolution_of(operation: Convolve, taken: &mut Taken<'_>) -> Result<Operation> {
+    let spatial = operation.spatial;
+    Ok(Operation::Convolve {
+        options: ConvolveOptions {
+            operation,
+            sliding: taken.sliding(spatial)?,
+            is_same: taken.flag("same", false)?,
+            output_padding: taken.along("output_padding", spatial, 0)?,
+            groups: taken.int("groups", 1)?,
+            layout: taken.layout()?,
+            thread_limit: None,
+        },
+        is_tf32: taken.flag("tf32", false)?,
     })
 }
 
@@ -338,7 +382,6 @@ pub fn names() -> Vec<&'static str> {
         "sort",
         "argsort",
         "matmul",
-        "conv2d",
         "embedding",
         "gather",
         "batch_norm",
@@ -348,7 +391,8 @@ pub fn names() -> Vec<&'static str> {
         .chain(Reduce::ALL.iter().map(|one| one.name()))
         .chain(Scan::ALL.iter().map(|one| one.name()))
         .chain(["softmax", "log_softmax", "layer_norm", "rms_norm"])
-        .chain(["max_pool2d", "avg_pool2d"])
+        .chain(Pool::all().map(Pool::name))
+        .chain(Convolve::all().map(Convolve::name))
         .chain(Named::names())
         .collect();
     names.sort_unstable();
@@ -411,19 +455,8 @@ pub fn attributes_of(operation: &Operation) -> Attributes {
             )
         }
         Operation::Matmul(product) => product_attributes(product),
-        Operation::Convolve { options, is_tf32 } => {
-            image_attributes(made, options.sliding, options.layout)
-                .with_if(options.groups != 1, "groups", Value::Int(options.groups))
-                .with_if(*is_tf32, "tf32", Value::Flag(true))
-        }
-        Operation::Pool { options, .. } => {
-            let window = Value::Ints(Dims::from_slice(&[options.window.0, options.window.1]));
-            image_attributes(made.with("window", window), options.sliding, options.layout).with_if(
-                !options.counts_padding,
-                "count_include_pad",
-                Value::Flag(false),
-            )
-        }
+        Operation::Convolve { options, is_tf32 } => convolution_attributes(options, *is_tf32),
+        Operation::Pool { operation, options } => pool_attributes(*operation, options),
         Operation::BatchNorm {
             options,
             has_weight,
@@ -454,18 +487,58 @@ fn product_attributes(product: &Product) -> Attributes {
         .with_if(product.alpha != 1.0, "alpha", Value::Float(product.alpha))
 }
 
-fn image_attributes(made: Attributes, sliding: Sliding, layout: ImageLayout) -> Attributes {
-    let pair = |(rows, columns): (i64, i64)| Value::Ints(Dims::from_slice(&[rows, columns]));
-    made.with("stride", pair(sliding.stride))
-        .with_if(sliding.padding != (0, 0), "padding", pair(sliding.padding))
+/// The values for the axes that windows slide along.
+fn own(values: [i64; SPATIAL], spatial: usize) -> Value {
+    Value::Ints(Dims::from_slice(&values[SPATIAL - spatial..]))
+}
+
+fn convolution_attributes(options: &ConvolveOptions, is_tf32: bool) -> Attributes {
+    let spatial = options.operation.spatial;
+    sliding_attributes(Attributes::new(), options.sliding, spatial)
+        .with_if(options.is_same, "same", Value::Flag(true))
         .with_if(
-            sliding.dilation != (1, 1),
-            "dilation",
-            pair(sliding.dilation),
+            options.output_padding != [0; SPATIAL],
+            "output_padding",
+            own(options.output_padding, spatial),
+        )
+        .with_if(options.groups != 1, "groups", Value::Int(options.groups))
+        .with_if(is_tf32, "tf32", Value::Flag(true))
+        .with_layout(options.layout)
+}
+
+fn pool_attributes(operation: Pool, options: &PoolOptions) -> Attributes {
+    let spatial = operation.spatial;
+    let made = if operation.is_adaptive {
+        let wanted = options.output.map(|extent| extent.unwrap_or(0));
+        Attributes::new().with("output_size", own(wanted, spatial))
+    } else {
+        let made = Attributes::new().with("window", own(options.window, spatial));
+        sliding_attributes(made, options.sliding, spatial)
+    };
+    made.with_if(options.ceil_mode, "ceil_mode", Value::Flag(true))
+        .with_if(
+            !options.counts_padding,
+            "count_include_pad",
+            Value::Flag(false),
         )
         .with_if(
-            layout == ImageLayout::Nhwc,
-            "layout",
-            Value::Text("NHWC".to_owned()),
+            options.divisor_override != 0,
+            "divisor_override",
+            Value::Int(options.divisor_override),
+        )
+        .with_layout(options.layout)
+}
+
+fn sliding_attributes(made: Attributes, sliding: Sliding, spatial: usize) -> Attributes {
+    made.with("stride", own(sliding.stride, spatial))
+        .with_if(
+            sliding.padding != [0; SPATIAL],
+            "padding",
+            own(sliding.padding, spatial),
+        )
+        .with_if(
+            sliding.dilation != [1; SPATIAL],
+            "dilation",
+            own(sliding.dilation, spatial),
         )
 }

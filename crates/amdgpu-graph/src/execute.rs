@@ -342,10 +342,9 @@ fn shown(arrays: &[Option<Array>], node: &Node, layout: &Layout) -> Option<Array
 
 /// Memory of an array without gaps as a view shows it.
 fn seen(array: &Array, dtype: Dtype, layout: &Layout) -> Array {
-    array.view_bytes(
+    array.seen_as(
         layout.offset_bytes,
         dtype,
-        layout.shape.clone(),
-        layout.strides.clone(),
+        (layout.shape.clone(), layout.strides.clone()),
     )
 }

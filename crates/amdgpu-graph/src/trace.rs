@@ -217,7 +217,7 @@ impl GraphTracer {
         let offset = first.wrapping_sub(target.address().address()).cast_signed();
         let shape = Dims::from_slice(&[bytes.cast_signed()]);
         let strides = amdgpu_array::row_major(&shape);
-        let all = target.view_bytes(offset, Dtype::U8, shape, strides);
+        let all = target.seen_as(offset, Dtype::U8, (shape, strides));
         // What it holds now: later operations write to it.
         let copy = own_copy(&all)?;
         let id = self.constant(&copy);

@@ -2,19 +2,25 @@
 //!
 //! [`list_devices`] orders `hip`, `cuda`, `cpu`; `AMDGPU_DEVICES` restricts and reorders the list, and may name `null:` devices, which are
 //! otherwise reached by name only. An index counts in this list. The drivers of this crate are always there; [`register`] adds others.
+//! `rocm:N` is another name of the device that ROCm's functions give the id N ([`rocm_devices`]).
 
 mod drivers;
+mod rocm;
 
 use std::sync::Arc;
 
 use amdgpu_abi::environment;
 
 pub use drivers::register;
+pub use rocm::{rocm_device, rocm_devices, rocm_id};
 
 use crate::{Device, DeviceInfo, DeviceKind, Error, Result};
 
 /// More entries in `AMDGPU_DEVICES` than any machine has devices.
 const MAX_FILTER_ENTRIES: usize = 256;
+/// A kind of device that programs for several backends name.
+const CEREBRAS: &str = "cerebras";
+const NO_CEREBRAS: &str = "this version has no driver for Cerebras hardware or its simulator";
 const FILTER_EXPECTED: &str =
     "kinds or names separated by commas, for example `cpu` or `hip:1,cpu` or `null:gfx1100`";
 
@@ -23,7 +29,7 @@ const FILTER_EXPECTED: &str =
 pub enum DeviceSelector {
     /// Position in [`list_devices`]. Negative positions do not exist.
     Index(i64),
-    /// `cpu:0`, `null:gfx1100`; `cpu` means `cpu:0`.
+    /// `cpu:0`, `null:gfx1100`; `cpu` means `cpu:0`. `rocm:1` is the ROCm device of that id.
     Name(String),
 }
 
@@ -91,6 +97,9 @@ pub fn resolve(selector: impl Into<DeviceSelector>) -> Result<String> {
             Ok(info.name.clone())
         }
         DeviceSelector::Name(name) => {
+            if let Some(id) = rocm_id(&name)? {
+                return Ok(rocm_device(id)?.name);
+            }
             let (kind, selector) = parse_name(&name)?;
             if !Filter::from_environment()?.allows(kind, selector) {
                 return Err(Error::DeviceNotFound {
@@ -123,6 +132,9 @@ fn parse_name(name: &str) -> Result<(DeviceKind, &str)> {
     };
     let (kind_name, selector) = name.split_once(':').unwrap_or((name, ""));
     let kind = DeviceKind::from_name(kind_name).ok_or_else(|| {
+        if kind_name == CEREBRAS {
+            return not_found(NO_CEREBRAS.to_owned());
+        }
         let kinds = DeviceKind::ALL.map(DeviceKind::name).join(", ");
         not_found(format!("device names begin with one of {kinds}"))
     })?;
@@ -158,8 +170,10 @@ struct Filter {
 
 impl Filter {
     fn from_environment() -> Result<Self> {
-        environment::read(environment::DEVICES)
-            .map_or_else(|| Ok(Self::all()), |text| Self::parse(&text))
+        environment::read(environment::DEVICES).map_or_else(
+            || Ok(Self::all()),
+            |text| Self::parse(environment::DEVICES, &text),
+        )
     }
 
     fn all() -> Self {
@@ -172,9 +186,9 @@ impl Filter {
         }
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    fn parse(variable: &'static str, text: &str) -> Result<Self> {
         let invalid = || Error::InvalidEnvironment {
-            variable: environment::DEVICES,
+            variable,
             value: text.to_string(),
             expected: FILTER_EXPECTED,
         };
@@ -238,7 +252,10 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<String> {
-        let devices = Filter::parse(text).unwrap().list().unwrap();
+        let devices = Filter::parse(environment::DEVICES, text)
+            .unwrap()
+            .list()
+            .unwrap();
         devices.into_iter().map(|info| info.name).collect()
     }
 
@@ -264,10 +281,10 @@ mod tests {
         for text in [
             "gpu", "cpu:", "cpu:x", "null", "null:", "cpu,,hip", "CPU", "cpu:-1",
         ] {
-            let error = Filter::parse(text).unwrap_err();
+            let error = Filter::parse(environment::DEVICES, text).unwrap_err();
             assert!(error.to_string().contains(text), "{error}");
         }
-        assert!(Filter::parse(&vec!["cpu"; 300].join(",")).is_err());
+        assert!(Filter::parse(environment::DEVICES, &vec!["cpu"; 300].join(",")).is_err());
     }
 
     #[test]
@@ -293,6 +310,10 @@ mod tests {
             ("cuda:x", "CUDA driver"),
             ("sim:gfx1100", "no driver"),
             ("tpu:0", "begin with"),
+            ("cerebras", "Cerebras"),
+            ("cerebras:simulator", "Cerebras"),
+            ("rocm:4096", "ROCm"),
+            ("rocm:x", "number"),
         ];
         for (name, reason) in cases {
             let error = open_device(name).unwrap_err();

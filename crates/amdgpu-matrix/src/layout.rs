@@ -169,6 +169,16 @@ impl Layout {
         turned
     }
 
+    /// The same memory with another axis, of one element.
+    pub(crate) fn with_axis(&self, at: usize) -> Self {
+        let mut wide = self.clone();
+        wide.rank += 1;
+        wide.shape[..wide.rank].copy_within(at..self.rank, at + 1);
+        wide.strides[..wide.rank].copy_within(at..self.rank, at + 1);
+        (wide.shape[at], wide.strides[at]) = (1, 0);
+        wide
+    }
+
     /// The same memory with the last axis from its last element to the first.
     pub(crate) fn reversed_last(&self) -> Self {
         let mut reversed = self.clone();

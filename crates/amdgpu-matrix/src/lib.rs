@@ -14,8 +14,10 @@
 //! - Everything may be called from any thread at the same time, and in a process forked after the library was opened.
 
 mod algorithm;
+mod attention;
 mod blocks;
 mod cast;
+mod class_loss;
 mod complex;
 mod convolve;
 mod dense_forward;
@@ -45,9 +47,11 @@ mod window;
 
 pub use algorithm::{Algorithm, Kernel, Problem};
 pub use amdgpu_abi::{Activation, Dtype};
+pub use attention::{Attention, AttentionOptions};
 pub use blocks::{Block, Scatter, blocks_shape};
+pub use class_loss::{ClassLoss, ClassLossOptions, Classified, Reduction};
 pub use complex::{Complex, Pairs};
-pub use convolve::{ConvolveOptions, ConvolvePass, check_bias};
+pub use convolve::{Convolve, ConvolveOptions, ConvolvePass, Fitted};
 pub use dense_forward::DenseOptions;
 pub use element::{TENSOR_DTYPES, promote};
 pub use elementwise::{Broadcast, Described, Elementwise, ElementwiseOptions, Flat, MAX_INPUTS};
@@ -59,7 +63,7 @@ pub use matrix::Matrix;
 pub use nonzero::NonzeroCounts;
 pub use normalize::{Normalize, NormalizeOptions, RowAxes, check_parameter};
 pub use offsets::{IndexedAxis, check_indices};
-pub use pool::{Pool, PoolOptions};
+pub use pool::{Fold, Pool, PoolGeometry, PoolOptions, PoolPass};
 pub use random::{Distribution, RandomOptions};
 pub use reduce::{Reduce, ReduceOptions};
 pub use scan::{Scan, ScanOptions};
@@ -68,4 +72,4 @@ pub use sort::SortOptions;
 pub use top_k::TopKOptions;
 pub use transpose::{describe_transpose, transpose_order};
 pub use view::{Element, TensorView, TensorViewMut};
-pub use window::{ImageLayout, Sliding, four_axes};
+pub use window::{ImageLayout, SPATIAL, Sliding, extents_of};

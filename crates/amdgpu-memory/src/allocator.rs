@@ -149,6 +149,30 @@ impl Allocator {
         freed
     }
 
+    /// [`Self::empty_cache`] for one kind of memory.
+    #[expect(clippy::must_use_candidate, reason = "called for its effect")]
+    pub fn empty_pool(&self, kind: MemoryKind) -> u64 {
+        self.pool(kind).reclaim(u64::MAX, false)
+    }
+
+    /// Reserves memory in advance: afterwards the cache holds a free block for each of `sizes`, so that requests of these sizes, all alive at
+    /// the same time, need nothing of the device. Returns how many bytes more are reserved than before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::allocate_kind`]; what was reserved until then stays in the cache.
+    pub fn warm_up(&self, kind: MemoryKind, sizes: &[u64]) -> Result<u64> {
+        let reserved = || self.stats_of(kind).reserved_bytes.all.current;
+        let before = reserved();
+        // All at once: a block that was given back would be handed out for the next size.
+        let held: Result<Vec<Block>> = sizes
+            .iter()
+            .map(|bytes| self.allocate_kind(kind, *bytes, None))
+            .collect();
+        drop(held?);
+        Ok(reserved().saturating_sub(before))
+    }
+
     /// Says whether the device is closed: what is still held then is reported as a leak.
     pub fn set_device_closed(&self, is_closed: bool) {
         self.inner

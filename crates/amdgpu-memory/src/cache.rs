@@ -2,11 +2,13 @@
 
 mod bins;
 mod entry;
+mod recent;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bins::Bins;
 use entry::{Entry, NONE, State};
+use recent::Recent;
 
 use crate::owner;
 use crate::sizes::{LARGE_SEGMENT_BYTES, MIN_BLOCK_BYTES, SMALL_BYTES, is_small};
@@ -24,6 +26,11 @@ impl Handle {
     /// Distinct for blocks that are live at the same time.
     pub fn key(self) -> u32 {
         self.idx
+    }
+
+    /// How often the place of its block in the cache was handed out, this time included.
+    pub fn times(self) -> u32 {
+        self.generation
     }
 }
 
@@ -89,6 +96,7 @@ pub(crate) struct Cache {
     /// Slots by stream identifier. Streams without segments have none.
     slots: BTreeMap<u64, u32>,
     unused_slots: Vec<u32>,
+    recent: Recent,
     tick: u64,
     max_split_bytes: u64,
     pub stats: MemoryStats,
@@ -103,6 +111,7 @@ impl Cache {
             streams: Vec::new(),
             slots: BTreeMap::new(),
             unused_slots: Vec::new(),
+            recent: Recent::default(),
             tick: 1,
             max_split_bytes,
             stats: MemoryStats {
@@ -120,6 +129,17 @@ impl Cache {
 
     /// Hands out a free block of the stream that fits, if there is one.
     pub fn take(&mut self, stream: u64, rounded: u64, requested: u64) -> Option<Taken> {
+        if !self.recent.is_empty() {
+            let (entries, streams) = (&self.entries, &self.streams);
+            let is_wanted = |idx: u32| {
+                let entry = &entries[idx as usize];
+                entry.bytes == rounded && streams[entry.stream as usize].id == stream
+            };
+            if let Some(idx) = self.recent.take(is_wanted) {
+                return Some(self.hand_out(idx, rounded, requested));
+            }
+            self.settle();
+        }
         let idx = self.fit(stream, rounded)?;
         self.remove_free(idx);
         Some(self.hand_out(idx, rounded, requested))
@@ -137,7 +157,8 @@ impl Cache {
     }
 
     /// Bytes of the free block that a request of the stream would be served from.
-    pub fn fit_bytes(&self, stream: u64, rounded: u64) -> Option<u64> {
+    pub fn fit_bytes(&mut self, stream: u64, rounded: u64) -> Option<u64> {
+        self.settle();
         let idx = self.fit(stream, rounded)?;
         Some(self.entries[idx as usize].bytes)
     }
@@ -287,17 +308,40 @@ impl Cache {
         true
     }
 
-    /// No stream uses the block any more: it becomes free and is joined with free neighbours.
+    /// No stream uses the block any more: it becomes free. A small one is joined with free neighbours later, when nobody has asked for its
+    /// very size.
     pub fn release(&mut self, handle: Handle) {
-        let mut idx = handle.idx;
-        let entry = &mut self.entries[idx as usize];
+        let entry = &mut self.entries[handle.idx as usize];
         debug_assert!(entry.state == State::Pending && entry.generation == handle.generation);
-        entry.state = State::Free;
+        entry.state = State::Recent;
         entry.requested_bytes = 0;
         let (small, bytes) = (entry.small, entry.bytes);
-        let (previous, next) = (entry.previous, entry.next);
         self.stats.active.decrease(small, 1);
         self.stats.active_bytes.decrease(small, bytes);
+        let next = if small {
+            self.recent.push(handle.idx)
+        } else {
+            Some(handle.idx)
+        };
+        if let Some(idx) = next {
+            self.join_neighbours(idx);
+        }
+    }
+
+    /// Joins what was released last, before somebody looks at the free blocks.
+    pub fn settle(&mut self) {
+        while let Some(idx) = self.recent.pop() {
+            self.join_neighbours(idx);
+        }
+    }
+
+    /// Makes a released block free, joined with free neighbours.
+    fn join_neighbours(&mut self, idx: u32) {
+        let mut idx = idx;
+        let entry = &mut self.entries[idx as usize];
+        debug_assert!(entry.state == State::Recent);
+        entry.state = State::Free;
+        let (previous, next) = (entry.previous, entry.next);
         if next != NONE && self.entries[next as usize].state == State::Free {
             self.remove_free(next);
             self.join(idx, next);
@@ -394,6 +438,7 @@ impl Cache {
 
     /// Takes wholly free segments out of the cache, longest unused first.
     pub fn evict(&mut self, eviction: Eviction) -> Vec<Segment> {
+        self.settle();
         let mut candidates: Vec<(u64, u64)> = self
             .segments
             .iter()
@@ -445,7 +490,8 @@ impl Cache {
     }
 
     /// Every segment with its blocks, in address order.
-    pub fn snapshot(&self, pool: &'static str) -> Vec<SegmentSnapshot> {
+    pub fn snapshot(&mut self, pool: &'static str) -> Vec<SegmentSnapshot> {
+        self.settle();
         self.segments
             .iter()
             .map(|(&address, segment)| {
@@ -459,7 +505,7 @@ impl Cache {
                         state: match entry.state {
                             State::Allocated => BlockState::ActiveAllocated,
                             State::Pending => BlockState::ActiveAwaitingFree,
-                            State::Free | State::Vacant => BlockState::Inactive,
+                            State::Free | State::Recent | State::Vacant => BlockState::Inactive,
                         },
                     })
                     .collect();

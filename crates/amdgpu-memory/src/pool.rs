@@ -134,8 +134,7 @@ impl Pool {
             Some(taken) => (taken, true),
             None => (self.allocate_from_device(stream, rounded, bytes)?, false),
         };
-        self.report
-            .allocated(taken.bytes, taken.address, stream, was_hit);
+        self.report.allocated(&taken, stream, was_hit);
         Ok(taken)
     }
 
@@ -331,7 +330,7 @@ impl Pool {
         drop(state);
         // Dropped here, not under the lock: the last handle of a stream waits for its commands, and those may need the lock.
         drop(waits_for);
-        self.report.freed(bytes, address, own.id());
+        self.report.freed(handle, bytes, address, own.id());
         if closed {
             self.reclaim(u64::MAX, false);
         }
@@ -393,11 +392,15 @@ impl Pool {
     }
 
     pub fn stats(&self) -> MemoryStats {
-        self.lock().cache.stats
+        let mut state = self.lock();
+        state.cache.settle();
+        state.cache.stats
     }
 
     pub fn reset_peaks(&self) {
-        self.lock().cache.stats.reset_peaks();
+        let mut state = self.lock();
+        state.cache.settle();
+        state.cache.stats.reset_peaks();
     }
 
     pub fn snapshot(&self) -> Vec<SegmentSnapshot> {

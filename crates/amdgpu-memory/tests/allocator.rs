@@ -119,10 +119,12 @@ fn a_block_used_by_another_stream_waits_for_it() {
         allocator.snapshot()[0].blocks[0].state,
         BlockState::ActiveAwaitingFree
     );
-    assert_ne!(allocator.allocate(4096, None).unwrap().ptr(), ptr);
+    let other = allocator.allocate(4096, None).unwrap();
+    assert_ne!(other.ptr(), ptr);
     release.send(()).unwrap();
     guest.synchronize().unwrap();
     assert_eq!(allocator.allocate(4096, None).unwrap().ptr(), ptr);
+    drop(other);
     assert_eq!(allocator.stats().active.all.current, 0);
 }
 

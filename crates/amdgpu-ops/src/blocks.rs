@@ -203,11 +203,11 @@ pub fn scatter(
         array.check_alive()?;
         array.finish_uses()?;
     }
-    let number = values.number.element(values.dtype);
+    let number = values.element();
     let mut memory = HostMemory::of_array(target);
     Matrix::global()?.scatter(
         &mut memory.view_mut()?,
-        &at.host_view(&0)?,
+        &at.host_view(&[0; 2])?,
         block_of(block),
         &values.host_view(&number)?,
         how,

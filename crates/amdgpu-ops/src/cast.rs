@@ -6,49 +6,21 @@ use amdgpu_array::{Array, Dims, coalesce};
 use amdgpu_matrix::{Matrix, TensorView};
 use smallvec::SmallVec;
 
-use crate::cpu::{self, Call, Host};
+use crate::cpu::{self, Host};
 use crate::div_ceil::DivCeil;
 use crate::generated::cast::{OWN, cast_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target};
-use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
 pub(crate) const NAME: &str = "cast";
 
-/// The values of x in another dtype, as NumPy's `astype(casting="unsafe")` converts them: floats are cut towards zero to integers, integers
-/// keep their low bits, what is not zero is true, numbers are rounded once (to bfloat16 from float64 and int64 by way of float32, as
-/// `ml_dtypes` does). What an integer dtype does not hold becomes the smallest int32, of int64, uint32 and uint64 the smallest int64, cut to
-/// the low bits.
-///
-/// `out` may have any strides; x broadcasts to its shape. Both may be one view; where they overlap otherwise, copy x first.
+/// [`crate::cast()`] of real numbers in memory of the host, to the shape that an `out` has, on so many threads at most.
 ///
 /// # Errors
 ///
-/// `unsupported-dtype`, `shape-mismatch` where x does not broadcast to `out`, `read-only`, `wrong-device`; `invalid-argument` for an `out` that
-/// overlaps x or itself.
-pub fn cast(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>) -> Result<Array> {
-    let call = Call {
-        ops,
-        family: NAME,
-        name: NAME,
-        inputs: &[("x", x)],
-        out,
-    };
-    let shape = out.map_or(&x.shape, |out| &out.shape).clone();
-    cpu::run_noted(
-        &call,
-        || Some(Operation::Cast { dtype }),
-        || on_device(ops, x, dtype, out),
-        |views, host| on_host(&views[0], &shape, dtype, None, host),
-    )
-}
-
-/// [`cast`] in memory of the host, to the shape that an `out` has, on so many threads at most.
-///
-/// # Errors
-///
-/// As [`cast`], and those of the host.
+/// As there, and those of the host.
 pub fn on_host<H: Host>(
     x: &TensorView<'_>,
     shape: &[i64],
@@ -85,11 +57,11 @@ fn check_known(dtype: Dtype) -> Result<()> {
     ))
 }
 
-/// [`cast`] by a kernel of the device.
+/// [`crate::cast()`] of real numbers by a kernel of the device.
 ///
 /// # Errors
 ///
-/// As [`cast`]; `no-implementation` where no kernel can be made.
+/// As there; `no-implementation` where no kernel can be made.
 pub fn on_device(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>) -> Result<Array> {
     let made = resolve(ops, x, dtype, out)?;
     write(ops, x, &Operand::of_array(made.clone()))?;

@@ -4,6 +4,7 @@
 mod cast;
 mod matmul;
 mod named;
+mod prefix_products;
 mod reduce;
 mod scan;
 
@@ -200,8 +201,7 @@ fn compute(
     // Kernels know complex numbers as pairs of their parts.
     let lent: SmallVec<[Operand; 4]> = wide.iter().map(pairs).collect();
     let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
-    let numbers = inputs.iter().filter(|one| one.is_number());
-    args.extend(numbers.map(|one| Arg::from(one.number.for_dtype(one.dtype))));
+    args.extend(inputs.iter().flat_map(number_arguments));
     // An axis of one element may make the pairs dense where the numbers are not: the text was written for these.
     args.extend(lent.iter().zip(&are_dense).filter_map(|(pair, is_dense)| {
         let array = pair.array.as_ref()?;
@@ -217,6 +217,19 @@ fn compute(
     }
     let blocks = count.div_ceil_positive(source::BLOCK);
     launch(&kernel, Shape::line(blocks, source::BLOCK), &args)
+}
+
+/// What a launch takes for a number: its parts, where it is complex.
+fn number_arguments<'a>(number: &Operand) -> SmallVec<[Arg<'a>; 2]> {
+    let mut parts = SmallVec::new();
+    if number.is_number() {
+        let real = number.number.for_dtype(complex_part(number.dtype));
+        parts.push(Arg::from(real));
+        if is_complex(number.dtype) {
+            parts.push(Arg::from(number.imaginary));
+        }
+    }
+    parts
 }
 
 fn key_of(text: &ComplexText<'_>, count: i64) -> KernelKey {

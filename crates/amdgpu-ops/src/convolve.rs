@@ -1,4 +1,4 @@
-//! Convolution of images and its gradients: by an archived kernel where one fits, else by generated ones.
+//! Convolution of images, transposed convolution, and their gradients: by an archived kernel where one fits, else by generated ones.
 
 mod archived;
 
@@ -6,17 +6,14 @@ use amdgpu_abi::promotion::compute_type;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
-pub use amdgpu_matrix::{ConvolveOptions, ConvolvePass};
-use amdgpu_matrix::{
-    Described, ImageLayout, Matrix, Reduce, ReduceOptions, Sliding, TensorView, check_bias,
-    four_axes,
-};
+pub use amdgpu_matrix::{Convolve, ConvolveOptions, ConvolvePass};
+use amdgpu_matrix::{Fitted, ImageLayout, Matrix, Reduce, ReduceOptions, SPATIAL, TensorView};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host};
 use crate::div_ceil::DivCeil;
 use crate::elementwise;
-use crate::generated::convolve::convolve_text;
+use crate::generated::convolve::Signature;
 use crate::generated::elementwise::Body;
 use crate::generated::source;
 use crate::operand::{Operand, Target};
@@ -25,7 +22,6 @@ use crate::tiled::{TiledShape, launch_tiled};
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
-const NAME: &str = "conv2d";
 /// Pixels that a part of a weight gradient sums; its results are few, its sums long.
 const PART_PIXELS: i64 = 4096;
 
@@ -38,6 +34,20 @@ pub struct Convolution<'a> {
     pub shape: &'a [i64],
     /// Whether matrix units may round float32 to tf32, where there are such units.
     pub is_tf32: bool,
+}
+
+impl Convolution<'_> {
+    fn name(&self) -> &'static str {
+        self.options.operation.name()
+    }
+
+    fn fit(&self, inputs: &[TensorView<'_>]) -> Result<Fitted> {
+        let given: SmallVec<[(&[i64], Dtype); 3]> = inputs
+            .iter()
+            .map(|view| (view.shape(), view.dtype()))
+            .collect();
+        Ok(self.options.fit(self.pass, &given, self.shape)?)
+    }
 }
 
 /// Convolves images, or computes a gradient of that. `inputs` are image, weight and an optional bias; gradient of the result and weight; or
@@ -53,12 +63,12 @@ pub fn convolve(
     out: Option<&Array>,
     call: &Convolution<'_>,
 ) -> Result<Array> {
-    let named: SmallVec<[(&str, &Operand); 3]> =
-        input_names(call.pass).iter().copied().zip(inputs).collect();
+    let names = call.pass.input_names().iter().copied();
+    let named: SmallVec<[(&str, &Operand); 3]> = names.zip(inputs).collect();
     let given = Call {
         ops,
         family: "convolve",
-        name: NAME,
+        name: call.name(),
         inputs: &named,
         out,
     };
@@ -84,21 +94,11 @@ pub fn on_host<H: Host>(
     call: &Convolution<'_>,
     host: &mut H,
 ) -> std::result::Result<(), H::Error> {
-    let described = Geometry::of(inputs, call)?.described();
+    let described = call.fit(inputs)?.described;
     // Each result is a sum, of more values than can be told here.
     host.write(&described, u64::MAX, |out| {
         Ok(Matrix::global()?.convolve(call.pass, inputs, out, &call.options)?)
     })
-}
-
-/// What the inputs of a pass are called.
-#[must_use]
-pub fn input_names(pass: ConvolvePass) -> &'static [&'static str] {
-    match pass {
-        ConvolvePass::Forward => &["x", "weight", "bias"],
-        ConvolvePass::ImageGradient => &["gradient", "weight"],
-        ConvolvePass::WeightGradient => &["x", "gradient"],
-    }
 }
 
 /// [`convolve`] by kernels of the device.
@@ -112,37 +112,43 @@ pub fn on_device(
     out: Option<&Array>,
     call: &Convolution<'_>,
 ) -> Result<Array> {
-    for (input, name) in inputs.iter().zip(input_names(call.pass)) {
-        input.check_dtype(NAME, name)?;
+    let name = call.name();
+    for (input, argument) in inputs.iter().zip(call.pass.input_names()) {
+        input.check_dtype(name, argument)?;
     }
     let views: SmallVec<[TensorView<'_>; 3]> = inputs.iter().map(Operand::view).collect();
-    let geometry = Geometry::of(&views, call)?;
+    let geometry = Geometry::of(call.fit(&views)?, &call.options);
     if call.pass == ConvolvePass::Forward
         && out.is_none()
-        && let Some(made) = archived::convolve(ops, inputs, &call.options, call.is_tf32)?
+        && let Some(made) =
+            archived::convolve(ops, inputs, (&call.options, &geometry.fitted), call.is_tf32)?
     {
         return Ok(made);
     }
     let reads: SmallVec<[&Operand; 3]> = inputs.iter().collect();
     let target = Target {
-        operation: NAME,
+        operation: name,
         device: ops.device(),
         out,
         inputs: &reads,
         may_alias: false,
         is_dense: true,
     };
+    let described = &geometry.fitted.described;
     let made = target
-        .resolve(&geometry.made, geometry.dtype)?
+        .resolve(&described.shape, described.dtype)?
         .into_array()?;
     if made.is_empty() {
         return Ok(made);
     }
-    let dense = inputs
+    let mut dense = inputs
         .iter()
         .map(|one| dense(ops, one))
         .collect::<Result<SmallVec<[Array; 3]>>>()?;
-    match call.pass {
+    if geometry.fitted.swaps_inputs {
+        dense.swap(0, 1);
+    }
+    match geometry.fitted.pass {
         ConvolvePass::Forward => geometry.forward(ops, &dense, &made)?,
         ConvolvePass::ImageGradient => geometry.image_gradient(ops, &dense, &made)?,
         ConvolvePass::WeightGradient => geometry.weight_gradient(ops, &dense, &made)?,
@@ -150,30 +156,33 @@ pub fn on_device(
     Ok(made)
 }
 
-/// Extents of images and their strides in memory without gaps, both in the order batch, channels, rows, columns.
+/// Extents of images and their strides in memory without gaps, both in the order batch, channels, depth, rows, columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Image {
-    extents: [i64; 4],
-    strides: [i64; 4],
+    extents: [i64; 5],
+    strides: [i64; 5],
 }
 
 impl Image {
-    fn of(shape: &[i64], layout: ImageLayout) -> Result<Self> {
-        let extents = layout.extents(four_axes(NAME, "x", shape)?);
-        let [_, channels, rows, columns] = extents;
+    fn of(extents: [i64; 5], layout: ImageLayout) -> Self {
+        let [_, channels, depths, rows, columns] = extents;
         // Shapes without elements may have any other extents.
         let plane = rows.saturating_mul(columns);
-        let image = channels.saturating_mul(plane);
+        let volume = plane.saturating_mul(depths);
+        let image = channels.saturating_mul(volume);
         let strides = match layout {
-            ImageLayout::Nchw => [image, plane, columns, 1],
-            ImageLayout::Nhwc => [image, 1, columns.saturating_mul(channels), channels],
+            ImageLayout::Nchw => [image, volume, plane, columns, 1],
+            ImageLayout::Nhwc => {
+                let row = columns.saturating_mul(channels);
+                [image, 1, plane.saturating_mul(channels), row, channels]
+            }
         };
-        Ok(Self { extents, strides })
+        Self { extents, strides }
     }
 
     fn pixels(&self) -> i64 {
-        let [batch, _, rows, columns] = self.extents;
-        batch * rows * columns
+        let [batch, _, depths, rows, columns] = self.extents;
+        batch * depths * rows * columns
     }
 }
 
@@ -185,74 +194,45 @@ struct Geometry {
     /// Channels and outputs of a group.
     channels: i64,
     outputs: i64,
-    window: [i64; 2],
-    sliding: Sliding,
+    /// (depths, rows, columns)
+    window: [i64; SPATIAL],
     groups: i64,
-    dtype: Dtype,
-    /// Shape of what is computed.
-    made: Dims,
+    fitted: Fitted,
 }
 
 impl Geometry {
-    fn of(inputs: &[TensorView<'_>], call: &Convolution<'_>) -> Result<Self> {
-        let names = input_names(call.pass);
-        let (Some(first), Some(second)) = (inputs.first(), inputs.get(1)) else {
-            return Err(Error::refused(
-                ErrorCode::InvalidArgument,
-                format!("{NAME} takes {} inputs, not {}", names.len(), inputs.len()),
-            ));
-        };
-        let of = |view: &TensorView<'_>| (Dims::from_slice(view.shape()), view.dtype());
-        let given = (Dims::from_slice(call.shape), first.dtype());
-        let (image, weight, result) = match call.pass {
-            ConvolvePass::Forward => (of(first), of(second), None),
-            ConvolvePass::ImageGradient => (given, of(second), Some(of(first))),
-            ConvolvePass::WeightGradient => (of(first), given, Some(of(second))),
-        };
-        let (image_view, weight_view) = ((&*image.0, image.1), (&*weight.0, weight.1));
-        let options = &call.options;
-        let described = match &result {
-            None => options.describe(image_view, weight_view)?,
-            Some((shape, dtype)) => options.check(image_view, weight_view, (shape, *dtype))?,
-        };
-        if let (ConvolvePass::Forward, Some(bias)) = (call.pass, inputs.get(2)) {
-            check_bias(bias, &weight.0, described.dtype)?;
-        }
-        let [outputs, channels, rows, columns] = four_axes(NAME, "weight", &weight.0)?;
-        Ok(Self {
-            image: Image::of(&image.0, options.layout)?,
-            result: Image::of(&described.shape, options.layout)?,
+    fn of(fitted: Fitted, options: &ConvolveOptions) -> Self {
+        let [outputs, channels, window @ ..] = fitted.weight;
+        Self {
+            image: Image::of(fitted.image, options.layout),
+            result: Image::of(fitted.result, options.layout),
             channels,
             outputs: outputs / options.groups,
-            window: [rows, columns],
-            sliding: options.sliding,
+            window,
             groups: options.groups,
-            dtype: described.dtype,
-            made: match call.pass {
-                ConvolvePass::Forward => Dims::from_slice(&described.shape),
-                ConvolvePass::ImageGradient => image.0,
-                ConvolvePass::WeightGradient => weight.0,
-            },
-        })
-    }
-
-    /// Shape and dtype of what is computed.
-    fn described(&self) -> Described {
-        Described {
-            shape: self.made.to_vec(),
-            dtype: self.dtype,
+            fitted,
         }
     }
 
     /// Elements of a window.
     fn taps(&self) -> i64 {
-        self.window[0] * self.window[1]
+        self.window.iter().product()
+    }
+
+    /// Whether anything but planes is convolved.
+    fn has_depth(&self) -> bool {
+        [
+            self.image.extents[2],
+            self.result.extents[2],
+            self.window[0],
+        ] != [1; 3]
     }
 
     /// The arguments behind the arrays.
     fn push_arguments(&self, args: &mut SmallVec<[Arg<'_>; 32]>) {
-        let [_, _, image_rows, image_columns] = self.image.extents;
-        let [_, _, result_rows, result_columns] = self.result.extents;
+        let [_, _, image_depths, image_rows, image_columns] = self.image.extents;
+        let [_, _, result_depths, result_rows, result_columns] = self.result.extents;
+        let [window_depths, window_rows, window_columns] = self.window;
         let sizes = [
             self.channels,
             image_rows,
@@ -260,18 +240,24 @@ impl Geometry {
             self.outputs,
             result_rows,
             result_columns,
+            window_rows,
+            window_columns,
         ];
-        args.extend(sizes.into_iter().chain(self.window).map(Arg::from));
-        let Sliding {
-            stride,
-            padding,
-            dilation,
-        } = self.sliding;
-        for (along_rows, along_columns) in [stride, padding, dilation] {
+        args.extend(sizes.into_iter().map(Arg::from));
+        let sliding = self.fitted.sliding;
+        let steps = [sliding.stride, sliding.padding, sliding.dilation];
+        for [_, along_rows, along_columns] in steps {
             args.extend([along_rows, along_columns].map(Arg::from));
         }
-        let strides = self.image.strides.into_iter().chain(self.result.strides);
-        args.extend(strides.map(Arg::from));
+        for [batch, channel, _, row, column] in [self.image.strides, self.result.strides] {
+            args.extend([batch, channel, row, column].map(Arg::from));
+        }
+        if self.has_depth() {
+            args.extend([image_depths, result_depths, window_depths].map(Arg::from));
+            args.extend(steps.map(|step| Arg::from(step[0])));
+            let strides = [self.image.strides[2], self.result.strides[2]];
+            args.extend(strides.map(Arg::from));
+        }
     }
 
     fn launch(
@@ -281,14 +267,20 @@ impl Geometry {
         shape: TiledShape,
         arrays: &[&Array],
     ) -> Result<()> {
+        let signature = Signature {
+            pass,
+            dtype: self.fitted.described.dtype,
+            has_bias,
+            has_depth: self.has_depth(),
+        };
         let key = KernelKey::new("convolve")
             .with(pass as u64)
-            .dtype(self.dtype)
-            .flag(has_bias);
+            .dtype(signature.dtype)
+            .flag(has_bias)
+            .flag(signature.has_depth);
         let mut args: SmallVec<[Arg<'_>; 32]> = arrays.iter().map(|one| Arg::Array(one)).collect();
         self.push_arguments(&mut args);
-        let text = || convolve_text(pass, self.dtype, has_bias);
-        launch_tiled(ops, key, text, shape, &args)
+        launch_tiled(ops, key, || signature.text(), shape, &args)
     }
 
     fn forward(&self, ops: &DeviceOps, inputs: &[Array], out: &Array) -> Result<()> {
@@ -312,8 +304,10 @@ impl Geometry {
             batch: self.groups,
             split_k: 1,
         };
-        let arrays = [&inputs[0], &inputs[1], out];
-        self.launch(ops, (ConvolvePass::ImageGradient, false), shape, &arrays)
+        let bias = inputs.get(2);
+        let arrays = [&inputs[0], &inputs[1], out, bias.unwrap_or(&inputs[0])];
+        let pass = (ConvolvePass::ImageGradient, bias.is_some());
+        self.launch(ops, pass, shape, &arrays)
     }
 
     fn weight_gradient(&self, ops: &DeviceOps, inputs: &[Array], out: &Array) -> Result<()> {
@@ -321,7 +315,7 @@ impl Geometry {
             return Err(Error::refused(
                 ErrorCode::InvalidArgument,
                 format!(
-                    "{NAME}: {} groups are more than {}",
+                    "a convolution's gradient by weights of {} groups: at most {} are handled",
                     self.groups,
                     source::GRID_LIMIT
                 ),
@@ -330,7 +324,8 @@ impl Geometry {
         let pixels = self.result.pixels();
         let parts = parts_of(pixels);
         let count = out.len();
-        let computed = compute_type(self.dtype);
+        let dtype = self.fitted.described.dtype;
+        let computed = compute_type(dtype);
         let shape = Dims::from_slice(&[parts, count]);
         let sums = Array::empty(ops.device(), shape, computed, MemoryKind::Device)?;
         let shape = TiledShape {
@@ -350,7 +345,7 @@ impl Geometry {
             thread_limit: None,
         };
         let (sums, flat) = (Operand::of_array(sums), out.reshaped(&[count])?);
-        if computed == self.dtype {
+        if computed == dtype {
             reduce::on_device(ops, Reduce::Sum, &sums, Some(&flat), &options)?;
             return Ok(());
         }
@@ -373,13 +368,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn images_of_both_layouts_have_the_same_extents() {
-        let planar = Image::of(&[2, 3, 9, 10], ImageLayout::Nchw).unwrap();
-        let last = Image::of(&[2, 9, 10, 3], ImageLayout::Nhwc).unwrap();
-        assert_eq!(planar.extents, last.extents);
-        assert_eq!(planar.strides, [270, 90, 10, 1]);
-        assert_eq!(last.strides, [270, 1, 30, 3]);
-        assert_eq!(planar.pixels(), 180);
+    fn images_of_both_layouts_have_no_gaps() {
+        let extents = [2, 3, 4, 9, 10];
+        let planar = Image::of(extents, ImageLayout::Nchw);
+        let last = Image::of(extents, ImageLayout::Nhwc);
+        assert_eq!(planar.strides, [1080, 360, 90, 10, 1]);
+        assert_eq!(last.strides, [1080, 1, 270, 30, 3]);
+        assert_eq!(planar.pixels(), 720);
     }
 
     #[test]

@@ -98,10 +98,18 @@ pub(crate) fn run_one(
     on_device: impl FnOnce() -> Result<Array>,
     on_host: impl FnOnce(&[TensorView<'_>], &mut ArrayHost<'_>) -> Result<()>,
 ) -> Result<Array> {
-    let made = run(call, || Ok(smallvec![on_device()?]), on_host)?;
+    only(run(call, || Ok(smallvec![on_device()?]), on_host)?)
+}
+
+/// The result of a call that has one.
+///
+/// # Errors
+///
+/// `internal` where there is none.
+pub(crate) fn only(made: Results) -> Result<Array> {
     made.into_iter()
         .next()
-        .ok_or_else(|| Error::refused(ErrorCode::Internal, format!("{} gave no result", call.name)))
+        .ok_or_else(|| Error::refused(ErrorCode::Internal, "a call gave no result"))
 }
 
 /// As [`run_one`], for a call that graphs hold as the operation that `describe` gives, if any.
@@ -161,14 +169,14 @@ fn in_place(
     call: &Call<'_>,
     on_host: impl FnOnce(&[TensorView<'_>], &mut ArrayHost<'_>) -> Result<()>,
 ) -> Result<Results> {
-    let mut numbers: SmallVec<[u64; 4]> = SmallVec::new();
+    let mut numbers: SmallVec<[[u64; 2]; 4]> = SmallVec::new();
     for (name, operand) in call.inputs {
         if let Some(array) = &operand.array {
             array.check_alive()?;
             check_device(call.name, name, array, call.ops.device())?;
             array.finish_uses()?;
         }
-        numbers.push(operand.number.element(operand.dtype));
+        numbers.push(operand.element());
     }
     let operands = call.inputs.iter().zip(&numbers);
     let views = operands

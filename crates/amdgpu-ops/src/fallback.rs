@@ -80,7 +80,9 @@ impl HostTensor {
     pub fn of_operand(operand: &Operand) -> Result<Self> {
         let Some(array) = &operand.array else {
             let mut made = Self::new(&[], operand.dtype)?;
-            made.memory[0] = operand.number.element(operand.dtype);
+            for (word, element) in made.memory.iter_mut().zip(operand.element()) {
+                *word = element;
+            }
             return Ok(made);
         };
         array.wait()?;

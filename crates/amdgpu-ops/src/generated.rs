@@ -2,6 +2,7 @@
 //!
 //! Elementary functions are those of the compiler's device library: the same bits on every kind of device.
 
+pub mod attention;
 pub mod blocks;
 pub mod cast;
 pub mod complex;

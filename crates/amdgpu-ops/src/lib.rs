@@ -12,12 +12,14 @@
 //! - Everything may be called from any thread. While a thread records a graph, launches become part of it.
 
 pub mod archived;
+pub mod attention;
 pub mod batch_norm;
 pub mod blocks;
 pub mod cast;
 pub mod complex;
 pub mod convolve;
 pub mod cpu;
+pub mod cumulative_best;
 mod device;
 mod div_ceil;
 pub mod elementwise;
@@ -26,6 +28,7 @@ mod error;
 pub mod fallback;
 pub mod fold;
 pub mod fused;
+pub mod geam;
 pub mod generated;
 mod host_memory;
 mod key;
@@ -58,17 +61,21 @@ pub mod transpose;
 pub mod tuning;
 pub mod vendor;
 
-pub use amdgpu_matrix::{ImageLayout, Sliding, TensorView};
+pub use amdgpu_matrix::{ImageLayout, SPATIAL, Sliding, TensorView};
+pub use attention::{attention, attention_gradient};
 pub use batch_norm::{batch_norm, batch_norm_gradient, batch_norm_training};
 pub use blocks::{Scatter, gather, scatter};
 pub use complex::{Complex, Named, cast, complex_elementwise, reduce, scan};
 pub use convolve::convolve;
+pub use cumulative_best::cumulative_best;
 pub use device::DeviceOps;
 pub use elementwise::{Elementwise, elementwise};
 pub use embedding::embedding;
 pub use error::{Error, Result};
+pub use geam::geam;
 pub use key::KernelKey;
 pub use launch::{Arg, launch};
+pub use loss::{class_loss, element_loss, element_loss_gradient};
 pub use nonzero::{masked_select, nonzero};
 pub use norm_gradient::norm_parameter_gradients;
 pub use normalize::{normalize, normalize_gradient};

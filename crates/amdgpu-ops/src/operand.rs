@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use amdgpu_abi::layout::{DTYPE_BFLOAT, DTYPE_BOOL, DTYPE_FLOAT};
-use amdgpu_abi::promotion::{TENSOR_DTYPES, is_float, is_tensor_dtype};
+use amdgpu_abi::promotion::{TENSOR_DTYPES, complex_part, is_float, is_tensor_dtype};
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, is_row_major};
 use amdgpu_aura::OpenDevice;
@@ -69,6 +69,8 @@ pub struct Operand {
     /// The memory; `None` for a number.
     pub array: Option<Array>,
     pub number: Scalar,
+    /// Of a complex number, of which `number` is the real part.
+    pub imaginary: f64,
     /// The array itself is in row-major order, so that launches take it; else they take its address.
     is_contiguous: bool,
 }
@@ -93,6 +95,7 @@ impl Operand {
             strides,
             array: Some(array),
             number: Scalar::Int(0),
+            imaginary: 0.0,
             is_contiguous,
         }
     }
@@ -106,8 +109,37 @@ impl Operand {
             strides: Dims::new(),
             array: None,
             number: number.for_dtype(dtype),
+            imaginary: 0.0,
             is_contiguous: true,
         }
+    }
+
+    /// A complex number without axes, of a complex dtype.
+    #[must_use]
+    pub fn of_complex(real: f64, imaginary: f64, dtype: Dtype) -> Self {
+        Self {
+            number: Scalar::Float(real),
+            imaginary,
+            ..Self::of_number(Scalar::Int(0), dtype)
+        }
+    }
+
+    /// A number as an element of its dtype, in the first bytes in memory.
+    pub(crate) fn element(&self) -> [u64; 2] {
+        let part = complex_part(self.dtype);
+        let real = self.number.element(part);
+        if part == self.dtype {
+            return [real, 0];
+        }
+        let imaginary = Scalar::Float(self.imaginary).element(part);
+        if part == Dtype::F64 {
+            return [real, imaginary];
+        }
+        let [low, high] = [real, imaginary].map(|word| (word as u32).to_ne_bytes());
+        let mut bytes = [0; 8];
+        bytes[..4].copy_from_slice(&low);
+        bytes[4..].copy_from_slice(&high);
+        [u64::from_ne_bytes(bytes), 0]
     }
 
     /// Number of elements.
@@ -159,7 +191,7 @@ impl Operand {
     }
 
     /// The values in memory of the host; `number` is the element of a number.
-    pub(crate) fn host_view<'a>(&'a self, number: &'a u64) -> Result<TensorView<'a>> {
+    pub(crate) fn host_view<'a>(&'a self, number: &'a [u64; 2]) -> Result<TensorView<'a>> {
         let data = match &self.array {
             Some(array) => array.data().cast_const(),
             None => std::ptr::from_ref(number).cast(),
@@ -393,6 +425,20 @@ pub fn check_device(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn complex_numbers_become_elements_of_both_widths() {
+        let bytes = |dtype| {
+            let words = Operand::of_complex(1.5, -2.0, dtype).element();
+            words.map(u64::to_ne_bytes).concat()
+        };
+        let narrow = [1.5_f32, -2.0].map(f32::to_ne_bytes).concat();
+        assert_eq!(bytes(Dtype::C64)[..8], narrow);
+        assert_eq!(
+            bytes(Dtype::C128),
+            [1.5_f64, -2.0].map(f64::to_ne_bytes).concat()
+        );
+    }
 
     #[test]
     fn numbers_become_elements_of_every_width() {

@@ -13,9 +13,11 @@ use amdgpu_matrix::{
 use crate::batch_norm::{BatchNormOptions, ChannelParameters};
 use crate::convolve::Convolution;
 use crate::matmul::{Activation, Matmul};
+use crate::pool::Pooling;
 use crate::{DeviceOps, Error, Named, Operand, Result};
 use crate::{
-    batch_norm, blocks, complex, convolve, embedding, normalize, pool, sort, strided, transpose,
+    batch_norm, blocks, complex, convolve, cpu, embedding, normalize, pool, sort, strided,
+    transpose,
 };
 
 /// An operation with its options, without its operands. Each has one result.
@@ -212,7 +214,7 @@ impl Operation {
             Self::Sort(options) => options.name(),
             Self::Normalize(norm) => norm.operation.name(),
             Self::Matmul(_) => "matmul",
-            Self::Convolve { .. } => "conv2d",
+            Self::Convolve { options, .. } => options.operation.name(),
             Self::Pool { operation, .. } => operation.name(),
             Self::Embedding => "embedding",
             Self::Gather { .. } => "gather",
@@ -258,9 +260,13 @@ impl Operation {
                 };
                 convolve::convolve(ops, inputs, out, &call)
             }
-            Self::Pool { operation, options } => {
-                pool::pool(ops, *operation, &inputs[0], None, out, options)
-            }
+            Self::Pool { operation, options } => cpu::only(pool::pool(
+                ops,
+                *operation,
+                (Pooling::Forward, inputs),
+                out,
+                options,
+            )?),
             Self::Embedding => embedding::embedding(ops, &inputs[0], &inputs[1], out),
             Self::Gather { shape, strides } => {
                 let (x, offsets) = (memory(&inputs[0])?, memory(&inputs[1])?);

@@ -1,155 +1,298 @@
 //! Pooling of images and its gradients: a work-item for each result.
 
-use amdgpu_array::Array;
-use amdgpu_matrix::{Described, Matrix, TensorView, four_axes};
-pub use amdgpu_matrix::{ImageLayout, Pool, PoolOptions, Sliding};
+use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_array::{Array, Dims};
+use amdgpu_matrix::{Described, Matrix, PoolGeometry, PoolPass, TensorView};
+pub use amdgpu_matrix::{Fold, ImageLayout, Pool, PoolOptions, SPATIAL, Sliding};
 use smallvec::SmallVec;
 
-use crate::cpu::{self, Call, Host};
+use crate::cpu::{self, Call, Host, Results};
 use crate::div_ceil::DivCeil;
-use crate::generated::pool::Signature;
+use crate::generated::pool::{Kind, Signature};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target};
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result, trace};
 
-/// Pools `x`; with `gradient`, that of the result, computes the gradient by x instead. Where the device has no kernel, the CPU computes it.
+/// What a call of [`pool`] computes, from `x` alone or from `x` and one array more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pooling<'a> {
+    /// The result, from `x`.
+    Forward,
+    /// The result and the indices in their planes of its values, largest ones, from `x`.
+    WithIndices,
+    /// The gradient by the images, from them and the gradient of the result.
+    Gradient,
+    /// The gradient by images of this shape, from the gradient of the result and the indices.
+    IndicesGradient(&'a [i64]),
+    /// Images of this shape that hold values of a result at their indices and zeros elsewhere, from the values and the indices.
+    Unpool(&'a [i64]),
+}
+
+impl Pooling<'_> {
+    fn name(self, operation: Pool) -> &'static str {
+        match self {
+            Self::Unpool(_) => operation.unpool_name(),
+            _ => operation.name(),
+        }
+    }
+
+    /// What the inputs are called.
+    #[must_use]
+    pub const fn input_names(self) -> &'static [&'static str] {
+        match self {
+            Self::Forward | Self::WithIndices => &["x"],
+            Self::Gradient => &["x", "gradient"],
+            Self::IndicesGradient(_) => &["gradient", "indices"],
+            Self::Unpool(_) => &["x", "indices"],
+        }
+    }
+}
+
+/// Pools images, or computes a gradient of that, as [`Pooling`] says. Where the device has no kernel, the CPU computes it. Indices are the
+/// second result.
 ///
 /// # Errors
 ///
-/// `shape-mismatch` unless x has four axes, the window fits and the gradient is like the result; `unsupported-dtype` for integers;
-/// `invalid-argument` for a padding of more than half a window or an `out` that overlaps an input.
+/// `shape-mismatch` unless images have as many axes as the operation says, windows fit and the other array is like the result;
+/// `unsupported-dtype` for integers; `invalid-argument` for a padding of more than half a window, indices that are in no plane or an `out`
+/// that overlaps an input.
 pub fn pool(
     ops: &DeviceOps,
     operation: Pool,
-    x: &Operand,
-    gradient: Option<&Operand>,
+    (pooling, inputs): (Pooling<'_>, &[Operand]),
     out: Option<&Array>,
     options: &PoolOptions,
-) -> Result<Array> {
-    let mut inputs: SmallVec<[(&str, &Operand); 2]> = SmallVec::from_slice(&[("x", x)]);
-    inputs.extend(gradient.map(|one| ("gradient", one)));
+) -> Result<SmallVec<[Array; 1]>> {
+    let names = pooling.input_names().iter().copied();
+    let named: SmallVec<[(&str, &Operand); 2]> = names.zip(inputs).collect();
     let call = Call {
         ops,
         family: "pool",
-        name: operation.name(),
-        inputs: &inputs,
+        name: pooling.name(operation),
+        inputs: &named,
         out,
     };
-    let options = *options;
-    let describe = || Operation::Pool { operation, options };
-    cpu::run_noted(
-        &call,
-        || gradient.is_none().then(describe),
-        || on_device(ops, operation, x, gradient, out, &options),
-        |views, host| on_host(operation, &views[0], views.get(1), &options, host),
-    )
+    let run = || {
+        cpu::run(
+            &call,
+            || on_device(ops, operation, (pooling, inputs), out, options),
+            |views, host| on_host(operation, (pooling, views), options, host),
+        )
+    };
+    if !trace::is_tracing() || pooling != Pooling::Forward {
+        return run();
+    }
+    let traced = Operation::Pool {
+        operation,
+        options: *options,
+    };
+    let made = trace::noted(traced, &[&inputs[0]], || cpu::only(run()?))?;
+    Ok(SmallVec::from_iter([made]))
 }
 
-/// [`pool`] in memory of the host.
+/// [`pool`] in memory of the host, which is asked for the values first and then for the indices.
 ///
 /// # Errors
 ///
 /// As [`pool`], and those of the host.
 pub fn on_host<H: Host>(
     operation: Pool,
-    x: &TensorView<'_>,
-    gradient: Option<&TensorView<'_>>,
+    (pooling, inputs): (Pooling<'_>, &[TensorView<'_>]),
     options: &PoolOptions,
     host: &mut H,
 ) -> std::result::Result<(), H::Error> {
-    let mut described = operation.describe(x, options).map_err(Error::from)?;
-    if gradient.is_some() {
-        described = Described {
-            shape: x.shape().to_vec(),
-            dtype: x.dtype(),
-        };
+    let (described, _) = describe(operation, (pooling, inputs), options)?;
+    let window = options.window.iter().fold(1_u64, |count, extent| {
+        count.saturating_mul(extent.unsigned_abs())
+    });
+    let additions = cpu::len(&inputs[0]).saturating_mul(window);
+    let first = &inputs[0];
+    let pass = match pooling {
+        Pooling::Forward | Pooling::WithIndices => PoolPass::Forward(first),
+        Pooling::Gradient => PoolPass::Gradient(first, &inputs[1]),
+        Pooling::IndicesGradient(_) => PoolPass::Add(first, &inputs[1]),
+        Pooling::Unpool(_) => PoolPass::Set(first, &inputs[1]),
+    };
+    if pooling != Pooling::WithIndices {
+        return host.write(&described, additions, |out| {
+            Ok(Matrix::global()?.pool(operation, pass, out, None, options)?)
+        });
     }
-    let (rows, columns) = options.window;
-    let window = rows.saturating_mul(columns) as u64;
-    host.write(&described, cpu::len(x).saturating_mul(window), |out| {
-        Ok(Matrix::global()?.pool(operation, x, gradient, out, options)?)
-    })
+    let mut values = host.result(&described.shape, described.dtype, false)?;
+    let mut indices = host.result(&described.shape, Dtype::I64, false)?;
+    Ok(host.run(additions, || {
+        let (out, places) = (&mut values.view_mut()?, &mut indices.view_mut()?);
+        Ok(Matrix::global()?.pool(operation, pass, out, Some(places), options)?)
+    })?)
+}
+
+/// What is computed, with the extents of images and results but for [`Pooling::Unpool`], whose windows do not matter.
+fn describe(
+    operation: Pool,
+    (pooling, inputs): (Pooling<'_>, &[TensorView<'_>]),
+    options: &PoolOptions,
+) -> Result<(Described, Option<PoolGeometry>)> {
+    if inputs.len() != pooling.input_names().len() {
+        let names = pooling.input_names().join(" and ");
+        return Err(refused(operation, &format!("the inputs are {names}")));
+    }
+    let dtype = inputs[0].dtype();
+    let needs_maxima = !matches!(pooling, Pooling::Forward | Pooling::Gradient);
+    if needs_maxima && operation.fold != Fold::Maximum {
+        return Err(refused(operation, "only largest values have indices"));
+    }
+    let of = |view: &TensorView<'_>| (Dims::from_slice(view.shape()), view.dtype());
+    match pooling {
+        Pooling::Forward | Pooling::WithIndices => {
+            let geometry = operation.geometry((inputs[0].shape(), dtype), options)?;
+            Ok((geometry.described.clone(), Some(geometry)))
+        }
+        Pooling::Gradient => {
+            let geometry = operation.geometry((inputs[0].shape(), dtype), options)?;
+            let result = (&*geometry.described.shape, dtype);
+            let (shape, of_gradient) = of(&inputs[1]);
+            operation.check_gradient("gradient", (&shape, of_gradient), result)?;
+            let shape = inputs[0].shape().to_vec();
+            Ok((Described { shape, dtype }, Some(geometry)))
+        }
+        Pooling::IndicesGradient(shape) | Pooling::Unpool(shape) => {
+            let (values, indices) = (of(&inputs[0]), of(&inputs[1]));
+            let given = [(&*values.0, values.1), (&*indices.0, indices.1)];
+            operation.check_indices(pooling.name(operation), given, shape, options.layout)?;
+            let made = Described {
+                shape: shape.to_vec(),
+                dtype,
+            };
+            if matches!(pooling, Pooling::Unpool(_)) {
+                return Ok((made, None));
+            }
+            let geometry = operation.geometry((shape, dtype), options)?;
+            let result = (&*geometry.described.shape, dtype);
+            operation.check_gradient("gradient", given[0], result)?;
+            Ok((made, Some(geometry)))
+        }
+    }
+}
+
+fn refused(operation: Pool, message: &str) -> Error {
+    Error::refused(
+        ErrorCode::InvalidArgument,
+        format!("{}: {message}", operation.name()),
+    )
 }
 
 /// [`pool`] by a kernel of the device.
 ///
 /// # Errors
 ///
-/// As [`pool`]; `no-implementation` for too many axes.
+/// As [`pool`]; `no-implementation` for too many axes, and for [`Pooling::Unpool`].
 pub fn on_device(
     ops: &DeviceOps,
     operation: Pool,
-    x: &Operand,
-    gradient: Option<&Operand>,
+    (pooling, inputs): (Pooling<'_>, &[Operand]),
     out: Option<&Array>,
     options: &PoolOptions,
-) -> Result<Array> {
-    let name = operation.name();
-    x.check_dtype(name, "x")?;
-    let described = operation.describe(&x.view(), options)?;
-    let mut inputs: SmallVec<[&Operand; 2]> = SmallVec::from_slice(&[x]);
-    if let Some(gradient) = gradient {
-        operation.check_gradient(&gradient.view(), &described)?;
-        inputs.push(gradient);
+) -> Result<Results> {
+    let name = pooling.name(operation);
+    for (input, argument) in inputs.iter().zip(pooling.input_names()) {
+        input.check_dtype(name, argument)?;
     }
+    let views: SmallVec<[TensorView<'_>; 2]> = inputs.iter().map(Operand::view).collect();
+    let (described, geometry) = describe(operation, (pooling, &views), options)?;
+    let Some(geometry) = geometry else {
+        return Err(Error::no_kernel("values at indices are put by the CPU"));
+    };
+    let reads: SmallVec<[&Operand; 2]> = inputs.iter().collect();
     let target = Target {
         operation: name,
         device: ops.device(),
         out,
-        inputs: &inputs,
+        inputs: &reads,
         may_alias: false,
         is_dense: true,
     };
-    let shape = if gradient.is_some() {
-        x.shape.as_slice()
-    } else {
-        &described.shape
-    };
-    let made = target.resolve(shape, x.dtype)?.into_array()?;
-    if made.is_empty() {
+    let mut made = Results::new();
+    made.push(
+        target
+            .resolve(&described.shape, described.dtype)?
+            .into_array()?,
+    );
+    if pooling == Pooling::WithIndices {
+        let fresh = Target {
+            out: None,
+            ..target
+        };
+        made.push(fresh.resolve(&described.shape, Dtype::I64)?.into_array()?);
+    }
+    if made[0].is_empty() {
         return Ok(made);
     }
     let signature = Signature {
-        operation,
-        is_gradient: gradient.is_some(),
-        dtype: x.dtype,
+        kind: match pooling {
+            Pooling::Forward => Kind::Forward,
+            Pooling::WithIndices => Kind::WithIndices,
+            Pooling::Gradient => Kind::Gradient,
+            Pooling::IndicesGradient(_) | Pooling::Unpool(_) => Kind::IndicesGradient,
+        },
+        fold: operation.fold,
+        is_adaptive: operation.is_adaptive,
+        has_depth: operation.spatial == SPATIAL,
+        dtype: described.dtype,
         layout: options.layout,
         counts_padding: options.counts_padding,
+        has_divisor: options.divisor_override != 0,
     };
-    let kernel = ops.kernel(key_of(signature), "pool", || signature.source())?;
     let dense = inputs
         .iter()
         .map(|one| dense(ops, one))
         .collect::<Result<SmallVec<[Array; 2]>>>()?;
-    let mut args: SmallVec<[Arg<'_>; 24]> = dense.iter().map(Arg::Array).collect();
-    args.push(Arg::Array(&made));
-    args.push(Arg::from(made.len()));
-    let [_, channels, rows, columns] = options.layout.extents(four_axes(name, "x", &x.shape)?);
-    let result = four_axes(name, "result", &described.shape)?;
-    let [_, _, result_rows, result_columns] = options.layout.extents(result);
-    args.extend([channels, rows, columns, result_rows, result_columns].map(Arg::from));
-    let sliding = options.sliding;
-    for (along_rows, along_columns) in [
-        options.window,
-        sliding.stride,
-        sliding.padding,
-        sliding.dilation,
-    ] {
-        args.extend([along_rows, along_columns].map(Arg::from));
-    }
-    let blocks = made.len().div_ceil_positive(source::BLOCK);
-    launch(&kernel, Shape::line(blocks, source::BLOCK), &args)?;
-    drop(args);
+    launch_pool(ops, signature, (&dense, &made), &geometry, options)?;
     Ok(made)
+}
+
+fn launch_pool(
+    ops: &DeviceOps,
+    signature: Signature,
+    (inputs, made): (&[Array], &[Array]),
+    geometry: &PoolGeometry,
+    options: &PoolOptions,
+) -> Result<()> {
+    let kernel = ops.kernel(key_of(signature), "pool", || signature.source())?;
+    let mut args: SmallVec<[Arg<'_>; 32]> = inputs.iter().chain(made).map(Arg::Array).collect();
+    let elements = made[0].len();
+    let PoolGeometry { image, result, .. } = geometry;
+    args.extend([elements, image[1], options.divisor_override].map(Arg::from));
+    let Sliding {
+        stride,
+        padding,
+        dilation,
+    } = options.sliding;
+    let along = [
+        &image[2..],
+        &result[2..],
+        &options.window,
+        &stride,
+        &padding,
+        &dilation,
+    ];
+    let first = usize::from(!signature.has_depth);
+    for values in along {
+        args.extend(values[first..].iter().map(|value| Arg::from(*value)));
+    }
+    let blocks = elements.div_ceil_positive(source::BLOCK);
+    launch(&kernel, Shape::line(blocks, source::BLOCK), &args)
 }
 
 fn key_of(signature: Signature) -> KernelKey {
     KernelKey::new("pool")
         .dtype(signature.dtype)
-        .flag(signature.operation == Pool::Maximum)
-        .flag(signature.is_gradient)
+        .with(signature.kind as u64)
+        .flag(signature.fold == Fold::Maximum)
+        .flag(signature.is_adaptive)
+        .flag(signature.has_depth)
         .flag(signature.layout == ImageLayout::Nchw)
         .flag(signature.counts_padding)
+        .flag(signature.has_divisor)
 }

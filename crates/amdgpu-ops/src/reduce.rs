@@ -7,47 +7,18 @@ use amdgpu_matrix::{Matrix, TensorView};
 pub use amdgpu_matrix::{Reduce, ReduceOptions};
 use smallvec::SmallVec;
 
-use crate::cpu::{self, Call, Host};
+use crate::cpu::{self, Host};
 use crate::fold::{Problem, fold};
 use crate::generated::reduce;
 use crate::operand::{Operand, Target};
-use crate::operation::Reduction;
 use crate::transpose::dense;
-use crate::{DeviceOps, Error, Operation, Result};
+use crate::{DeviceOps, Error, Result};
 
-/// `operation(x)` over `options.axes`; the limit of threads is the CPU's alone, which computes where the device has no kernel.
+/// [`crate::reduce()`] of real numbers in memory of the host.
 ///
 /// # Errors
 ///
-/// `invalid-argument` for axes that do not exist, for nothing to choose from, or where `out` overlaps x; `unsupported-dtype`,
-/// `shape-mismatch`.
-pub fn reduce(
-    ops: &DeviceOps,
-    operation: Reduce,
-    x: &Operand,
-    out: Option<&Array>,
-    options: &ReduceOptions<'_>,
-) -> Result<Array> {
-    let call = Call {
-        ops,
-        family: "reduce",
-        name: operation.name(),
-        inputs: &[("x", x)],
-        out,
-    };
-    cpu::run_noted(
-        &call,
-        || Some(Operation::Reduce(Reduction::of(operation, options))),
-        || on_device(ops, operation, x, out, options),
-        |views, host| on_host(operation, &views[0], options, host),
-    )
-}
-
-/// [`reduce`] in memory of the host.
-///
-/// # Errors
-///
-/// As [`reduce`], and those of the host.
+/// As there, and those of the host.
 pub fn on_host<H: Host>(
     operation: Reduce,
     x: &TensorView<'_>,
@@ -60,11 +31,11 @@ pub fn on_host<H: Host>(
     })
 }
 
-/// [`reduce`] by kernels of the device.
+/// [`crate::reduce()`] of real numbers by kernels of the device.
 ///
 /// # Errors
 ///
-/// As [`reduce`]; `no-implementation` for too many axes.
+/// As there; `no-implementation` for too many axes.
 pub fn on_device(
     ops: &DeviceOps,
     operation: Reduce,

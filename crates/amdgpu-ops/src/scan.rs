@@ -14,7 +14,7 @@ use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{Matrix, TensorView, resolve_axes};
 pub use amdgpu_matrix::{Scan, ScanOptions};
 
-use crate::cpu::{self, Call, Host};
+use crate::cpu::{self, Host};
 use crate::div_ceil::DivCeil;
 use crate::generated::scan::{CHUNK, Kind, ScanKernel, scan_source};
 use crate::generated::source;
@@ -22,40 +22,13 @@ use crate::launch::{Shape, launch};
 use crate::lines::Lines;
 use crate::operand::{Operand, Target};
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, KernelKey, Operation, Result};
+use crate::{Arg, DeviceOps, KernelKey, Result};
 
-/// `out[..., i] = out[..., i - 1]` joined with `x[..., i]` along an axis. `out` may be x itself, unless the scan is exclusive. Where the device
-/// has no kernel, the CPU computes it.
+/// [`crate::scan()`] of real numbers in memory of the host.
 ///
 /// # Errors
 ///
-/// `invalid-argument` for an axis that does not exist or an `out` that overlaps x otherwise; `unsupported-dtype`, `shape-mismatch`.
-pub fn scan(
-    ops: &DeviceOps,
-    x: &Operand,
-    options: &ScanOptions,
-    out: Option<&Array>,
-) -> Result<Array> {
-    let call = Call {
-        ops,
-        family: "scan",
-        name: options.name(),
-        inputs: &[("x", x)],
-        out,
-    };
-    cpu::run_noted(
-        &call,
-        || Some(Operation::Scan(*options)),
-        || on_device(ops, x, options, out),
-        |views, host| on_host(&views[0], options, host),
-    )
-}
-
-/// [`scan`] in memory of the host.
-///
-/// # Errors
-///
-/// As [`scan`], and those of the host.
+/// As there, and those of the host.
 pub fn on_host<H: Host>(
     x: &TensorView<'_>,
     options: &ScanOptions,
@@ -66,11 +39,11 @@ pub fn on_host<H: Host>(
     })
 }
 
-/// [`scan`] by kernels of the device.
+/// [`crate::scan()`] of real numbers by kernels of the device.
 ///
 /// # Errors
 ///
-/// As [`scan`]; `no-implementation` for too many axes.
+/// As there; `no-implementation` for too many axes.
 pub fn on_device(
     ops: &DeviceOps,
     x: &Operand,

@@ -1,11 +1,12 @@
-//! What batch normalisation and the gradients of norms are put together from: sums over axes, conversions among floats, values for the host.
+//! What batch normalisation, gradients of norms and losses are put together from: sums over axes, conversions among floats, values for the host.
 
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Array;
 
+use crate::complex::reduce;
 use crate::elementwise::{Elementwise, elementwise};
 use crate::operand::{Operand, Scalar};
-use crate::reduce::{Reduce, ReduceOptions, reduce};
+use crate::reduce::{Reduce, ReduceOptions};
 use crate::{DeviceOps, Error, Result, strided};
 
 /// `operation(x)` over `axes`, rounded once to `result`, or with `None` what the operation gives by itself.

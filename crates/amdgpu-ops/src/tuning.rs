@@ -1,14 +1,19 @@
-//! What was measured: for products of matrices how long each way to compute them took, in a database for each architecture.
+//! What was measured: for products of matrices, kernels of users and whatever else has a name, how long each way to compute them took, in a
+//! database for each architecture.
 //!
 //! Contract
 //! - [`database_of`] is the database of an architecture: measurements that come with the package, and below the cache folder those made
 //!   here, in files of schema `amdgpu.tuning/1` that several processes may write.
+//! - A damaged file is never overwritten: it is kept under another name, and that is told.
 //! - A choice asks [`measured`]; whoever changes a database counts it ([`changes`]), and choices are made again.
 //! - Measuring takes a child process of the host language, which registers itself ([`register`]); without one nothing is measured here.
 
 mod database;
 mod entries;
+mod files;
+mod records;
 pub mod settings;
+mod timings;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,8 +22,11 @@ use crate::DeviceOps;
 use crate::archived::Archived;
 use crate::archived::problem::{Epilogue, Problem};
 
-pub use database::{Database, cache_folder, database_of, known_architectures};
-pub use entries::{Entry, SCHEMA, check_architecture, dump, parse};
+pub use database::{
+    Database, ImportError, Statistics, cache_folder, database_of, import, known_architectures,
+};
+pub use entries::{Content, Entry, SCHEMA, check_architecture, dump, parse};
+pub use records::{Record, is_name};
 
 /// The reason of ways that are measured again when there is time.
 pub const NO_TIME: &str = "no time was left";

@@ -8,11 +8,16 @@ use amdgpu_abi::{Coded, Dtype, ErrorCode};
 use amdgpu_array::Array;
 use amdgpu_aura::OpenDevice;
 use amdgpu_hal::MemoryKind;
-use amdgpu_ops::convolve::{Convolution, ConvolveOptions, ConvolvePass};
+use amdgpu_ops::attention::{Attention, AttentionOptions};
+use amdgpu_ops::convolve::{Convolution, Convolve, ConvolveOptions, ConvolvePass};
 use amdgpu_ops::elementwise::Elementwise;
+use amdgpu_ops::geam::Geam;
+use amdgpu_ops::loss::{
+    ClassInputs, ClassLoss, ClassLossOptions, Compared, ElementLoss, Reduction,
+};
 use amdgpu_ops::matmul::{Activation, Matmul, Precision, matmul};
 use amdgpu_ops::normalize::{Normalize, NormalizeOptions, RowAxes};
-use amdgpu_ops::pool::{ImageLayout, Pool, PoolOptions, Sliding};
+use amdgpu_ops::pool::{ImageLayout, Pool, PoolOptions, Pooling, Sliding};
 use amdgpu_ops::reduce::{Reduce, ReduceOptions};
 use amdgpu_ops::scan::{Scan, ScanOptions};
 use amdgpu_ops::top_k::TopKOptions;
@@ -49,12 +54,6 @@ fn floats(array: &Array) -> Vec<f32> {
         .map(|one| f32::from_ne_bytes(one.try_into().unwrap()))
         .collect()
 }
-
-const SLIDING: Sliding = Sliding {
-    stride: (1, 1),
-    padding: (0, 0),
-    dilation: (1, 1),
-};
 
 #[test]
 fn elementwise_operations_take_arrays_numbers_and_out() {
@@ -195,6 +194,74 @@ fn reductions_normalisations_and_moves_are_computed() {
 }
 
 #[test]
+fn losses_attention_and_sums_of_matrices_are_computed() {
+    let cpu = Cpu::open();
+    let ops = &cpu.ops;
+    let x = cpu.operand(&[2, 2], &[0.0, 0.0, 1.0, 1.0]);
+    let y = cpu.operand(&[2, 2], &[0.0, 2.0, 0.0, 1.0]);
+    let compared = Compared {
+        x: &x,
+        target: &y,
+        weight: None,
+    };
+    let loss = ElementLoss::SquaredError;
+    let mean = amdgpu_ops::element_loss(ops, loss, &compared, Reduction::Mean).unwrap();
+    assert_eq!(
+        (mean.shape.as_slice(), floats(&mean)),
+        (&[][..], vec![1.25])
+    );
+    let upper = cpu.operand(&[], &[2.0]);
+    let slopes =
+        amdgpu_ops::element_loss_gradient(ops, loss, &compared, &upper, Reduction::Sum).unwrap();
+    assert_eq!(floats(&slopes), [0.0, -8.0, 4.0, 0.0]);
+    let labels = [1_i32, 0].map(i32::to_ne_bytes).concat();
+    let labels = Array::from_host(&cpu.device, &labels, &[2][..], Dtype::I32).unwrap();
+    let labels = Operand::of_array(labels);
+    let options = ClassLossOptions {
+        loss: ClassLoss::NegativeLogLikelihood,
+        reduction: Reduction::None,
+        ignored: -100,
+        smoothing: 0.0,
+        thread_limit: None,
+    };
+    let inputs = ClassInputs {
+        x: &y,
+        target: &labels,
+        weight: None,
+        gradient: None,
+    };
+    let terms = amdgpu_ops::class_loss(ops, &inputs, &options).unwrap();
+    assert_eq!(floats(&terms), [-2.0, 0.0]);
+    let seen = Attention {
+        q: &x,
+        k: &x,
+        v: &y,
+        mask: None,
+    };
+    let options = AttentionOptions {
+        is_causal: true,
+        scale: Some(0.0),
+        thread_limit: None,
+    };
+    let made = amdgpu_ops::attention(ops, &seen, &options).unwrap();
+    assert_eq!(floats(&made), [0.0, 2.0, 0.0, 1.5]);
+    let [by_q, _, by_v] = amdgpu_ops::attention_gradient(ops, &seen, &y, &options).unwrap();
+    assert_eq!(floats(&by_q), [0.0; 4]);
+    assert_eq!(floats(&by_v), [0.0, 2.5, 0.0, 0.5]);
+    let sum = Geam {
+        a: &x,
+        b: &y,
+        alpha: 2.0,
+        beta: -1.0,
+        transpose_a: true,
+        transpose_b: false,
+        out: None,
+    };
+    let made = amdgpu_ops::geam(ops, &sum).unwrap();
+    assert_eq!(floats(&made), [0.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
 fn images_are_convolved_and_pooled() {
     let cpu = Cpu::open();
     let ops = &cpu.ops;
@@ -202,7 +269,10 @@ fn images_are_convolved_and_pooled() {
     let weight = cpu.operand(&[1, 1, 1, 2], &[1.0, -1.0]);
     let bias = cpu.operand(&[1], &[0.5]);
     let options = ConvolveOptions {
-        sliding: SLIDING,
+        operation: Convolve::CONV2D,
+        sliding: Sliding::STILL,
+        is_same: false,
+        output_padding: [0; 3],
         groups: 1,
         layout: ImageLayout::Nchw,
         thread_limit: None,
@@ -227,17 +297,33 @@ fn images_are_convolved_and_pooled() {
     let made = amdgpu_ops::convolve(ops, &inputs, None, &of_weight).unwrap();
     assert_eq!(floats(&made), [37.0, 47.0]);
     let options = PoolOptions {
-        window: (2, 2),
-        sliding: SLIDING,
+        window: [1, 2, 2],
+        sliding: Sliding::STILL,
+        ceil_mode: false,
+        output: [None; 3],
         layout: ImageLayout::Nchw,
         counts_padding: true,
+        divisor_override: 0,
         thread_limit: None,
     };
-    let made = amdgpu_ops::pool(ops, Pool::Maximum, &image, None, None, &options).unwrap();
-    assert_eq!(floats(&made), [5.0, 6.0]);
+    let pool = |name, pooling, inputs: &[Operand]| {
+        let operation = Pool::from_name(name).unwrap();
+        amdgpu_ops::pool(ops, operation, (pooling, inputs), None, &options).unwrap()
+    };
+    let images = std::slice::from_ref(&image);
+    let made = pool("max_pool2d", Pooling::Forward, images);
+    assert_eq!(floats(&made[0]), [5.0, 6.0]);
+    let both = pool("max_pool2d", Pooling::WithIndices, images);
+    assert_eq!(floats(&both[0]), [5.0, 6.0]);
+    let indices = both[1].read().unwrap();
+    assert_eq!(indices, [4_i64, 5].map(i64::to_ne_bytes).concat());
+    let inputs: Vec<Operand> = both.into_iter().map(Operand::of_array).collect();
+    let made = pool("max_pool2d", Pooling::Unpool(&[1, 1, 2, 3]), &inputs);
+    assert_eq!(floats(&made[0]), [0.0, 0.0, 0.0, 0.0, 5.0, 6.0]);
     let gradient = cpu.operand(&[1, 1, 1, 2], &[4.0, 8.0]);
-    let made = amdgpu_ops::pool(ops, Pool::Average, &image, Some(&gradient), None, &options);
-    assert_eq!(floats(&made.unwrap()), [1.0, 3.0, 2.0, 1.0, 3.0, 2.0]);
+    let inputs = [image, gradient];
+    let made = pool("avg_pool2d", Pooling::Gradient, &inputs);
+    assert_eq!(floats(&made[0]), [1.0, 3.0, 2.0, 1.0, 3.0, 2.0]);
 }
 
 #[test]

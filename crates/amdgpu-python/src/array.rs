@@ -622,18 +622,17 @@ impl Array {
     #[pyo3(signature = (*axes))]
     fn transpose(&self, py: Python<'_>, axes: &Bound<'_, PyTuple>) -> PyResult<Self> {
         self.check_alive().into_py_result(py)?;
-        let mut axes = numbers::extents(axes)?;
+        let axes = numbers::extents(axes)?;
         if axes.is_empty() {
-            axes = (0..self.inner.shape.len() as i64).rev().collect();
+            return Ok(Self::from(self.transposed()));
         }
         self.permuted(&axes).map(Self::from).into_py_result(py)
     }
 
     /// The view with its axes reversed.
     #[getter(T)]
-    fn reversed_axes(&self, py: Python<'_>) -> PyResult<Self> {
-        let axes: Vec<_> = (0..self.inner.shape.len() as i64).rev().collect();
-        self.permuted(&axes).map(Self::from).into_py_result(py)
+    fn reversed_axes(&self) -> Self {
+        Self::from(self.transposed())
     }
 
     /// The real parts, in the same memory.

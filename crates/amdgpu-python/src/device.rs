@@ -12,7 +12,6 @@ use amdgpu_aura::{
     CompileRequest, Context, ContextOptions, CoreType, LaunchRecords, OpenDevice, Toolchain,
 };
 use amdgpu_compiler::{CompileOptions, OptimizationLevel};
-use amdgpu_hal::MemoryKind;
 use amdgpu_hal::registry::{self, DeviceSelector};
 use amdgpu_memory::AllocatorOptions;
 use amdgpu_telemetry::Boundary;
@@ -30,6 +29,7 @@ use crate::errors::{IntoPyResult, raise};
 use crate::graph;
 use crate::kernel::Kernel;
 use crate::numbers;
+use crate::profile::KernelProfile;
 use crate::stream::Stream;
 
 static COMPILE: Boundary = Boundary::new(Language::Python, Language::Rust, "Device.compile");
@@ -71,6 +71,28 @@ fn parse_selector(device: &Bound<'_, PyAny>) -> PyResult<DeviceSelector> {
         Language::Rust,
         &message,
     ))
+}
+
+impl Device {
+    /// A kernel compiled once more, with other options.
+    fn again(
+        &self,
+        py: Python<'_>,
+        kernel: &amdgpu_aura::Kernel,
+        options: CompileOptions,
+        remote: Option<Py<PyAny>>,
+    ) -> PyResult<Kernel> {
+        let request = CompileRequest {
+            source: kernel.source(),
+            kernel_name: Some(&kernel.facts().name),
+            core: kernel.core(),
+            options,
+        };
+        let made = py
+            .detach(|| self.context.compile(&request, toolchain(remote).as_ref()))
+            .into_py_result(py)?;
+        Ok(Kernel::new(made))
+    }
 }
 
 #[pymethods]
@@ -195,11 +217,19 @@ impl Device {
         Ok(py.detach(|| allocator.empty_cache()))
     }
 
+    /// Reserves memory for blocks of these sizes in bytes; tells how many bytes more are reserved.
+    fn warm_up(&self, py: Python<'_>, sizes: Vec<u64>, kind: &str) -> PyResult<u64> {
+        let kind = memory::kind_of(py, kind)?;
+        let allocator = self.context.allocator().into_py_result(py)?;
+        py.detach(|| allocator.warm_up(kind, &sizes))
+            .into_py_result(py)
+    }
+
     #[pyo3(signature = (shape, dtype, kind="device"))]
     fn empty(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = numbers::extents)] shape: Vec<i64>,
+        #[pyo3(from_py_with = numbers::extents)] shape: core::Dims,
         dtype: &str,
         kind: &str,
     ) -> PyResult<Array> {
@@ -209,20 +239,14 @@ impl Device {
                 format!("dtype {dtype} is not a type of device memory; supported: {known}");
             raise(py, ErrorCode::UnsupportedDtype, Language::Rust, &message)
         })?;
-        let kind = MemoryKind::ALL
-            .into_iter()
-            .find(|known| known.name() == kind)
-            .ok_or_else(|| {
-                let message = format!("kind is {kind:?}; known are device, pinned, unified");
-                raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
-            })?;
+        let kind = memory::kind_of(py, kind)?;
         let device = self.context.open_device().into_py_result(py)?;
-        py.detach(|| core::Array::empty(device, core::Dims::from_vec(shape), dtype, kind))
+        py.detach(|| core::Array::empty(device, shape, dtype, kind))
             .map(Array::from)
             .into_py_result(py)
     }
 
-    #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=None, disabled_passes=None, checked=false, remote=None))]
+    #[pyo3(signature = (source, name=None, *, core_type="aura", file_name="kernel.hip", optimization_level=None, fast_math=false, defines=None, disabled_passes=None, checked=false, profile=None, remote=None))]
     #[allow(
         clippy::too_many_arguments,
         reason = "keyword arguments of a Python function"
@@ -239,6 +263,7 @@ impl Device {
         defines: Option<Vec<(String, String)>>,
         disabled_passes: Option<Vec<String>>,
         checked: bool,
+        profile: Option<&KernelProfile>,
         remote: Option<Py<PyAny>>,
     ) -> PyResult<Kernel> {
         let _crossing = COMPILE.enter();
@@ -253,6 +278,7 @@ impl Device {
             checked,
             defines: defines.unwrap_or_default(),
             disabled_passes: disabled_passes.unwrap_or_default(),
+            profile: profile.map(KernelProfile::boxed),
             ..CompileOptions::default()
         };
         let text = source_text(source)?;
@@ -280,19 +306,29 @@ impl Device {
         if plain.is_checked() {
             return Ok(Kernel::new(Arc::clone(plain)));
         }
-        let request = CompileRequest {
-            source: plain.source(),
-            kernel_name: Some(&plain.facts().name),
-            core: plain.core(),
-            options: CompileOptions {
-                checked: true,
-                ..plain.options().clone()
-            },
+        let options = CompileOptions {
+            checked: true,
+            profile: None,
+            ..plain.options().clone()
         };
-        let checked = py
-            .detach(|| self.context.compile(&request, toolchain(remote).as_ref()))
-            .into_py_result(py)?;
-        Ok(Kernel::new(checked))
+        self.again(py, plain, options, remote)
+    }
+
+    /// The same kernel that counts what it does; `Kernel.read_profile` gives that.
+    #[pyo3(signature = (kernel, *, remote=None))]
+    fn with_counting(
+        &self,
+        py: Python<'_>,
+        kernel: &Kernel,
+        remote: Option<Py<PyAny>>,
+    ) -> PyResult<Kernel> {
+        let options = CompileOptions {
+            instrumented: true,
+            checked: false,
+            profile: None,
+            ..kernel.inner().options().clone()
+        };
+        self.again(py, kernel.inner(), options, remote)
     }
 
     /// Load code that a vendor's compiler made of the source; `symbol` is the kernel's name in it.

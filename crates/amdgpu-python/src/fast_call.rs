@@ -104,12 +104,14 @@ struct Object {
     path: Box<dyn FastPath>,
 }
 
+/// The type of all objects with a fast path, once there is one.
+static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
 /// `general` with a fast path in front of it.
 pub fn new<'py>(
     general: &Bound<'py, PyAny>,
     path: Box<dyn FastPath>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = general.py();
     let kind = TYPE.get_or_try_init(py, || make_type(py))?.bind(py);
     // SAFETY: the type makes objects of the size of `Object`; every field without a meaning as zeros is written before anybody sees it.
@@ -121,6 +123,30 @@ pub fn new<'py>(
         (&raw mut (*object).general).write(general.clone().unbind());
         (&raw mut (*object).path).write(path);
         Ok(made)
+    }
+}
+
+/// `function(*positional)`, which makes no tuple of the arguments where the function is one of this module.
+pub fn call_positional<'py>(
+    function: &Bound<'py, PyAny>,
+    positional: &[Bound<'py, PyAny>],
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = function.py();
+    let arguments = Arguments {
+        positional,
+        keywords: &[],
+        names: None,
+    };
+    // SAFETY: the object lives.
+    let own = unsafe { ffi::Py_TYPE(function.as_ptr()) };
+    if TYPE.get(py).is_none_or(|kind| kind.as_ptr() != own.cast()) {
+        return arguments.call(function);
+    }
+    // SAFETY: the type was compared, and whoever holds the function keeps the object and its path.
+    let object = unsafe { &*function.as_ptr().cast::<Object>() };
+    match object.path.take(py, &arguments)? {
+        Some(result) => Ok(result),
+        None => arguments.call(object.general.bind(py)),
     }
 }
 
@@ -174,12 +200,16 @@ fn make_type(py: Python<'_>) -> PyResult<Py<PyType>> {
         slot(ffi::Py_tp_dealloc, deallocate as *mut c_void),
         slot(ffi::Py_tp_call, call_general as *mut c_void),
         slot(ffi::Py_tp_repr, represent as *mut c_void),
+        slot(ffi::Py_tp_descr_get, bound as *mut c_void),
         slot(ffi::Py_tp_members, tables.members.as_mut_ptr().cast()),
         slot(ffi::Py_tp_methods, tables.methods.as_mut_ptr().cast()),
         slot(ffi::Py_tp_getset, tables.attributes.as_mut_ptr().cast()),
         ffi::PyType_Slot::default(),
     ];
-    let flags = ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION | HAVE_VECTORCALL;
+    let flags = ffi::Py_TPFLAGS_DEFAULT
+        | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION
+        | ffi::Py_TPFLAGS_METHOD_DESCRIPTOR
+        | HAVE_VECTORCALL;
     let mut specification = ffi::PyType_Spec {
         name: c"amdgpu._native.FastCall".as_ptr(),
         basicsize: size_of::<Object>() as c_int,
@@ -262,6 +292,33 @@ unsafe extern "C" fn call_general(
 ) -> *mut ffi::PyObject {
     // SAFETY: as promised; both are what `PyObject_Call` expects.
     unsafe { ffi::PyObject_Call(general(object), positional, keywords) }
+}
+
+/// What an attribute of a class is for an object of it: a method, as functions of Python become.
+///
+/// # Safety
+///
+/// Called by Python on an `Object`.
+unsafe extern "C" fn bound(
+    object: *mut ffi::PyObject,
+    instance: *mut ffi::PyObject,
+    _: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    static METHOD: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    // SAFETY: as promised; both are borrowed, and there is an instance but where the attribute of the class itself is asked for.
+    unsafe {
+        let py = Python::assume_attached();
+        let object = Bound::from_borrowed_ptr(py, object);
+        let instance = Bound::from_borrowed_ptr_or_opt(py, instance);
+        answer(py, || {
+            match instance.filter(|instance| !instance.is_none()) {
+                Some(instance) => METHOD
+                    .import(py, "types", "MethodType")?
+                    .call1((object, instance)),
+                None => Ok(object),
+            }
+        })
+    }
 }
 
 /// # Safety

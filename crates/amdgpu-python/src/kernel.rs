@@ -7,6 +7,7 @@ use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array::{self as core, Dims, recording};
 use amdgpu_aura as aura;
 use amdgpu_aura::{LaunchShape, LaunchTimes, ParameterKind};
+use amdgpu_compiler::profile;
 use amdgpu_hal::{self as hal, LaunchConfig};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -19,6 +20,7 @@ use crate::given;
 use crate::graph;
 use crate::numbers;
 use crate::prepared::PreparedLaunch;
+use crate::profile::KernelProfile;
 use crate::stream::{Stream, check_device, chosen_stream};
 
 /// Threads of a block that `resources` tells the occupancy for: the size that most kernels are launched with.
@@ -90,6 +92,20 @@ fn launch(
     let owners = converted.into_owners(py, args)?;
     stream.keep(owners, bytes).into_py_result(py)?;
     launched.map_err(|error| from_coded(py, &error))
+}
+
+/// A launch whose block, or block and grid, the tuning database tells.
+fn launch_tuned(
+    kernel: &Kernel,
+    args: &Bound<'_, PyTuple>,
+    [grid, block]: [Option<Bound<'_, PyAny>>; 2],
+    shared_bytes: i64,
+    stream: Option<Bound<'_, Stream>>,
+) -> PyResult<()> {
+    let module = args.py().import("amdgpu.tuning.kernels")?;
+    let own = Kernel::new(Arc::clone(&kernel.kernel));
+    module.call_method1("launch", (own, args, grid, block, shared_bytes, stream))?;
+    Ok(())
 }
 
 fn kernel_device(kernel: &aura::Kernel) -> &str {
@@ -274,6 +290,12 @@ impl Kernel {
         self.kernel.is_checked()
     }
 
+    /// Whether a vendor's compiler made it.
+    #[getter]
+    fn is_foreign(&self) -> bool {
+        self.kernel.is_foreign()
+    }
+
     /// What the kernel occupies on an AMD device: registers, `lds_bytes`, `scratch_bytes` and more, and as `occupancy` what `occupancy()` says
     /// for blocks of `occupancy_threads`; None elsewhere.
     #[getter]
@@ -338,11 +360,10 @@ impl Kernel {
         #[pyo3(from_py_with = numbers::shared_bytes)] shared_mem: i64,
         #[pyo3(from_py_with = given::stream)] stream: Option<Bound<'_, Stream>>,
     ) -> PyResult<()> {
-        let (Some(grid), Some(block)) = (grid, block) else {
-            let message = "a launch needs grid and block: write kernel[grid, block](...) or kernel(..., grid=..., block=...)";
-            return Err(raise(py, ErrorCode::InvalidLaunch, Language::Rust, message));
+        let (Some(grid), Some(block)) = (&grid, &block) else {
+            return launch_tuned(self, args, [grid, block], shared_mem, stream);
         };
-        let config = config_of(&self.kernel, &grid, &block, shared_mem)?;
+        let config = config_of(&self.kernel, grid, block, shared_mem)?;
         let args: Vec<Bound<'_, PyAny>> = args.iter().collect();
         let stream = chosen_stream(py, stream, kernel_device(&self.kernel));
         let stream = stream.as_ref().map(Bound::get);
@@ -350,13 +371,51 @@ impl Kernel {
         Ok(())
     }
 
-    /// What `amdgpu.kernel.restored` makes the kernel of again: its source, its options and the name of its device.
+    /// Measures blocks and macros for a launch with these arguments, as `amdgpu.tuning.tune_kernel`.
+    #[pyo3(signature = (args, **options))]
+    fn tune<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyAny>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let module = slf.py().import("amdgpu.tuning.kernels")?;
+        module.call_method("tune_kernel", (slf, args), options)
+    }
+
+    /// What a kernel that counts counted since its variable was cleared, by a launch with these arguments.
+    fn read_profile(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = given::args)] args: Vec<Bound<'_, PyAny>>,
+    ) -> PyResult<KernelProfile> {
+        let words = self.module_global(py, profile::BUFFER.to_owned())?;
+        let bytes = words.read().into_py_result(py)?;
+        let words: Vec<u64> = bytes
+            .chunks_exact(size_of::<u64>())
+            .map(|word| {
+                word.iter()
+                    .rev()
+                    .fold(0, |bits, byte| bits << 8 | u64::from(*byte))
+            })
+            .collect();
+        let converted = convert(&self.kernel, &args, None)?;
+        let found = self.kernel.profile(&words, &converted.arguments);
+        found.map(KernelProfile::new).into_py_result(py)
+    }
+
+    /// What `amdgpu.kernel.restored` makes the kernel of again.
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
+        let restore = py.import("amdgpu.kernel")?.getattr("restored")?;
+        Ok((restore, (self.recipe(py)?,)))
+    }
+
+    /// Its source, its options and the name of its device.
+    fn recipe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         if self.kernel.is_foreign() {
-            let message = "a kernel that the vendor's compiler made cannot be pickled: pickle its source and compile it again";
+            let message = "a kernel that the vendor's compiler made can be neither pickled nor tuned: keep its source and compile it again";
             return Err(raise(
                 py,
                 ErrorCode::InvalidArgument,
@@ -376,8 +435,9 @@ impl Kernel {
         known.set_item("file_name", &options.name)?;
         known.set_item("disabled_passes", options.disabled_passes.clone())?;
         known.set_item("checked", options.checked)?;
-        let restore = py.import("amdgpu.kernel")?.getattr("restored")?;
-        Ok((restore, (known,)))
+        let profile = options.profile.as_ref();
+        known.set_item("profile", profile.map(|profile| profile.to_text()))?;
+        Ok(known)
     }
 
     /// Launch; returns start and duration in nanoseconds (the duration is 0 while a launch in a stream still runs).

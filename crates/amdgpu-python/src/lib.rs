@@ -40,6 +40,8 @@ mod operand;
 mod ops;
 mod output;
 mod prepared;
+mod profile;
+mod rocm;
 mod spiking_network;
 mod stream;
 mod telemetry;
@@ -98,6 +100,8 @@ mod _native {
     #[pymodule_export]
     use super::network_plan::NetworkPlan;
     #[pymodule_export]
+    use super::ops::attention::{attention, attention_gradient};
+    #[pymodule_export]
     use super::ops::batch_norm::{
         batch_norm, batch_norm_gradient, batch_norm_training, norm_parameter_gradients,
     };
@@ -111,6 +115,10 @@ mod _native {
     use super::ops::elementwise::{elementwise, elementwise_fast_call, elementwise_on_device};
     #[pymodule_export]
     use super::ops::embedding::{embedding, embedding_on_device};
+    #[pymodule_export]
+    use super::ops::geam::geam;
+    #[pymodule_export]
+    use super::ops::loss::{class_loss, element_loss};
     #[pymodule_export]
     use super::ops::matmul::{
         MatmulCall, matmul, matmul_choice, matmul_choices, matmul_decision, matmul_fast_call,
@@ -135,7 +143,7 @@ mod _native {
     #[pymodule_export]
     use super::ops::reduce::{reduce, reduce_fast_call, reduce_on_device};
     #[pymodule_export]
-    use super::ops::scan::{scan, scan_on_device};
+    use super::ops::scan::{cumulative_best, cumulative_best_on_device, scan, scan_on_device};
     #[pymodule_export]
     use super::ops::segments::{
         embedding_gradient, embedding_gradient_on_device, index_add, index_add_on_device,
@@ -149,6 +157,13 @@ mod _native {
     use super::ops::transpose::{transpose, transpose_fast_call, transpose_on_device};
     #[pymodule_export]
     use super::prepared::PreparedLaunch;
+    #[pymodule_export]
+    use super::profile::KernelProfile;
+    #[pymodule_export]
+    use super::rocm::{
+        current_device_info, device_text, rocm_device_count, rocm_get_device, rocm_get_device_info,
+        rocm_set_device, rocm_synchronize, set_device_text, synchronize_current_device,
+    };
     #[pymodule_export]
     use super::spiking_network::{SpikingBatch, SpikingNetwork, network_memory};
     #[pymodule_export]
@@ -179,7 +194,7 @@ mod _native {
     #[pymodule_export]
     use super::tuning::{
         TuningDatabase, matmul_demand, tuning_architectures, tuning_budget_seconds, tuning_changes,
-        tuning_dump, tuning_file_name, tuning_folder, tuning_parse,
+        tuning_dump, tuning_file_name, tuning_folder, tuning_import, tuning_parse,
     };
     #[pymodule_export]
     use super::vendor::VendorSession;

@@ -1,6 +1,7 @@
 //! Integers among arguments: what is none, or does not fit, is refused by name, never by an `OverflowError` from inside.
 
 use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_array::Dims;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -43,18 +44,23 @@ pub fn node(value: &Bound<'_, PyAny>) -> PyResult<usize> {
 }
 
 /// Extents of a shape: integers, or one sequence of them.
-pub fn extents(value: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
-    let items = value.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-    let items = match items.as_slice() {
-        [one] if one.is_instance_of::<PyTuple>() || one.is_instance_of::<PyList>() => {
-            one.try_iter()?.collect::<PyResult<Vec<_>>>()?
-        }
-        _ => items,
+pub fn extents(value: &Bound<'_, PyAny>) -> PyResult<Dims> {
+    let Ok(items) = value.cast::<PyTuple>() else {
+        let items = value.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        return extents(PyTuple::new(value.py(), items)?.as_any());
     };
-    items
-        .iter()
-        .map(|item| integer("an extent of the shape", item))
-        .collect()
+    if let Ok(one) = items.get_borrowed_item(0)
+        && items.len() == 1
+        && (one.is_instance_of::<PyTuple>() || one.is_instance_of::<PyList>())
+    {
+        let items = one.try_iter()?;
+        return items.map(|item| extent(&item?)).collect();
+    }
+    items.iter_borrowed().map(|item| extent(&item)).collect()
+}
+
+fn extent(item: &Bound<'_, PyAny>) -> PyResult<i64> {
+    integer("an extent of the shape", item)
 }
 
 /// Axes: None, one integer, or a sequence of them.

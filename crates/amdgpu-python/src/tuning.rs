@@ -1,11 +1,11 @@
 //! The tuning database of `amdgpu_ops`, as `amdgpu.tuning` sees it: entries travel as the text that files hold.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_ops::archived::choice::Demand;
-use amdgpu_ops::tuning::{self, Entry, Request};
+use amdgpu_ops::tuning::{self, Content, Entry, ImportError, Record, Request};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
@@ -40,6 +40,56 @@ fn entry(py: Python<'_>, fields: EntryFields) -> PyResult<Entry> {
         device,
         measured,
     })
+}
+
+/// A record: subject, seconds by way, reasons by way, device, time.
+pub type RecordFields = (
+    String,
+    BTreeMap<String, f64>,
+    BTreeMap<String, String>,
+    String,
+    String,
+);
+
+fn record_fields(record: Record) -> RecordFields {
+    (
+        record.subject,
+        record.seconds,
+        record.failed,
+        record.device,
+        record.measured,
+    )
+}
+
+fn record(py: Python<'_>, fields: RecordFields) -> PyResult<Record> {
+    let (subject, seconds, failed, device, measured) = fields;
+    let wrong = {
+        let mut names = seconds.keys().chain(failed.keys()).chain([&subject]);
+        names.find(|name| !tuning::is_name(name)).cloned()
+    };
+    if let Some(name) = wrong {
+        let message =
+            format!("{name:?} names no subject and no way: one line of at most 512 bytes does");
+        let code = ErrorCode::InvalidArgument;
+        return Err(raise(py, code, Language::Rust, &message));
+    }
+    Ok(Record {
+        subject,
+        seconds,
+        failed,
+        device,
+        measured,
+    })
+}
+
+/// An error of the system as Python has it, with the file it is about.
+fn os_error(error: &std::io::Error, path: Option<&Path>) -> PyErr {
+    let (Some(number), Some(path)) = (error.raw_os_error(), path) else {
+        return PyOSError::new_err(error.to_string());
+    };
+    let text = std::io::Error::from_raw_os_error(number).to_string();
+    let text = text.split(" (os error").next().unwrap_or("").to_owned();
+    PyOSError::new_err((number, text, path.to_path_buf()))
 }
 
 /// The database of an architecture.
@@ -94,17 +144,62 @@ impl TuningDatabase {
             .into_iter()
             .map(|fields| entry(py, fields))
             .collect::<PyResult<Vec<_>>>()?;
-        py.detach(|| self.0.add(given, is_newest)).map_err(|error| {
-            let path = self.0.path();
-            match (error.raw_os_error(), path) {
-                (Some(number), Some(path)) => {
-                    let text = std::io::Error::from_raw_os_error(number).to_string();
-                    let text = text.split(" (os error").next().unwrap_or("").to_owned();
-                    PyOSError::new_err((number, text, path))
-                }
-                _ => PyOSError::new_err(error.to_string()),
-            }
-        })
+        let given = Content {
+            entries: given,
+            ..Content::default()
+        };
+        py.detach(|| self.0.add(given, is_newest))
+            .map_err(|error| os_error(&error, self.0.path().as_deref()))
+    }
+
+    /// All measurements of subjects.
+    fn records(&self) -> Vec<RecordFields> {
+        self.0.records().into_iter().map(record_fields).collect()
+    }
+
+    /// Whether there are measurements of subjects.
+    #[getter]
+    fn has_records(&self) -> bool {
+        self.0.has_records()
+    }
+
+    /// The measurement of a subject, not counted.
+    fn record(&self, subject: &str) -> Option<RecordFields> {
+        self.0.record(subject).map(record_fields)
+    }
+
+    /// The measurement of a subject, counted as a hit or a miss.
+    fn find_record(&self, subject: &str) -> Option<RecordFields> {
+        self.0.find_record(subject).map(record_fields)
+    }
+
+    /// Takes a measurement of a subject in and writes it.
+    fn add_record(&self, py: Python<'_>, given: RecordFields) -> PyResult<()> {
+        let given = Content {
+            records: vec![record(py, given)?],
+            ..Content::default()
+        };
+        py.detach(|| self.0.add(given, true))
+            .map(drop)
+            .map_err(|error| os_error(&error, self.0.path().as_deref()))
+    }
+
+    /// Hits, misses, own measurements and those of the package.
+    fn statistics(&self) -> (u64, u64, u64, u64) {
+        let found = self.0.statistics();
+        (found.hits, found.misses, found.entries, found.shipped)
+    }
+
+    /// Forgets own measurements and counts from zero; tells how many.
+    fn clear(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| self.0.clear())
+            .map_err(|error| os_error(&error, self.0.path().as_deref()))
+    }
+
+    /// Writes everything that is known to a file; tells how many measurements.
+    fn export(&self, py: Python<'_>, path: PathBuf) -> PyResult<usize> {
+        py.detach(|| self.0.export(&path))
+            .map_err(|error| os_error(&error, Some(&path)))
     }
 
     fn __repr__(&self) -> String {
@@ -123,7 +218,7 @@ pub fn tuning_dump(
         .into_iter()
         .map(|fields| entry(py, fields))
         .collect::<PyResult<Vec<_>>>()?;
-    Ok(tuning::dump(architecture, entries.iter()))
+    Ok(tuning::dump(architecture, entries.iter(), [].iter()))
 }
 
 /// Architecture and entries of a text.
@@ -134,9 +229,23 @@ pub fn tuning_parse(
     text: &str,
     expected: Option<&str>,
 ) -> PyResult<(String, Vec<EntryFields>)> {
-    let (architecture, entries) = tuning::parse(text, expected)
+    let read = tuning::parse(text, expected)
         .map_err(|reason| raise(py, ErrorCode::InvalidArgument, Language::Rust, &reason))?;
-    Ok((architecture, entries.into_iter().map(fields).collect()))
+    let entries = read.entries.into_iter().map(fields).collect();
+    Ok((read.architecture, entries))
+}
+
+/// Merges a file into the database of its architecture; gives the architecture and how many measurements changed.
+#[pyfunction]
+pub fn tuning_import(py: Python<'_>, path: PathBuf) -> PyResult<(String, usize)> {
+    py.detach(|| tuning::import(&path)).map_err(|error| {
+        let reason = match error {
+            ImportError::File(error) => return os_error(&error, Some(&path)),
+            ImportError::Content(reason) => reason,
+        };
+        let message = format!("{} is not imported: {reason}", path.display());
+        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+    })
 }
 
 /// Architectures that have measurements, shipped or own, sorted.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PACKAGE_VERSION = "0.1.0"
-ABI_HASH = 0x8327F0FCE90E976E
+ABI_HASH = 0x070C5EC88427001F
 LAYOUT_MANIFEST = (
     "agpu_str size=16 ptr@0 len@8\n"
     "agpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\n"
@@ -28,8 +28,10 @@ LAYOUT_MANIFEST = (
     "agpu_search_sorted_options size=24 size_bytes@0 is_right@8 reserved@12 executor@16\n"
     "agpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\n"
     "agpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\n"
-    "agpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\n"
-    "agpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\n"
+    "agpu_convolve_options size=104 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 depth_stride@72 depth_padding@80 depth_dilation@88 executor@96\n"
+    "agpu_class_loss_options size=56 size_bytes@0 operation@8 reduction@12 compute@16 has_shares@20 has_weight@24 is_gradient@28 ignored@32 smoothing@40 executor@48\n"
+    "agpu_attention_options size=40 size_bytes@0 scale@8 compute@16 is_causal@20 has_mask@24 reserved@28 executor@32\n"
+    "agpu_pool_options size=144 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 depth_window@80 depth_stride@88 depth_padding@96 depth_dilation@104 counts_padding@112 is_adaptive@116 divisor@120 indices@128 executor@136\n"
     "agpu_random_options size=80 size_bytes@0 distribution@8 skip@12 key@16 block@24 high@32 a@40 b@48 low@56 span@64 executor@72\n"
     "agpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\n"
     "agpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\n"

@@ -7,6 +7,10 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "hip,cuda,cpu",
         "Which devices list_devices() shows, in which order: kinds or names, separated by commas, for example `cpu` or `hip:1,cpu`.",
     ),
+    "AMDGPU_ROCM_DEVICES": (
+        "the AMD GPUs of list_devices()",
+        "Devices that stand in for AMD GPUs in the ROCm functions, so that programs for ROCm can be tried without one: kinds or names, separated by commas, for example `cpu`.",
+    ),
     "AMDGPU_LIBRARY_PATH": (
         "the package's own _lib folder",
         "Folder in which libagpu_matrix.so, libagpu_neuro.so and the Julia sources are looked for first.",

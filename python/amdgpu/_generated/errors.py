@@ -109,7 +109,7 @@ class NumberOutOfRangeError(AmdgpuError, OverflowError):
     hint = "Convert the array to a wider dtype first, or take the integer modulo 2 to the power of its bits."
 
 
-class DeviceNotFoundError(AmdgpuError, ValueError):
+class DeviceNotFoundError(AmdgpuError, ValueError, RuntimeError):
     """No device has the index or name that was asked for."""
 
     code = 200

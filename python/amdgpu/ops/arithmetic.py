@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from amdgpu import arguments
-from amdgpu.errors import InvalidArgumentError
+from amdgpu.errors import InvalidArgumentError, UnsupportedDtypeError
 from amdgpu.ops import fast_call, placement
 from amdgpu.ops.placement import elementwise
 from amdgpu.ops.reduce import min as smallest_of
@@ -43,10 +43,16 @@ def positive(x: Any, *, out: Any = None) -> Any:
     """The values themselves, in a new array.
 
     Args:
-        x: Numbers; truth values have no sign.
+        x: Numbers.
         out: Receives the result; see `amdgpu.ops.elementwise`.
+
+    Raises:
+        UnsupportedDtypeError: Truth values, which have no sign.
     """
-    if placement.held("positive", "x", x).dtype.kind == "c":
+    kind = placement.held("positive", "x", x).dtype.kind
+    if kind == "b":
+        raise UnsupportedDtypeError("positive: x holds truth values, which have no sign; convert them to integers, or copy x")
+    if kind == "c":
         return elementwise("identity", (x,), out)
     return elementwise("maximum", (x, x), out)
 

@@ -25,7 +25,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
 
     Args:
         x: Integers of one axis, none negative.
-        weights: What each element counts, as float64; None counts 1. On a GPU they are added in no fixed order.
+        weights: What each element counts, as float64; None counts 1. They are added in a fixed order, so that sums have the same bits in
+            every run.
         minlength: The least length of the result.
 
     Returns:
@@ -72,9 +73,12 @@ def _summed(places: Array, weights: Array | None, length: int) -> Array:
     from amdgpu import ops
     from amdgpu.ops.creation import ones_like
 
-    values = ones_like(places) if weights is None else weights
-    counts = zeros(length, values.dtype, device=places.device)
-    ops.put_along_axis(counts, places, values, axis=0, mode="add")
+    if weights is not None:
+        sums: Array = ops.index_add(zeros(length, "float64", device=places.device), 0, places, weights)
+        return sums
+    # Integers add up to the same in every order.
+    counts = zeros(length, "int64", device=places.device)
+    ops.put_along_axis(counts, places, ones_like(places), axis=0, mode="add")
     return counts
 
 

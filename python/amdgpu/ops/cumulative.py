@@ -95,34 +95,5 @@ def cummin(x: Any, axis: int = -1) -> CumulativeBest:
 
 
 def _best(operation: str, x: Any, axis: Any) -> CumulativeBest:
-    from amdgpu.ops.elementwise import equal, logical_or, not_equal, where
-
-    values = placement.held(operation, "x", x)
     place = arguments.integer(operation, "axis", axis)
-    best = placement.run(("scan", operation, place), (values,), operation, values, place, None)
-    is_best = equal(values, best)
-    if _kind(values) not in "biu":
-        is_best = logical_or(is_best, not_equal(values, values))
-    numbers = _numbers(values, place % values.ndim)
-    marked = where(is_best, numbers, 0)
-    return CumulativeBest(best, placement.run(("scan", operation, place), (marked,), "cummax", marked, place, None))
-
-
-def _kind(values: Any) -> str:
-    """NumPy's letter for the kind of a dtype."""
-    import numpy as np
-
-    kind: str = np.dtype(values.dtype).kind
-    return kind
-
-
-def _numbers(values: Any, axis: int) -> Any:
-    """0, 1, … along an axis, where the values lie."""
-    import numpy as np
-
-    from amdgpu import _native
-    from amdgpu.ops.creation import asarray
-
-    shape = tuple(extent if own == axis else 1 for own, extent in enumerate(values.shape))
-    numbers = np.arange(values.shape[axis], dtype=np.int64).reshape(shape)
-    return asarray(numbers, device=values.device) if isinstance(values, _native.Array) else numbers
+    return CumulativeBest(*placement.run(("cumulative_best", operation, place), (x,), operation, x, place))

@@ -1,18 +1,27 @@
-"""Measured choices among ways to compute a product: a database for each architecture, and the tuner that fills it."""
+"""Measured choices among ways to compute a product and variants of kernels: a database for each architecture, and what fills it."""
 
 from amdgpu.tuning.database import Database, database_of, export_database, import_database
-from amdgpu.tuning.entries import Entry, Product
+from amdgpu.tuning.entries import Entry, Product, Record
+from amdgpu.tuning.kernels import TunedKernel, tune_kernel, tuned_kernel
 from amdgpu.tuning.run import Report, tune
 from amdgpu.tuning.shapes import products_of
+from amdgpu.tuning.statistics import Stats, clear, stats
 
 __all__ = [
     "Database",
     "Entry",
     "Product",
+    "Record",
     "Report",
+    "Stats",
+    "TunedKernel",
+    "clear",
     "database_of",
     "export_database",
     "import_database",
     "products_of",
+    "stats",
     "tune",
+    "tune_kernel",
+    "tuned_kernel",
 ]

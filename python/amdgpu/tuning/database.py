@@ -11,10 +11,7 @@ from pathlib import Path
 
 from amdgpu import _native, arguments
 from amdgpu.errors import InvalidArgumentError
-from amdgpu.tuning.entries import Entry, Product, check_architecture, dump, entry_of, fields_of, parse
-
-# Larger files are not ours.
-_MAX_FILE_BYTES = 64 << 20
+from amdgpu.tuning.entries import Entry, Product, Record, check_architecture, entry_of, fields_of
 
 
 def cache_folder() -> Path | None:
@@ -73,6 +70,54 @@ class Database:
         """
         return self._native.add([fields_of(entry) for entry in entries], is_newest)
 
+    @property
+    def has_records(self) -> bool:
+        """Whether there are measurements of subjects that are no products."""
+        return self._native.has_records
+
+    def records(self) -> list[Record]:
+        """All measurements of subjects that are no products, such as kernels of users."""
+        return [Record(*fields) for fields in self._native.records()]
+
+    def record(self, subject: str) -> Record | None:
+        """The measurement of a subject; not counted."""
+        found = self._native.record(subject)
+        return None if found is None else Record(*found)
+
+    def find_record(self, subject: str) -> Record | None:
+        """The measurement of a subject, counted as a hit or a miss."""
+        found = self._native.find_record(subject)
+        return None if found is None else Record(*found)
+
+    def add_record(self, record: Record) -> None:
+        """Take the measurement of a subject in, in the place of an earlier one, and write it.
+
+        Raises:
+            InvalidArgumentError: The name of the subject or of a way is not one line of text.
+            OSError: The file cannot be written; the measurement counts in this process all the same.
+        """
+        self._native.add_record((record.subject, record.seconds, record.failed, record.device, record.measured))
+
+    def statistics(self) -> tuple[int, int, int, int]:
+        """Hits, misses, entries of its own and shipped ones; `amdgpu.tuning.stats` names them."""
+        return self._native.statistics()
+
+    def export(self, path: Path) -> int:
+        """Write everything that is known to a file; tells how many measurements.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        return self._native.export(path)
+
+    def clear(self) -> int:
+        """Forget what was measured or imported here; tells how many measurements that were.
+
+        Raises:
+            OSError: The file cannot be written; in this process the measurements are forgotten all the same.
+        """
+        return self._native.clear()
+
 
 def database_of(architecture: str) -> Database:
     """The database of an architecture that choices use; read once for each cache folder."""
@@ -87,34 +132,24 @@ def export_database(architecture: str, path: str | os.PathLike[str]) -> int:
         OSError: The file cannot be written.
     """
     target = arguments.path("export_database", "path", path)
-    entries = database_of(architecture).entries()
-    if not entries:
+    database = database_of(architecture)
+    if not database.entries() and not database.records():
         raise InvalidArgumentError(
             f"there are no measurements of {architecture}; there are some of"
             f" {', '.join(_native.tuning_architectures()) or 'no architecture'}. "
             "amdgpu tune measures the GPU of this machine, amdgpu tune --import FILE takes in what was measured elsewhere"
         )
-    target.write_text(dump(check_architecture(architecture), entries), encoding="utf-8")
-    return len(entries)
+    return database.export(target)
 
 
 def import_database(path: str | os.PathLike[str]) -> tuple[str, int]:
     """Merge the measurements of a file into the database of its architecture; of two measurements of a product the later one counts.
 
     Returns:
-        The architecture, and how many products changed.
+        The architecture, and how many measurements changed.
 
     Raises:
         InvalidArgumentError: The file is not a tuning database of this version; nothing was changed.
         OSError: The file cannot be read, or the database cannot be written.
     """
-    source = arguments.path("import_database", "path", path)
-    if source.stat().st_size > _MAX_FILE_BYTES:
-        raise InvalidArgumentError(f"{path} is not imported: it is larger than {_MAX_FILE_BYTES} bytes")
-    try:
-        architecture, entries = parse(source.read_text(encoding="utf-8"))
-    except (InvalidArgumentError, UnicodeDecodeError) as error:
-        # The sentence without the hint.
-        reason = str(error).split("\n", maxsplit=1)[0]
-        raise InvalidArgumentError(f"{path} is not imported: {reason}") from None
-    return architecture, database_of(architecture).add(entries, is_newest=False)
+    return _native.tuning_import(arguments.path("import_database", "path", path))

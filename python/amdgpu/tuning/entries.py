@@ -1,4 +1,4 @@
-"""What the database holds: for one product, how long each way to compute it took. The text form is JSON, schema `amdgpu.tuning/1`."""
+"""What the database holds: for one product or subject, how long each way took. The text form is JSON, schema `amdgpu.tuning/1`."""
 
 from __future__ import annotations
 
@@ -65,6 +65,28 @@ class Entry:
 
     def ranking(self) -> list[str]:
         """Ways to compute it, fastest first."""
+        return sorted(self.seconds, key=lambda name: (self.seconds[name], name))
+
+
+class Record(NamedTuple):
+    """Measurements of a subject that is no product.
+
+    Attributes:
+        subject: What was measured: everything that the best way depends on but the architecture, in one line.
+        seconds: Time of each way that gave the right result.
+        failed: Why a way has no time.
+        device: Product name of the device.
+        measured: UTC, as in `2026-11-21T18:30:00Z`; of two measurements the later one counts.
+    """
+
+    subject: str
+    seconds: dict[str, float]
+    failed: dict[str, str] = {}  # noqa: RUF012  (nobody changes the fields of a record)
+    device: str = ""
+    measured: str = "1970-01-01T00:00:00Z"
+
+    def ranking(self) -> list[str]:
+        """Names of the ways, fastest first."""
         return sorted(self.seconds, key=lambda name: (self.seconds[name], name))
 
 

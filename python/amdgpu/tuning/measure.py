@@ -51,6 +51,12 @@ class Bench:
         self._product: Product | None = None
         self._operands: Operands | None = None
 
+    def answer(self, question: dict[str, Any]) -> float:
+        """The answer to a question of the parent, as `measure`."""
+        from amdgpu.tuning.entries import Product
+
+        return self.measure(question["device"], Product(**question["product"]), question["candidate"])
+
     def measure(self, device_name: str, product: Product, candidate: str) -> float:
         """Seconds of one call.
 

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
+from typing import Any
 
 from amdgpu import _native
 from amdgpu.tuning.database import Database
@@ -21,6 +22,50 @@ NO_TIME = "no time was left"
 
 # Product, way, seconds or why there are none, done so far, in all.
 Progress = Callable[[Product, str, "float | str", int, int], None]
+
+
+def moment() -> str:
+    """This moment as measurements have it."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Budget:
+    """What questions to the child may take together.
+
+    Args:
+        left_seconds: What is left.
+        now: Gives seconds.
+    """
+
+    def __init__(self, left_seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        self.left_seconds = left_seconds
+        self._now = now
+
+    def measure(self, worker: Worker, question: dict[str, Any], *, is_new: bool) -> float | str:
+        """The seconds that the child answers, or why there are none.
+
+        Args:
+            worker: The child.
+            question: What it is asked.
+            is_new: The child has nothing of an earlier question that it could use again.
+        """
+        if self.left_seconds <= 0:
+            return NO_TIME
+        wanted = CANDIDATE_SECONDS + (START_SECONDS if is_new else 0.0)
+        limit = min(wanted, self.left_seconds)
+        begin = self._now()
+        try:
+            answer = worker.ask(question, limit_seconds=limit)
+        except WorkerLostError as error:
+            # The way is not to blame when the time of all was over.
+            return NO_TIME if limit < wanted and self._now() - begin >= limit else str(error)
+        finally:
+            self.left_seconds = max(0.0, self.left_seconds - (self._now() - begin))
+        seconds = answer.get("seconds")
+        if isinstance(seconds, float) and 0 < seconds < float("inf"):
+            # More digits than a clock and a GPU's changing frequency can tell would only fill files.
+            return float(f"{seconds:.4g}")
+        return str(answer.get("failed", "no answer"))[:200]
 
 
 class Tuner:
@@ -52,9 +97,8 @@ class Tuner:
         self._device = device
         self._product_name = product_name
         self._database = database
-        self._left_seconds = budget_seconds
+        self._budget = Budget(budget_seconds, now)
         self._worker = worker if worker is not None else Worker(now=now)
-        self._now = now
         self._progress = progress
         self._is_fresh = is_fresh
         self._started: Product | None = None
@@ -64,7 +108,7 @@ class Tuner:
     @property
     def left_seconds(self) -> float:
         """What is left of the budget."""
-        return self._left_seconds
+        return self._budget.left_seconds
 
     def close(self) -> None:
         """End the child."""
@@ -97,8 +141,7 @@ class Tuner:
                 self._progress(product, name, answer, done, len(waiting))
         if not seconds:
             return None
-        measured = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        entry = Entry(product, seconds, failed, self._product_name, measured)
+        entry = Entry(product, seconds, failed, self._product_name, moment())
         try:
             self._database.add([entry])
         except OSError as error:
@@ -107,24 +150,9 @@ class Tuner:
 
     def _measure(self, product: Product, name: str) -> float | str:
         """Seconds, or why there are none."""
-        if self._left_seconds <= 0:
-            return NO_TIME
         is_new = self._started != product or not self._worker.is_running
-        wanted = CANDIDATE_SECONDS + (START_SECONDS if is_new else 0.0)
-        limit = min(wanted, self._left_seconds)
-        begin = self._now()
-        try:
-            answer = self._worker.ask(
-                {"device": self._device, "product": product._asdict(), "candidate": name}, limit_seconds=limit
-            )
+        question: dict[str, Any] = {"device": self._device, "product": product._asdict(), "candidate": name}
+        answer = self._budget.measure(self._worker, question, is_new=is_new)
+        if self._worker.is_running:
             self._started = product
-        except WorkerLostError as error:
-            # The way is not to blame when the time of all was over.
-            return NO_TIME if limit < wanted and self._now() - begin >= limit else str(error)
-        finally:
-            self._left_seconds = max(0.0, self._left_seconds - (self._now() - begin))
-        seconds = answer.get("seconds")
-        if isinstance(seconds, float) and 0 < seconds < float("inf"):
-            # More digits than a clock and a GPU's changing frequency can tell would only fill files.
-            return float(f"{seconds:.4g}")
-        return str(answer.get("failed", "no answer"))[:200]
+        return answer

@@ -26,8 +26,9 @@ def main() -> int:
     # The default action ends the process also while a library holds it in native code.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     from amdgpu.tuning.measure import Bench
+    from amdgpu.tuning.measure_kernels import KernelBench
 
-    bench = Bench()
+    bench, kernels = Bench(), KernelBench()
     while True:
         ready, _, _ = select.select([0], [], [], IDLE_SECONDS)
         line = sys.stdin.readline() if ready else ""
@@ -35,19 +36,17 @@ def main() -> int:
             return 0
         question = json.loads(line)
         signal.setitimer(signal.ITIMER_REAL, float(question["limit_seconds"]) + GRACE_SECONDS)
-        answer = _answer(bench, question)
+        answer = _answer(kernels if "kernel" in question else bench, question)
         signal.setitimer(signal.ITIMER_REAL, 0)
         print(json.dumps(answer), file=answers, flush=True)
-        if bench.is_lost:
+        if bench.is_lost or kernels.is_lost:
             # A way that broke the device must not take the next one with it.
             return 0
 
 
 def _answer(bench: Any, question: dict[str, Any]) -> dict[str, Any]:
-    from amdgpu.tuning.entries import Product
-
     try:
-        seconds = bench.measure(question["device"], Product(**question["product"]), question["candidate"])
+        seconds = bench.answer(question)
     except Exception as error:  # noqa: BLE001  (whatever a way to compute raises is its answer)
         return {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
     return {"seconds": seconds}

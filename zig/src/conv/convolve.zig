@@ -12,10 +12,12 @@ const status = @import("../status.zig");
 const generic = @import("generic");
 const columns_of = @import("columns.zig");
 const convolve_backward = @import("convolve_backward.zig");
+const convolve_bias = @import("convolve_bias.zig");
 const convolve_depthwise = @import("convolve_depthwise.zig");
 const convolve_depthwise_weights = @import("convolve_depthwise_weights.zig");
 const convolve_pointwise = @import("convolve_pointwise.zig");
 const convolve_sliding = @import("convolve_sliding.zig");
+const convolve_volume = @import("convolve_volume.zig");
 const convolve_weights = @import("convolve_weights.zig");
 const parallel = @import("../tensor/parallel.zig");
 const gemm = @import("../gemm/gemm.zig");
@@ -38,53 +40,94 @@ pub fn convolve(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi
     const first: View = .of(&inputs.?[0]);
     const second: View = .of(&inputs.?[1]);
     const target: View = .of(out.?);
-    var problem: Problem = switch (pass) {
-        .forward => .{ .image = first, .weight = second, .result = target, .bias = null, .windows = undefined, .groups = given.groups },
-        .image_gradient => .{ .image = target, .weight = second, .result = first, .bias = null, .windows = undefined, .groups = given.groups },
-        .weight_gradient => .{ .image = first, .weight = target, .result = second, .bias = null, .windows = undefined, .groups = given.groups },
+    const image, const weight, const result = switch (pass) {
+        .forward => .{ first, second, target },
+        .image_gradient => .{ target, second, first },
+        .weight_gradient => .{ first, target, second },
     };
-    if (input_count == 3) problem.bias = .of(&inputs.?[2]);
-    problem.windows = .{
-        .rows = .{
-            .image = problem.image.shape[2],
-            .window = problem.weight.shape[2],
-            .result = problem.result.shape[2],
-            .stride = given.row_stride,
-            .padding = given.row_padding,
-            .dilation = given.row_dilation,
-        },
-        .columns = .{
-            .image = problem.image.shape[3],
-            .window = problem.weight.shape[3],
-            .result = problem.result.shape[3],
-            .stride = given.column_stride,
-            .padding = given.column_padding,
-            .dilation = given.column_dilation,
-        },
-    };
-    const outcome = if (given.compute.bits == 32) run(f32, pass, &problem, given.executor) else run(f64, pass, &problem, given.executor);
-    outcome catch |failure| return switch (failure) {
-        error.OutOfMemory => status.fail(
-            abi.errors.out_of_memory,
-            "no memory for the copies of a convolution of images of {d} x {d} x {d} x {d} with weights of {d} x {d} x {d} x {d}",
-            .{
-                problem.image.shape[0],
-                problem.image.shape[1],
-                problem.image.shape[2],
-                problem.image.shape[3],
-                problem.weight.shape[0],
-                problem.weight.shape[1],
-                problem.weight.shape[2],
-                problem.weight.shape[3],
+    const problem: Problem = .{
+        .image = image,
+        .weight = weight,
+        .result = result,
+        .bias = if (input_count == 3) .of(&inputs.?[2]) else null,
+        .windows = .{
+            .rows = .{
+                .image = image.shape[image.rank - 2],
+                .window = weight.shape[weight.rank - 2],
+                .result = result.shape[result.rank - 2],
+                .stride = given.row_stride,
+                .padding = given.row_padding,
+                .dilation = given.row_dilation,
             },
-        ),
+            .columns = .{
+                .image = image.shape[image.rank - 1],
+                .window = weight.shape[weight.rank - 1],
+                .result = result.shape[result.rank - 1],
+                .stride = given.column_stride,
+                .padding = given.column_padding,
+                .dilation = given.column_dilation,
+            },
+        },
+        .groups = given.groups,
+    };
+    const is_single = given.compute.bits == 32;
+    const outcome = if (image.rank == 5)
+        if (is_single) runVolume(f32, pass, &problem, given) else runVolume(f64, pass, &problem, given)
+    else if (is_single) run(f32, pass, &problem, given.executor) else run(f64, pass, &problem, given.executor);
+    outcome catch |failure| return switch (failure) {
+        error.OutOfMemory => outOfMemory(&problem),
         error.ExecutorFailed => status.fail(abi.errors.internal, "the executor could not run the tiles of a convolution", .{}),
     };
     return abi.ok;
 }
 
+fn outOfMemory(problem: *const Problem) abi.Status {
+    const image = &problem.image.shape;
+    const weight = &problem.weight.shape;
+    const message = "no memory for the copies of a convolution of images of {d} x {d} x {d} x {d}";
+    const fail = status.fail;
+    if (problem.image.rank == 5) return fail(
+        abi.errors.out_of_memory,
+        message ++ " x {d} with weights of {d} x {d} x {d} x {d} x {d}",
+        .{ image[0], image[1], image[2], image[3], image[4], weight[0], weight[1], weight[2], weight[3], weight[4] },
+    );
+    return fail(
+        abi.errors.out_of_memory,
+        message ++ " with weights of {d} x {d} x {d} x {d}",
+        .{ image[0], image[1], image[2], image[3], weight[0], weight[1], weight[2], weight[3] },
+    );
+}
+
+fn runVolume(comptime T: type, pass: Pass, problem: *const Problem, given: *const abi.ConvolveOptions) Error!void {
+    return convolve_volume.run(T, tensor_kernels.table(T), pass, &.{
+        .image = problem.image,
+        .weight = problem.weight,
+        .result = problem.result,
+        .bias = problem.bias,
+        .depths = .{
+            .image = problem.image.shape[2],
+            .window = problem.weight.shape[2],
+            .result = problem.result.shape[2],
+            .stride = given.depth_stride,
+            .padding = given.depth_padding,
+            .dilation = given.depth_dilation,
+        },
+        .windows = problem.windows,
+        .groups = problem.groups,
+    }, given.executor, run);
+}
+
 fn run(comptime T: type, pass: Pass, problem: *const Problem, executor: ?*const abi.Executor) Error!void {
     const table = tensor_kernels.table(T);
+    if (pass == .image_gradient) if (problem.bias) |*bias| {
+        const sums: convolve_bias.Sums(T) = try .of(&problem.image);
+        defer sums.deinit();
+        var without = problem.*;
+        without.bias = null;
+        without.image = sums.view;
+        try run(T, pass, &without, executor);
+        return sums.finish(table, bias, executor);
+    };
     switch (pass) {
         .forward => {
             if (problem.result.len() == 0) return;

@@ -33,6 +33,8 @@ pub fn Problem(comptime T: type) type {
         accumulates: bool = false,
         /// Whether an average is over the window within the padded image, as in PyTorch; else within the image.
         counts_padding: bool = false,
+        /// What averages are divided by in the place of the number of their values.
+        divisor: ?T = null,
         /// A row of weights for each tap in the order of `weightPlace`, one for each channel; it and `addend` are as long as whole blocks.
         weights: [*]const T = undefined,
         weights_pitch: usize = 0,
@@ -69,10 +71,9 @@ pub fn tapsInside(slide: *const windows_of.Slide, at: usize) struct { first: usi
     return .{ .first = low, .last = @max(low, @min(last, slide.window)) };
 }
 
-/// Taps of window `at` that an average is over.
+/// Taps of window `at` that an average is over. The padded image ends as far behind the image as it begins before it.
 pub fn tapCount(slide: *const windows_of.Slide, at: usize, counts_padding: bool) usize {
-    // The padded image ends as far behind the image as it begins before it, and every window lies within.
-    if (counts_padding) return slide.window;
+    if (counts_padding) return @min(slide.window, slide.image + 2 * slide.padding -| at * slide.stride);
     const inside = tapsInside(slide, at);
     return inside.last - inside.first;
 }
@@ -267,7 +268,7 @@ fn Bands(comptime T: type) type {
                 const is_nothing = window.taps.rows == 0 or window.taps.columns == 0;
                 const source_column = if (is_nothing) 0 else class.at(column, inside.first);
                 window.taps.image = generic.pointers.offset(T, source, source_column * column_step);
-                if (it.fold == .sum) window.divisor = @floatFromInt(tapCount(rows, row, it.counts_padding) * tapCount(columns, column, it.counts_padding));
+                if (it.fold == .sum) window.divisor = it.divisor orelse @floatFromInt(tapCount(rows, row, it.counts_padding) * tapCount(columns, column, it.counts_padding));
                 window.weights = weights + inside.first * it.weights_pitch;
                 window.out = generic.pointers.offset(T, out, @as(isize, @intCast(column)) * window.taps.result_step);
                 job.table.window(window);

@@ -35,6 +35,31 @@ pub const Slide = struct {
 
 pub const Windows = struct { rows: Slide, columns: Slide };
 
+/// A way of one window over an axis where nothing slides.
+pub const still: Slide = .{ .image = 1, .window = 1, .result = 1, .stride = 1, .padding = 0, .dilation = 1 };
+
+/// Images with the axes batch, channels, depth, rows, columns: those of four axes have one plane.
+pub fn withDepth(view: *const strided.View) strided.View {
+    var wide = view.*;
+    if (view.rank == 5) return wide;
+    wide.rank = 5;
+    std.mem.copyBackwards(usize, wide.shape[3..5], view.shape[2..4]);
+    std.mem.copyBackwards(isize, wide.strides[3..5], view.strides[2..4]);
+    wide.shape[2] = 1;
+    wide.strides[2] = 0;
+    return wide;
+}
+
+/// One plane of each channel of images with depth.
+pub fn planeAt(view: *const strided.View, depth: usize) strided.View {
+    var plane = view.*;
+    plane.rank = 4;
+    plane.address = strided.addressAt(view, @as(isize, @intCast(depth)) * view.strides[2]);
+    std.mem.copyForwards(usize, plane.shape[2..5], &.{ view.shape[3], view.shape[4], 1 });
+    std.mem.copyForwards(isize, plane.strides[2..5], &.{ view.strides[3], view.strides[4], 0 });
+    return plane;
+}
+
 /// Element (batch, channel, row, column), counted from the address of the view.
 pub fn offset(view: *const strided.View, batch: usize, channel: usize, row: usize, column: usize) isize {
     const index = [4]usize{ batch, channel, row, column };

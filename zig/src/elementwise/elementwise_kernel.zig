@@ -49,7 +49,7 @@ fn isLong(operation: Operation) bool {
 fn isShort(operation: Operation) bool {
     return switch (operation) {
         .identity, .negative, .absolute, .square, .relu, .sqrt => true,
-        .add, .subtract, .multiply, .divide, .maximum, .minimum => true,
+        .add, .subtract, .multiply, .divide, .maximum, .minimum, .squared_error => true,
         else => false,
     };
 }
@@ -292,8 +292,41 @@ inline fn activationGradient(
         .softplus_gradient => gradient.softplus(V, x, values[1]),
         .sigmoid_gradient => gradient.sigmoid(V, x, values[1]),
         .tanh_gradient => gradient.tanh(V, x, values[1]),
+        else => loss(T, lanes, operation, values, alpha),
+    };
+}
+
+/// What losses sum, and their gradients, times alpha; sums of two matrices.
+inline fn loss(
+    comptime T: type,
+    comptime lanes: comptime_int,
+    comptime operation: Operation,
+    values: [arity(operation)]@Vector(lanes, T),
+    alpha: @Vector(lanes, T),
+) @Vector(lanes, T) {
+    const V = @Vector(lanes, T);
+    const one: V = @splat(1);
+    const x = values[0];
+    const y = values[1];
+    const error_of = x - y;
+    return switch (operation) {
+        .linear_combination => values[2] * x + values[3] * y,
+        .squared_error => error_of * error_of,
+        .squared_error_gradient => alpha * (error_of + error_of) * values[2],
+        .bce => -(y * logarithm(T, lanes, elementary.log(V, x)) + (one - y) * logarithm(T, lanes, elementary.log1p(V, -x))),
+        .bce_gradient => alpha * values[2] * (error_of / maximum(T, lanes, x * (one - x), @splat(least_divisor))),
+        .bce_with_logits => (one - y) * x + elementary.softplus(V, -x),
+        .bce_with_logits_gradient => alpha * values[2] * (elementary.sigmoid(V, x) - y),
         else => comptime unreachable,
     };
+}
+
+/// Divisors of the gradient of `bce` are no less, as PyTorch's.
+const least_divisor = 1e-12;
+
+/// A logarithm of at least -100, as PyTorch's `binary_cross_entropy` takes it.
+inline fn logarithm(comptime T: type, comptime lanes: comptime_int, value: @Vector(lanes, T)) @Vector(lanes, T) {
+    return maximum(T, lanes, value, @splat(-100));
 }
 
 /// The larger; NaN when either is, as IEEE 754-2019 `maximum`, but of zeros of both signs the first.

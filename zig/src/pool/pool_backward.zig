@@ -186,7 +186,7 @@ fn Blocks(comptime T: type) type {
                     },
                     .given = generic.pointers.offset(T, given.start, from),
                     .gradient = gradient.at(rows, row, inside_rows.first, columns, column, inside.first),
-                    .divisor = @floatFromInt(row_count * windowed.tapCount(columns, column, it.counts_padding)),
+                    .divisor = it.divisorOf(T) orelse @floatFromInt(row_count * windowed.tapCount(columns, column, it.counts_padding)),
                 });
             }
         }

@@ -16,6 +16,7 @@ pub fn fits(comptime T: type, problem: *const pool_problem.Problem) ?kernel.Alon
     if (problem.operation != .maximum_gradient) return null;
     for ([_]*const windows_of.Slide{ &problem.windows.rows, &problem.windows.columns }) |slide| {
         if (slide.window != slide.stride or slide.padding != 0 or slide.dilation != 1) return null;
+        if (slide.result * slide.stride > slide.image) return null;
     }
     var has_near_channels = true;
     var has_near_columns = problem.windows.columns.window == 2;

@@ -4,6 +4,7 @@ const std = @import("std");
 const generic = @import("generic");
 const kernels = @import("../gemm/gemm_kernels.zig");
 const pool = @import("pool.zig");
+const pool_general = @import("pool_general.zig");
 const strided = @import("../tensor/strided.zig");
 const tensor_kernels = @import("../tensor/tensor_kernels.zig");
 const test_support = @import("../tensor/test_support.zig");
@@ -29,7 +30,11 @@ fn randomSlide(rng: std.Random, may_dilate: bool, lies_nonoverlapping: bool) win
         }
         const reach = slide.dilation * (slide.window - 1) + 1;
         if (slide.image + 2 * slide.padding < reach) continue;
-        slide.result = (slide.image + 2 * slide.padding - reach) / slide.stride + 1;
+        const rest = slide.image + 2 * slide.padding - reach;
+        slide.result = rest / slide.stride + 1;
+        // Rounded up, a last window reaches beyond the padding.
+        const begins_inside = slide.result * slide.stride < slide.image + slide.padding;
+        if (rest % slide.stride != 0 and begins_inside and rng.boolean()) slide.result += 1;
         return slide;
     }
 }
@@ -40,7 +45,7 @@ fn scalar(comptime T: type, problem: *const pool.Problem, image: Image(T), given
     var sum: f64 = 0;
     var count: f64 = 0;
     for (0..problem.windows.rows.window) |i| for (0..problem.windows.columns.window) |j| {
-        if (problem.counts_padding) count += 1;
+        if (problem.counts_padding and isPadded(&problem.windows.rows, index[2], i) and isPadded(&problem.windows.columns, index[3], j)) count += 1;
         const row = problem.windows.rows.place(index[2], i) orelse continue;
         const column = problem.windows.columns.place(index[3], j) orelse continue;
         if (!problem.counts_padding) count += 1;
@@ -49,6 +54,7 @@ fn scalar(comptime T: type, problem: *const pool.Problem, image: Image(T), given
         sum += value;
         if (holder == null or (value > image.at(holder.?).* or value != value) and image.at(holder.?).* == image.at(holder.?).*) holder = at;
     };
+    if (problem.divisor != 0) count = @floatFromInt(problem.divisor);
     switch (problem.operation) {
         .maximum => out.at(index).* = if (holder) |at| image.at(at).* else -std.math.inf(f64),
         .average => out.at(index).* = sum / count,
@@ -60,7 +66,13 @@ fn scalar(comptime T: type, problem: *const pool.Problem, image: Image(T), given
             const column = problem.windows.columns.place(index[3], j) orelse continue;
             out.at(.{ index[0], index[1], row, column }).* += given.at(index).* / count;
         },
+        .add_at_indices, .set_at_indices => unreachable,
     }
+}
+
+/// Whether a tap lies in the image or its padding.
+fn isPadded(slide: *const windows_of.Slide, at: usize, tap: usize) bool {
+    return at * slide.stride + tap * slide.dilation < slide.image + 2 * slide.padding;
 }
 
 fn expectSame(comptime T: type, expected: f64, actual: T) !void {
@@ -69,10 +81,18 @@ fn expectSame(comptime T: type, expected: f64, actual: T) !void {
     try std.testing.expectApproxEqAbs(expected, @as(f64, actual), 200 * std.math.floatEps(T));
 }
 
+fn expectAll(comptime T: type, shape: [4]usize, expected: Image(f64), actual: Image(T)) !void {
+    for (0..shape[0]) |n| for (0..shape[1]) |c| for (0..shape[2]) |p| for (0..shape[3]) |q| {
+        const index = [4]usize{ n, c, p, q };
+        try expectSame(T, expected.at(index).*, actual.at(index).*);
+    };
+}
+
 fn testPooling(comptime T: type, rounds: usize) !void {
     var random: std.Random.DefaultPrng = .init(17);
     const rng = random.random();
-    for (0..rounds) |_| for (std.enums.values(pool.Operation)) |operation| {
+    const operations = [_]pool.Operation{ .maximum, .average, .maximum_gradient, .average_gradient };
+    for (0..rounds) |_| for (operations) |operation| {
         const is_maximum = operation == .maximum or operation == .maximum_gradient;
         const lies_nonoverlapping = rng.uintLessThan(u8, 3) == 0;
         const windows: windows_of.Windows = .{ .rows = randomSlide(rng, is_maximum, lies_nonoverlapping), .columns = randomSlide(rng, is_maximum, lies_nonoverlapping) };
@@ -101,6 +121,7 @@ fn testPooling(comptime T: type, rounds: usize) !void {
             .gradient = if (is_gradient) gradient.view else null,
             .windows = windows,
             .counts_padding = rng.boolean(),
+            .divisor = if (rng.uintLessThan(u8, 4) == 0) 3 else 0,
         };
         for (0..batch) |n| for (0..channels) |c| for (0..windows.rows.result) |p| for (0..windows.columns.result) |q| {
             scalar(T, &problem, image, result, expected, .{ n, c, p, q });
@@ -116,10 +137,11 @@ fn testPooling(comptime T: type, rounds: usize) !void {
                 // The second time with three threads: the same bits.
                 if (given_executor != null) try std.testing.expectEqualSlices(u8, std.mem.sliceAsBytes(before), std.mem.sliceAsBytes(out.values));
             }
-            for (0..shape[0]) |n| for (0..shape[1]) |c| for (0..shape[2]) |p| for (0..shape[3]) |q| {
-                const index = [4]usize{ n, c, p, q };
-                try expectSame(T, expected.at(index).*, out.at(index).*);
-            };
+            try expectAll(T, shape, expected, out);
+            // The routine for all kinds of windows.
+            @memset(out.values, 0);
+            try pool_general.runWith(T, tensor_kernels.tableOf(T, set), &.{ .problem = problem, .depths = windows_of.still, .is_adaptive = false, .indices = null }, &executor);
+            try expectAll(T, shape, expected, out);
         }
     };
 }

@@ -262,6 +262,19 @@ pub fn Space(comptime count: usize) type {
     };
 }
 
+/// Offset of a flat index in row-major order, in elements.
+pub fn offsetOf(view: *const View, flat: usize) isize {
+    var rest = flat;
+    var sum: isize = 0;
+    var axis = view.rank;
+    while (axis > 0) {
+        axis -= 1;
+        sum += @as(isize, @intCast(rest % view.shape[axis])) * view.strides[axis];
+        rest /= view.shape[axis];
+    }
+    return sum;
+}
+
 /// Address of the element `elements` away.
 pub fn addressAt(view: *const View, elements: isize) usize {
     return view.address +% @as(usize, @bitCast(elements * @as(isize, @intCast(view.storage.bytes()))));

@@ -3,6 +3,9 @@
 /// Which devices list_devices() shows, in which order: kinds or names, separated by commas, for example `cpu` or `hip:1,cpu`. Default: hip,cuda,cpu.
 pub const DEVICES: &str = "AMDGPU_DEVICES";
 
+/// Devices that stand in for AMD GPUs in the ROCm functions, so that programs for ROCm can be tried without one: kinds or names, separated by commas, for example `cpu`. Default: the AMD GPUs of list_devices().
+pub const ROCM_DEVICES: &str = "AMDGPU_ROCM_DEVICES";
+
 /// Folder in which libagpu_matrix.so, libagpu_neuro.so and the Julia sources are looked for first. Default: the package's own _lib folder.
 pub const LIBRARY_PATH: &str = "AMDGPU_LIBRARY_PATH";
 

@@ -6,9 +6,9 @@ pub type Status = i32;
 /// Version of the package, as every native library must report it.
 pub const PACKAGE_VERSION: &str = "0.1.0";
 /// Hash over layouts, constants and prototypes of `agpu.h`.
-pub const ABI_HASH: u64 = 0x8327_f0fc_e90e_976e;
+pub const ABI_HASH: u64 = 0x070c_5ec8_8427_001f;
 /// What every library must report of the structs it was built with.
-pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_cast_options size=16 size_bytes@0 executor@8\nagpu_offsets_options size=40 size_bytes@0 axes@8 extents@16 strides@24 executor@32\nagpu_blocks_options size=64 size_bytes@0 block_rank@8 block_shape@16 block_strides@24 lowest@32 highest@40 mode@48 reserved@52 executor@56\nagpu_segments_options size=40 size_bytes@0 operation@8 start@12 has_offsets@16 wraps@20 skipped@24 executor@32\nagpu_nonzero_options size=32 size_bytes@0 piece_count@8 counts@16 executor@24\nagpu_sort_options size=24 size_bytes@0 is_descending@8 gives_places@12 executor@16\nagpu_search_sorted_options size=24 size_bytes@0 is_right@8 reserved@12 executor@16\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=80 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 executor@72\nagpu_pool_options size=96 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 counts_padding@80 reserved@84 executor@88\nagpu_random_options size=80 size_bytes@0 distribution@8 skip@12 key@16 block@24 high@32 a@40 b@48 low@56 span@64 executor@72\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_host_memory size=32 size_bytes@0 data@8 bytes@16 kind@24 reserved@28\nagpu_host_memory_stats size=56 size_bytes@0 plain_bytes@8 advised_bytes@16 pool_bytes@24 allocations_total@32 frees_total@40 failures_total@48\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
+pub const LAYOUT_MANIFEST: &str = "agpu_str size=16 ptr@0 len@8\nagpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\nagpu_error size=32 size_bytes@0 code@8 reserved@12 message@16\nagpu_device_ref size=8 device_type@0 device_id@4\nagpu_dtype size=4 code@0 bits@1 lanes@2\nagpu_tensor size=48 data@0 device@8 ndim@16 dtype@20 shape@24 strides@32 byte_offset@40\nagpu_executor size=32 size_bytes@0 context@8 thread_count@16 reserved@20 parallel_for@24\nagpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\nagpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\nagpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\nagpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\nagpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\nagpu_transpose_options size=16 size_bytes@0 executor@8\nagpu_embedding_options size=16 size_bytes@0 executor@8\nagpu_cast_options size=16 size_bytes@0 executor@8\nagpu_offsets_options size=40 size_bytes@0 axes@8 extents@16 strides@24 executor@32\nagpu_blocks_options size=64 size_bytes@0 block_rank@8 block_shape@16 block_strides@24 lowest@32 highest@40 mode@48 reserved@52 executor@56\nagpu_segments_options size=40 size_bytes@0 operation@8 start@12 has_offsets@16 wraps@20 skipped@24 executor@32\nagpu_nonzero_options size=32 size_bytes@0 piece_count@8 counts@16 executor@24\nagpu_sort_options size=24 size_bytes@0 is_descending@8 gives_places@12 executor@16\nagpu_search_sorted_options size=24 size_bytes@0 is_right@8 reserved@12 executor@16\nagpu_scan_options size=24 size_bytes@0 operation@8 compute@12 executor@16\nagpu_top_k_options size=24 size_bytes@0 is_largest@8 compute@12 executor@16\nagpu_convolve_options size=104 size_bytes@0 pass@8 compute@12 groups@16 row_stride@24 column_stride@32 row_padding@40 column_padding@48 row_dilation@56 column_dilation@64 depth_stride@72 depth_padding@80 depth_dilation@88 executor@96\nagpu_class_loss_options size=56 size_bytes@0 operation@8 reduction@12 compute@16 has_shares@20 has_weight@24 is_gradient@28 ignored@32 smoothing@40 executor@48\nagpu_attention_options size=40 size_bytes@0 scale@8 compute@16 is_causal@20 has_mask@24 reserved@28 executor@32\nagpu_pool_options size=144 size_bytes@0 operation@8 compute@12 row_window@16 column_window@24 row_stride@32 column_stride@40 row_padding@48 column_padding@56 row_dilation@64 column_dilation@72 depth_window@80 depth_stride@88 depth_padding@96 depth_dilation@104 counts_padding@112 is_adaptive@116 divisor@120 indices@128 executor@136\nagpu_random_options size=80 size_bytes@0 distribution@8 skip@12 key@16 block@24 high@32 a@40 b@48 low@56 span@64 executor@72\nagpu_allocator_options size=32 size_bytes@0 kind@8 reserved@12 capacity_bytes@16 min_block_bytes@24\nagpu_allocator_stats size=72 size_bytes@0 capacity_bytes@8 used_bytes@16 peak_used_bytes@24 largest_free_bytes@32 live_blocks@40 allocations_total@48 frees_total@56 failures_total@64\nagpu_host_memory size=32 size_bytes@0 data@8 bytes@16 kind@24 reserved@28\nagpu_host_memory_stats size=56 size_bytes@0 plain_bytes@8 advised_bytes@16 pool_bytes@24 allocations_total@32 frees_total@40 failures_total@48\nagpu_math_table size=72 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 activation@24 softmax@32 dense_forward@40 adaptive_learning_rate@48 momentum_update@56 last_error@64\n";
 
 pub const DTYPE_INT: u8 = 0;
 pub const DTYPE_UINT: u8 = 1;
@@ -115,6 +115,13 @@ pub const ELEMENTWISE_NEXTAFTER_BFLOAT: u32 = 84;
 pub const ELEMENTWISE_SIGNBIT: u32 = 85;
 pub const ELEMENTWISE_LEFT_SHIFT: u32 = 86;
 pub const ELEMENTWISE_RIGHT_SHIFT: u32 = 87;
+pub const ELEMENTWISE_LINEAR_COMBINATION: u32 = 88;
+pub const ELEMENTWISE_SQUARED_ERROR: u32 = 89;
+pub const ELEMENTWISE_SQUARED_ERROR_GRADIENT: u32 = 90;
+pub const ELEMENTWISE_BCE: u32 = 91;
+pub const ELEMENTWISE_BCE_GRADIENT: u32 = 92;
+pub const ELEMENTWISE_BCE_WITH_LOGITS: u32 = 93;
+pub const ELEMENTWISE_BCE_WITH_LOGITS_GRADIENT: u32 = 94;
 pub const COMPLEX_IDENTITY: u32 = 0;
 pub const COMPLEX_NEGATIVE: u32 = 1;
 pub const COMPLEX_ABSOLUTE: u32 = 2;
@@ -206,10 +213,17 @@ pub const SCAN_MINIMUM: u32 = 3;
 pub const CONVOLVE_FORWARD: u32 = 0;
 pub const CONVOLVE_IMAGE_GRADIENT: u32 = 1;
 pub const CONVOLVE_WEIGHT_GRADIENT: u32 = 2;
+pub const CLASS_LOSS_CROSS_ENTROPY: u32 = 0;
+pub const CLASS_LOSS_NEGATIVE_LOG_LIKELIHOOD: u32 = 1;
+pub const LOSS_NONE: u32 = 0;
+pub const LOSS_MEAN: u32 = 1;
+pub const LOSS_SUM: u32 = 2;
 pub const POOL_MAXIMUM: u32 = 0;
 pub const POOL_AVERAGE: u32 = 1;
 pub const POOL_MAXIMUM_GRADIENT: u32 = 2;
 pub const POOL_AVERAGE_GRADIENT: u32 = 3;
+pub const POOL_ADD_AT_INDICES: u32 = 4;
+pub const POOL_SET_AT_INDICES: u32 = 5;
 pub const RANDOM_UNIFORM: u32 = 0;
 pub const RANDOM_NORMAL: u32 = 1;
 pub const RANDOM_EXPONENTIAL: u32 = 2;
@@ -556,10 +570,42 @@ pub struct ConvolveOptions {
     pub column_padding: u64,
     pub row_dilation: u64,
     pub column_dilation: u64,
+    pub depth_stride: u64,
+    pub depth_padding: u64,
+    pub depth_dilation: u64,
     pub executor: *const Executor,
 }
 
-/// `agpu_pool_options`.
+/// `agpu_class_loss_options`. `has_shares` is 1 where targets are the shares of all classes, else they are classes, of which `ignored` counts for nothing.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ClassLossOptions {
+    pub size_bytes: u64,
+    pub operation: u32,
+    pub reduction: u32,
+    pub compute: Dtype,
+    pub has_shares: u32,
+    pub has_weight: u32,
+    pub is_gradient: u32,
+    pub ignored: i64,
+    pub smoothing: f64,
+    pub executor: *const Executor,
+}
+
+/// `agpu_attention_options`. `is_causal` is 1 where query i sees keys 0 to i alone.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct AttentionOptions {
+    pub size_bytes: u64,
+    pub scale: f64,
+    pub compute: Dtype,
+    pub is_causal: u32,
+    pub has_mask: u32,
+    pub reserved: u32,
+    pub executor: *const Executor,
+}
+
+/// `agpu_pool_options`. Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents * of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written * to `indices`, int64 of the shape of the result, if that is not NULL.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct PoolOptions {
@@ -574,8 +620,14 @@ pub struct PoolOptions {
     pub column_padding: u64,
     pub row_dilation: u64,
     pub column_dilation: u64,
+    pub depth_window: u64,
+    pub depth_stride: u64,
+    pub depth_padding: u64,
+    pub depth_dilation: u64,
     pub counts_padding: u32,
-    pub reserved: u32,
+    pub is_adaptive: u32,
+    pub divisor: i64,
+    pub indices: *const Tensor,
     pub executor: *const Executor,
 }
 
@@ -690,8 +742,10 @@ pub fn compiled_manifest() -> String {
         format!("agpu_search_sorted_options size={} size_bytes@{} is_right@{} reserved@{} executor@{}\n", size_of::<SearchSortedOptions>(), offset_of!(SearchSortedOptions, size_bytes), offset_of!(SearchSortedOptions, is_right), offset_of!(SearchSortedOptions, reserved), offset_of!(SearchSortedOptions, executor)),
         format!("agpu_scan_options size={} size_bytes@{} operation@{} compute@{} executor@{}\n", size_of::<ScanOptions>(), offset_of!(ScanOptions, size_bytes), offset_of!(ScanOptions, operation), offset_of!(ScanOptions, compute), offset_of!(ScanOptions, executor)),
         format!("agpu_top_k_options size={} size_bytes@{} is_largest@{} compute@{} executor@{}\n", size_of::<TopKOptions>(), offset_of!(TopKOptions, size_bytes), offset_of!(TopKOptions, is_largest), offset_of!(TopKOptions, compute), offset_of!(TopKOptions, executor)),
-        format!("agpu_convolve_options size={} size_bytes@{} pass@{} compute@{} groups@{} row_stride@{} column_stride@{} row_padding@{} column_padding@{} row_dilation@{} column_dilation@{} executor@{}\n", size_of::<ConvolveOptions>(), offset_of!(ConvolveOptions, size_bytes), offset_of!(ConvolveOptions, pass), offset_of!(ConvolveOptions, compute), offset_of!(ConvolveOptions, groups), offset_of!(ConvolveOptions, row_stride), offset_of!(ConvolveOptions, column_stride), offset_of!(ConvolveOptions, row_padding), offset_of!(ConvolveOptions, column_padding), offset_of!(ConvolveOptions, row_dilation), offset_of!(ConvolveOptions, column_dilation), offset_of!(ConvolveOptions, executor)),
-        format!("agpu_pool_options size={} size_bytes@{} operation@{} compute@{} row_window@{} column_window@{} row_stride@{} column_stride@{} row_padding@{} column_padding@{} row_dilation@{} column_dilation@{} counts_padding@{} reserved@{} executor@{}\n", size_of::<PoolOptions>(), offset_of!(PoolOptions, size_bytes), offset_of!(PoolOptions, operation), offset_of!(PoolOptions, compute), offset_of!(PoolOptions, row_window), offset_of!(PoolOptions, column_window), offset_of!(PoolOptions, row_stride), offset_of!(PoolOptions, column_stride), offset_of!(PoolOptions, row_padding), offset_of!(PoolOptions, column_padding), offset_of!(PoolOptions, row_dilation), offset_of!(PoolOptions, column_dilation), offset_of!(PoolOptions, counts_padding), offset_of!(PoolOptions, reserved), offset_of!(PoolOptions, executor)),
+        format!("agpu_convolve_options size={} size_bytes@{} pass@{} compute@{} groups@{} row_stride@{} column_stride@{} row_padding@{} column_padding@{} row_dilation@{} column_dilation@{} depth_stride@{} depth_padding@{} depth_dilation@{} executor@{}\n", size_of::<ConvolveOptions>(), offset_of!(ConvolveOptions, size_bytes), offset_of!(ConvolveOptions, pass), offset_of!(ConvolveOptions, compute), offset_of!(ConvolveOptions, groups), offset_of!(ConvolveOptions, row_stride), offset_of!(ConvolveOptions, column_stride), offset_of!(ConvolveOptions, row_padding), offset_of!(ConvolveOptions, column_padding), offset_of!(ConvolveOptions, row_dilation), offset_of!(ConvolveOptions, column_dilation), offset_of!(ConvolveOptions, depth_stride), offset_of!(ConvolveOptions, depth_padding), offset_of!(ConvolveOptions, depth_dilation), offset_of!(ConvolveOptions, executor)),
+        format!("agpu_class_loss_options size={} size_bytes@{} operation@{} reduction@{} compute@{} has_shares@{} has_weight@{} is_gradient@{} ignored@{} smoothing@{} executor@{}\n", size_of::<ClassLossOptions>(), offset_of!(ClassLossOptions, size_bytes), offset_of!(ClassLossOptions, operation), offset_of!(ClassLossOptions, reduction), offset_of!(ClassLossOptions, compute), offset_of!(ClassLossOptions, has_shares), offset_of!(ClassLossOptions, has_weight), offset_of!(ClassLossOptions, is_gradient), offset_of!(ClassLossOptions, ignored), offset_of!(ClassLossOptions, smoothing), offset_of!(ClassLossOptions, executor)),
+        format!("agpu_attention_options size={} size_bytes@{} scale@{} compute@{} is_causal@{} has_mask@{} reserved@{} executor@{}\n", size_of::<AttentionOptions>(), offset_of!(AttentionOptions, size_bytes), offset_of!(AttentionOptions, scale), offset_of!(AttentionOptions, compute), offset_of!(AttentionOptions, is_causal), offset_of!(AttentionOptions, has_mask), offset_of!(AttentionOptions, reserved), offset_of!(AttentionOptions, executor)),
+        format!("agpu_pool_options size={} size_bytes@{} operation@{} compute@{} row_window@{} column_window@{} row_stride@{} column_stride@{} row_padding@{} column_padding@{} row_dilation@{} column_dilation@{} depth_window@{} depth_stride@{} depth_padding@{} depth_dilation@{} counts_padding@{} is_adaptive@{} divisor@{} indices@{} executor@{}\n", size_of::<PoolOptions>(), offset_of!(PoolOptions, size_bytes), offset_of!(PoolOptions, operation), offset_of!(PoolOptions, compute), offset_of!(PoolOptions, row_window), offset_of!(PoolOptions, column_window), offset_of!(PoolOptions, row_stride), offset_of!(PoolOptions, column_stride), offset_of!(PoolOptions, row_padding), offset_of!(PoolOptions, column_padding), offset_of!(PoolOptions, row_dilation), offset_of!(PoolOptions, column_dilation), offset_of!(PoolOptions, depth_window), offset_of!(PoolOptions, depth_stride), offset_of!(PoolOptions, depth_padding), offset_of!(PoolOptions, depth_dilation), offset_of!(PoolOptions, counts_padding), offset_of!(PoolOptions, is_adaptive), offset_of!(PoolOptions, divisor), offset_of!(PoolOptions, indices), offset_of!(PoolOptions, executor)),
         format!("agpu_random_options size={} size_bytes@{} distribution@{} skip@{} key@{} block@{} high@{} a@{} b@{} low@{} span@{} executor@{}\n", size_of::<RandomOptions>(), offset_of!(RandomOptions, size_bytes), offset_of!(RandomOptions, distribution), offset_of!(RandomOptions, skip), offset_of!(RandomOptions, key), offset_of!(RandomOptions, block), offset_of!(RandomOptions, high), offset_of!(RandomOptions, a), offset_of!(RandomOptions, b), offset_of!(RandomOptions, low), offset_of!(RandomOptions, span), offset_of!(RandomOptions, executor)),
         format!("agpu_allocator_options size={} size_bytes@{} kind@{} reserved@{} capacity_bytes@{} min_block_bytes@{}\n", size_of::<AllocatorOptions>(), offset_of!(AllocatorOptions, size_bytes), offset_of!(AllocatorOptions, kind), offset_of!(AllocatorOptions, reserved), offset_of!(AllocatorOptions, capacity_bytes), offset_of!(AllocatorOptions, min_block_bytes)),
         format!("agpu_allocator_stats size={} size_bytes@{} capacity_bytes@{} used_bytes@{} peak_used_bytes@{} largest_free_bytes@{} live_blocks@{} allocations_total@{} frees_total@{} failures_total@{}\n", size_of::<AllocatorStats>(), offset_of!(AllocatorStats, size_bytes), offset_of!(AllocatorStats, capacity_bytes), offset_of!(AllocatorStats, used_bytes), offset_of!(AllocatorStats, peak_used_bytes), offset_of!(AllocatorStats, largest_free_bytes), offset_of!(AllocatorStats, live_blocks), offset_of!(AllocatorStats, allocations_total), offset_of!(AllocatorStats, frees_total), offset_of!(AllocatorStats, failures_total)),
@@ -851,6 +905,28 @@ pub struct MatrixSymbols {
         input_count: u64,
         out: *const Tensor,
         options: *const PoolOptions,
+    ) -> Status,
+    /// Inputs: x of shape (rows..., classes), the targets (classes as int32 or int64 of shape (rows...), or shares of the shape of x), the weights of the * classes where there are any, and of gradients that of the result, broadcast to (rows...). `out` has the shape (rows...), or no axes where terms are * joined; a gradient has the shape of x. AGPU_ERROR_INDEX_OUT_OF_RANGE for a class that there is not, and nothing is written.
+    pub class_loss: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const ClassLossOptions,
+    ) -> Status,
+    /// Inputs: queries of shape (batch..., heads, length, size), keys and values of shape (batch..., key heads, keys, size), of which each serves as many * heads as there are to each of them, and where there is one a mask broadcast to (batch..., heads, length, keys): truth values, or what is added * to the scores. `out` has the shape of the queries, with the size of the values.
+    pub attention: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        out: *const Tensor,
+        options: *const AttentionOptions,
+    ) -> Status,
+    /// The gradients by queries, keys and values, of their shapes. Inputs as before, with the gradient of the result in front of the mask.
+    pub attention_gradient: unsafe extern "C" fn(
+        inputs: *const Tensor,
+        input_count: u64,
+        outputs: *const Tensor,
+        output_count: u64,
+        options: *const AttentionOptions,
     ) -> Status,
     /// Random numbers in `out`. Inputs, row-major: parameters as float64 without axes or of the shape of `out` (gamma: shape, scale; beta: a, b; poisson: * mean; binomial: trials, chance; bernoulli: the chance, where it is not `a`), or what dropout keeps.
     pub random: unsafe extern "C" fn(
@@ -1128,6 +1204,41 @@ impl MatrixSymbols {
                         options: *const PoolOptions,
                     ) -> Status,
                 >(resolve("agpu_matrix_pool").ok_or("agpu_matrix_pool")?),
+                class_loss: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const ClassLossOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_class_loss").ok_or("agpu_matrix_class_loss")?
+                ),
+                attention: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        out: *const Tensor,
+                        options: *const AttentionOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_attention").ok_or("agpu_matrix_attention")?
+                ),
+                attention_gradient: std::mem::transmute::<
+                    *const c_void,
+                    unsafe extern "C" fn(
+                        inputs: *const Tensor,
+                        input_count: u64,
+                        outputs: *const Tensor,
+                        output_count: u64,
+                        options: *const AttentionOptions,
+                    ) -> Status,
+                >(
+                    resolve("agpu_matrix_attention_gradient")
+                        .ok_or("agpu_matrix_attention_gradient")?,
+                ),
                 random: std::mem::transmute::<
                     *const c_void,
                     unsafe extern "C" fn(

@@ -5,7 +5,7 @@ use super::{
 };
 
 /// Rows of `ops.toml`.
-pub const ELEMENTWISE: [ElementwiseRow; 88] = [
+pub const ELEMENTWISE: [ElementwiseRow; 95] = [
     ElementwiseRow {
         name: "identity",
         inputs: &["x"],
@@ -982,6 +982,85 @@ pub const ELEMENTWISE: [ElementwiseRow; 88] = [
         hip_integer: Some("y < 0 || y >= (C)(8 * sizeof(C)) ? (C)(x < 0 ? -1 : 0) : (C)(x >> y)"),
         alpha: 0.0,
     },
+    ElementwiseRow {
+        name: "linear_combination",
+        inputs: &["a", "b", "scale_a", "scale_b"],
+        class: Class::Float,
+        cost: 1,
+        is_exact: false,
+        hip: None,
+        hip_float: Some("z * x + w * y"),
+        hip_integer: None,
+        alpha: 0.0,
+    },
+    ElementwiseRow {
+        name: "squared_error",
+        inputs: &["x", "target"],
+        class: Class::Float,
+        cost: 1,
+        is_exact: false,
+        hip: None,
+        hip_float: Some("(x - y) * (x - y)"),
+        hip_integer: None,
+        alpha: 0.0,
+    },
+    ElementwiseRow {
+        name: "squared_error_gradient",
+        inputs: &["x", "target", "gradient"],
+        class: Class::Float,
+        cost: 1,
+        is_exact: false,
+        hip: None,
+        hip_float: Some("alpha * ((x - y) + (x - y)) * z"),
+        hip_integer: None,
+        alpha: 1.0,
+    },
+    ElementwiseRow {
+        name: "bce",
+        inputs: &["x", "target"],
+        class: Class::Float,
+        cost: 32,
+        is_exact: false,
+        hip: None,
+        hip_float: Some(
+            "-(y * larger(F(log)(x), (C)-100) + ((C)1 - y) * larger(F(log1p)(-x), (C)-100))",
+        ),
+        hip_integer: None,
+        alpha: 0.0,
+    },
+    ElementwiseRow {
+        name: "bce_gradient",
+        inputs: &["x", "target", "gradient"],
+        class: Class::Float,
+        cost: 1,
+        is_exact: false,
+        hip: None,
+        hip_float: Some("alpha * z * ((x - y) / larger(x * ((C)1 - x), (C)1e-12))"),
+        hip_integer: None,
+        alpha: 1.0,
+    },
+    ElementwiseRow {
+        name: "bce_with_logits",
+        inputs: &["x", "target"],
+        class: Class::Float,
+        cost: 32,
+        is_exact: false,
+        hip: None,
+        hip_float: Some("((C)1 - y) * x + ((x < 0 ? -x : (C)0) + F(log1p)(F(exp)(-F(fabs)(x))))"),
+        hip_integer: None,
+        alpha: 0.0,
+    },
+    ElementwiseRow {
+        name: "bce_with_logits_gradient",
+        inputs: &["x", "target", "gradient"],
+        class: Class::Float,
+        cost: 8,
+        is_exact: false,
+        hip: None,
+        hip_float: Some("alpha * z * (sigmoid(x) - y)"),
+        hip_integer: None,
+        alpha: 1.0,
+    },
 ];
 
 /// Place of a name in `ELEMENTWISE`.
@@ -1076,6 +1155,13 @@ pub fn elementwise_position(name: &str) -> Option<usize> {
         "signbit" => Some(85),
         "left_shift" => Some(86),
         "right_shift" => Some(87),
+        "linear_combination" => Some(88),
+        "squared_error" => Some(89),
+        "squared_error_gradient" => Some(90),
+        "bce" => Some(91),
+        "bce_gradient" => Some(92),
+        "bce_with_logits" => Some(93),
+        "bce_with_logits_gradient" => Some(94),
         _ => None,
     }
 }
@@ -1173,6 +1259,13 @@ macro_rules! elementwise_operations {
             Signbit,
             LeftShift,
             RightShift,
+            LinearCombination,
+            SquaredError,
+            SquaredErrorGradient,
+            Bce,
+            BceGradient,
+            BceWithLogits,
+            BceWithLogitsGradient,
         }
     };
 }

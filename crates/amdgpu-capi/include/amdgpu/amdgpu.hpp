@@ -328,6 +328,18 @@ public:
         check(agpu_device_empty_cache(get(), &freed));
         return freed;
     }
+    // Gives cached memory of one kind back to the system.
+    std::uint64_t empty_pool(std::uint32_t kind) const {
+        std::uint64_t freed = 0;
+        check(agpu_device_empty_pool(get(), kind, &freed));
+        return freed;
+    }
+    // Reserves a block for each size in advance; by how many bytes what is reserved grew.
+    std::uint64_t warm_up(std::span<const std::uint64_t> sizes, std::uint32_t kind = AGPU_MEMORY_DEVICE) const {
+        std::uint64_t reserved = 0;
+        check(agpu_device_warm_up(get(), kind, sizes.data(), sizes.size(), &reserved));
+        return reserved;
+    }
     void synchronize() const { check(agpu_device_synchronize(get())); }
     Stream create_stream() const {
         agpu_stream stream = nullptr;

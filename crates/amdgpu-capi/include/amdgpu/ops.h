@@ -65,6 +65,13 @@ typedef struct agpu_ops_scan_options {
  * smallest ("cummin"), NaN winning over any number; of truth values whether any ("cumulative_any") or all ("cumulative_all") are true. */
 agpu_status agpu_ops_scan(const char *operation, agpu_array x, int64_t axis, const agpu_ops_scan_options *options, agpu_array *result);
 
+/* "cummax" or "cummin" along an axis, and the int64 index of each best value, of equal ones the last so far. */
+agpu_status agpu_ops_cumulative_best(const char *operation, agpu_array x, int64_t axis, agpu_array *values, agpu_array *indices);
+
+/* The elements of x where the mask, an array of its shape, is not zero, in row-major order. Waits for the device, as how many there are decides the
+ * shape of the result. */
+agpu_status agpu_ops_masked_select(agpu_array x, agpu_array mask, agpu_array *result);
+
 typedef struct agpu_ops_segment_options {
     uint64_t size_bytes;
     int64_t axis;         /* of x, along which its rows lie */
@@ -172,19 +179,26 @@ agpu_status agpu_ops_batch_norm_training(agpu_array x, int64_t channel_axis, con
 agpu_status agpu_ops_batch_norm_gradient(agpu_array x, agpu_array gradient, int64_t channel_axis, const agpu_ops_batch_norm_options *options,
                                          agpu_array *by_x, agpu_array *by_weight, agpu_array *by_bias);
 
-/* Pairs are (along rows, along columns). */
+/* Pairs are (along rows, along columns), three values (along depth, rows, columns). Images of one axis have columns alone. */
 typedef struct agpu_ops_conv2d_options {
     uint64_t size_bytes;
     agpu_array out;         /* NULL: a new array */
-    agpu_array bias;        /* an addend for each output, of agpu_ops_conv2d alone; NULL: 0 */
+    agpu_array bias;        /* an addend for each output, of no gradient; NULL: 0 */
     int64_t stride[2];      /* 0: 1 */
     int64_t padding[2];
     int64_t dilation[2];    /* 0: 1 */
     int64_t groups;         /* 0: 1 */
-    const char *layout;     /* of images: NCHW (NULL) or NHWC */
+    const char *layout;     /* of images: NCHW (NULL) or NHWC; NCL or NLC of one axis, NCDHW or NDHWC of three */
     const char *precision;  /* fp32 (NULL), or tf32, which lets NVIDIA's matrix units cut float32 */
+    int64_t stride_depth;   /* 0: 1 */
+    int64_t padding_depth;
+    int64_t dilation_depth; /* 0: 1 */
+    int64_t output_padding[3]; /* of transposed convolutions: pixels that the result has more behind its last */
+    uint32_t pads_same;     /* 1: padding that keeps the extents of images, where the stride is 1 */
+    uint32_t reserved;
 } agpu_ops_conv2d_options;
-#define AGPU_OPS_CONV2D_OPTIONS_INIT {sizeof(agpu_ops_conv2d_options), NULL, NULL, {0, 0}, {0, 0}, {0, 0}, 0, NULL, NULL}
+#define AGPU_OPS_CONV2D_OPTIONS_INIT \
+    {sizeof(agpu_ops_conv2d_options), NULL, NULL, {0, 0}, {0, 0}, {0, 0}, 0, NULL, NULL, 0, 0, 0, {0, 0, 0}, 0, 0}
 
 /* Convolve images with weights of shape (outputs, channels / groups, rows, columns). Floats of one dtype. */
 agpu_status agpu_ops_conv2d(agpu_array x, agpu_array weight, const agpu_ops_conv2d_options *options, agpu_array *result);
@@ -197,26 +211,63 @@ agpu_status agpu_ops_conv2d_input_gradient(agpu_array gradient, agpu_array weigh
 agpu_status agpu_ops_conv2d_weight_gradient(agpu_array x, agpu_array gradient, const int64_t *shape, const agpu_ops_conv2d_options *options,
                                             agpu_array *result);
 
-/* Pairs are (along rows, along columns). */
+/* Convolutions by their names: "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d". Weights are (outputs,
+ * channels / groups, ...), of transposed ones (channels, outputs / groups, ...); images and weights have three to five axes. */
+agpu_status agpu_ops_convolve(const char *operation, agpu_array x, agpu_array weight, const agpu_ops_conv2d_options *options,
+                              agpu_array *result);
+
+/* The gradient by the images, which have `dimensions` extents `shape`, from that of the result. */
+agpu_status agpu_ops_convolve_input_gradient(const char *operation, agpu_array gradient, agpu_array weight, uint32_t dimensions, const int64_t *shape,
+                                             const agpu_ops_conv2d_options *options, agpu_array *result);
+
+/* The gradient by the weights, which have `dimensions` extents `shape`, from that of the result. */
+agpu_status agpu_ops_convolve_weight_gradient(const char *operation, agpu_array x, agpu_array gradient, uint32_t dimensions, const int64_t *shape,
+                                              const agpu_ops_conv2d_options *options, agpu_array *result);
+
+/* Pairs are (along rows, along columns), three values (along depth, rows, columns). Images of one axis have columns alone. */
 typedef struct agpu_ops_pool_options {
     uint64_t size_bytes;
     agpu_array out;            /* NULL: a new array */
-    int64_t window[2];         /* must be set */
+    int64_t window[2];         /* must be set, but of adaptive pooling */
     int64_t stride[2];         /* 0: that of the window */
     int64_t padding[2];        /* at most half of the window */
     int64_t dilation[2];       /* 0: 1 */
-    const char *layout;        /* NCHW (NULL) or NHWC */
+    const char *layout;        /* NCHW (NULL) or NHWC; NCL or NLC of one axis, NCDHW or NDHWC of three */
     uint32_t excludes_padding; /* 1: averages are over the image alone */
     uint32_t reserved;
+    int64_t window_depth;
+    int64_t stride_depth;      /* 0: that of the window */
+    int64_t padding_depth;
+    int64_t dilation_depth;    /* 0: 1 */
+    int64_t output_size[3];    /* of adaptive pooling; 0: the extent of the images */
+    int64_t divisor_override;  /* what sums are divided by; 0: the number of values */
+    uint32_t ceil_mode;        /* 1: a last window may reach beyond the padding, if it begins in the image or before it */
+    uint32_t reserved_end;
 } agpu_ops_pool_options;
-#define AGPU_OPS_POOL_OPTIONS_INIT {sizeof(agpu_ops_pool_options), NULL, {0, 0}, {0, 0}, {0, 0}, {0, 0}, NULL, 0, 0}
+#define AGPU_OPS_POOL_OPTIONS_INIT \
+    {sizeof(agpu_ops_pool_options), NULL, {0, 0}, {0, 0}, {0, 0}, {0, 0}, NULL, 0, 0, 0, 0, 0, 0, {0, 0, 0}, 0, 0, 0}
 
-/* The largest value ("max_pool2d") or the average ("avg_pool2d") of each window. Floats. */
+/* The largest value ("max_pool1d", "max_pool2d", "max_pool3d") or the average ("avg_pool1d", ...) of each window, or of windows that cut the
+ * images into `output_size` parts ("adaptive_max_pool1d", "adaptive_avg_pool1d", ...). Floats. */
 agpu_status agpu_ops_pool(const char *operation, agpu_array x, const agpu_ops_pool_options *options, agpu_array *result);
 
 /* The gradient of `agpu_ops_pool` by x, from that of its result. Of equal values in a window the first has it all. */
 agpu_status agpu_ops_pool_gradient(const char *operation, agpu_array x, agpu_array gradient, const agpu_ops_pool_options *options,
                                    agpu_array *result);
+
+/* The largest value of each window, and its int64 index among the pixels of its plane; of equal values that of the first, of a window without
+ * pixels -1. `out` of the options receives the values. */
+agpu_status agpu_ops_pool_with_indices(const char *operation, agpu_array x, const agpu_ops_pool_options *options, agpu_array *values,
+                                       agpu_array *indices);
+
+/* The gradient of `agpu_ops_pool_with_indices` by x, which has `dimensions` extents `shape`, from that of the values and the indices. */
+agpu_status agpu_ops_pool_indices_gradient(const char *operation, agpu_array gradient, agpu_array indices, uint32_t dimensions, const int64_t *shape,
+                                           const agpu_ops_pool_options *options, agpu_array *result);
+
+/* Images of `dimensions` extents `shape` that hold values at their indices and zeros elsewhere; of equal indices the last counts. Of the options `out` and
+ * `layout` matter. */
+agpu_status agpu_ops_max_unpool(agpu_array x, agpu_array indices, uint32_t dimensions, const int64_t *shape, const agpu_ops_pool_options *options,
+                                agpu_array *result);
 
 /* `table[indices]`: rows of a table by int32 or int64 indices, negative ones of which are refused. Waits for the indices. */
 agpu_status agpu_ops_embedding(agpu_array indices, agpu_array table, const agpu_ops_options *options, agpu_array *result);
@@ -232,6 +283,82 @@ typedef struct agpu_ops_embedding_gradient_options {
 /* The gradient of `agpu_ops_embedding` by a table of so many rows, from that of its result. Waits for the indices. */
 agpu_status agpu_ops_embedding_gradient(agpu_array gradient, agpu_array indices, int64_t rows, const agpu_ops_embedding_gradient_options *options,
                                         agpu_array *result);
+
+typedef struct agpu_ops_loss_options {
+    uint64_t size_bytes;
+    agpu_array weight;          /* factors of the terms of bce_loss, broadcast to x, or of each class; NULL: 1 */
+    const char *reduction;      /* none, mean (NULL) or sum */
+    double label_smoothing;     /* of cross_entropy_loss: the part of each target, from 0 to 1, that all classes share */
+    int64_t ignored_class;      /* the class of rows that count for nothing, where has_ignored_class is 1; else -100 */
+    uint32_t has_ignored_class;
+    uint32_t with_logits;       /* 1: bce_loss takes the sigmoid of x, without overflow */
+} agpu_ops_loss_options;
+#define AGPU_OPS_LOSS_OPTIONS_INIT {sizeof(agpu_ops_loss_options), NULL, NULL, 0, 0, 0, 0}
+
+/* Losses as PyTorch defines them: the terms, or their mean (NaN of no terms) or sum as an array without dimensions. Floats of one dtype.
+ *
+ * (x - target)^2 */
+agpu_status agpu_ops_mse_loss(agpu_array x, agpu_array target, const agpu_ops_loss_options *options, agpu_array *result);
+
+/* The gradient of `agpu_ops_mse_loss` by x, from that of its result. */
+agpu_status agpu_ops_mse_loss_gradient(agpu_array x, agpu_array target, agpu_array gradient, const agpu_ops_loss_options *options,
+                                       agpu_array *result);
+
+/* -(target log(x) + (1 - target) log(1 - x)), with logarithms of at least -100. */
+agpu_status agpu_ops_bce_loss(agpu_array x, agpu_array target, const agpu_ops_loss_options *options, agpu_array *result);
+
+/* The gradient of `agpu_ops_bce_loss` by x, from that of its result. */
+agpu_status agpu_ops_bce_loss_gradient(agpu_array x, agpu_array target, agpu_array gradient, const agpu_ops_loss_options *options,
+                                       agpu_array *result);
+
+/* -sum(target log(softmax(x))) of rows of classes, which are axis 1 of x (of a single row axis 0). Targets are classes as int32 or int64, of the
+ * shape of x without that axis, or the probabilities of all, of the shape and dtype of x. Waits for classes. */
+agpu_status agpu_ops_cross_entropy_loss(agpu_array x, agpu_array target, const agpu_ops_loss_options *options, agpu_array *result);
+
+/* The gradient of `agpu_ops_cross_entropy_loss` by x, from that of its result. */
+agpu_status agpu_ops_cross_entropy_loss_gradient(agpu_array x, agpu_array target, agpu_array gradient, const agpu_ops_loss_options *options,
+                                                 agpu_array *result);
+
+/* -x of the class of each row, where x are logarithms of chances. Waits for the classes. */
+agpu_status agpu_ops_nll_loss(agpu_array x, agpu_array target, const agpu_ops_loss_options *options, agpu_array *result);
+
+/* The gradient of `agpu_ops_nll_loss` by x, from that of its result. */
+agpu_status agpu_ops_nll_loss_gradient(agpu_array x, agpu_array target, agpu_array gradient, const agpu_ops_loss_options *options,
+                                       agpu_array *result);
+
+typedef struct agpu_ops_attention_options {
+    uint64_t size_bytes;
+    agpu_array mask;    /* broadcast to (batch..., heads, length, keys): truth values, or what is added to the scores; NULL: all keys are seen */
+    double scale;       /* factor of the scores, where has_scale is 1; else 1 / sqrt(size) */
+    uint32_t has_scale;
+    uint32_t is_causal; /* 1: query i sees keys 0 to i alone */
+} agpu_ops_attention_options;
+#define AGPU_OPS_ATTENTION_OPTIONS_INIT {sizeof(agpu_ops_attention_options), NULL, 0, 0, 0}
+
+/* softmax(q k^T scale + mask) v of queries (batch..., heads, length, size), keys and values (batch..., key heads, keys, size). The heads of q are a
+ * multiple of the key heads, each of which serves as many. A query that sees no key gets zeros. No scores are in memory. Floats of one dtype. */
+agpu_status agpu_ops_scaled_dot_product_attention(agpu_array q, agpu_array k, agpu_array v, const agpu_ops_attention_options *options,
+                                                  agpu_array *result);
+
+/* The gradients by q, k and v, from that of the result. */
+agpu_status agpu_ops_scaled_dot_product_attention_gradient(agpu_array q, agpu_array k, agpu_array v, agpu_array gradient,
+                                                           const agpu_ops_attention_options *options, agpu_array *by_q, agpu_array *by_k,
+                                                           agpu_array *by_v);
+
+typedef struct agpu_ops_geam_options {
+    uint64_t size_bytes;
+    agpu_array out;       /* NULL: a new array. It may be a or b itself where that is not transposed */
+    double alpha;         /* factors, where has_factors is 1; else 1. An operand whose factor is 0 is not read */
+    double beta;
+    uint32_t has_factors;
+    uint32_t transpose_a; /* 1 swaps the last two axes */
+    uint32_t transpose_b;
+    uint32_t reserved;
+} agpu_ops_geam_options;
+#define AGPU_OPS_GEAM_OPTIONS_INIT {sizeof(agpu_ops_geam_options), NULL, 0, 0, 0, 0, 0, 0}
+
+/* alpha op(a) + beta op(b) of matrices, or of batches of them; op is the matrix itself or its transpose. Floats of one dtype. */
+agpu_status agpu_ops_geam(agpu_array a, agpu_array b, const agpu_ops_geam_options *options, agpu_array *result);
 
 /* A row-major copy whose axis i is axis `axes[i]` of x; with NULL and 0 the axes are reversed. */
 agpu_status agpu_ops_transpose(agpu_array x, const int64_t *axes, size_t axis_count, const agpu_ops_options *options, agpu_array *result);

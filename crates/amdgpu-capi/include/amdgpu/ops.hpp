@@ -9,6 +9,8 @@ namespace amdgpu {
 // (along rows, along columns)
 using Pair = std::array<std::int64_t, 2>;
 using Shape4 = std::array<std::int64_t, 4>;
+// (along depth, along rows, along columns)
+using Triple = std::array<std::int64_t, 3>;
 
 struct ReduceOptions {
     std::vector<std::int64_t> axes{};
@@ -53,13 +55,19 @@ struct Conv2dOptions {
     std::int64_t groups = 1;
     std::optional<std::string> layout{}, precision{};
     Array out{};
+    std::int64_t stride_depth = 1, padding_depth = 0, dilation_depth = 1;
+    Triple output_padding{0, 0, 0};
+    bool pads_same = false;
 
     agpu_ops_conv2d_options to_c() const {
         return {sizeof(agpu_ops_conv2d_options), out.get(),
                 bias.get(),                      {stride[0], stride[1]},
                 {padding[0], padding[1]},        {dilation[0], dilation[1]},
                 groups,                          layout ? layout->c_str() : nullptr,
-                precision ? precision->c_str() : nullptr};
+                precision ? precision->c_str() : nullptr,
+                stride_depth,                    padding_depth,
+                dilation_depth,                  {output_padding[0], output_padding[1], output_padding[2]},
+                pads_same ? 1U : 0U,             0};
     }
 };
 
@@ -71,14 +79,59 @@ struct PoolOptions {
     std::optional<std::string> layout{};
     bool excludes_padding = false;
     Array out{};
+    std::int64_t window_depth = 0, stride_depth = 0, padding_depth = 0, dilation_depth = 1;
+    // Of adaptive pooling; 0 is the extent of the images.
+    Triple output_size{0, 0, 0};
+    // 0 divides sums by the number of values.
+    std::int64_t divisor_override = 0;
+    bool ceil_mode = false;
 
     agpu_ops_pool_options to_c() const {
         const Pair step = stride.value_or(window);
         return {sizeof(agpu_ops_pool_options), out.get(),
                 {window[0], window[1]},        {step[0], step[1]},
                 {padding[0], padding[1]},      {dilation[0], dilation[1]},
-                layout ? layout->c_str() : nullptr, excludes_padding ? 1U : 0U, 0};
+                layout ? layout->c_str() : nullptr, excludes_padding ? 1U : 0U,
+                0,                             window_depth,
+                stride_depth,                  padding_depth,
+                dilation_depth,                {output_size[0], output_size[1], output_size[2]},
+                divisor_override,              ceil_mode ? 1U : 0U,
+                0};
     }
+};
+
+struct LossOptions {
+    Array weight{};
+    std::optional<std::string> reduction{};
+    double label_smoothing = 0;
+    std::optional<std::int64_t> ignored_class{};
+    bool with_logits = false;
+
+    agpu_ops_loss_options to_c() const {
+        return {sizeof(agpu_ops_loss_options), weight.get(),           reduction ? reduction->c_str() : nullptr, label_smoothing,
+                ignored_class.value_or(0),     ignored_class ? 1U : 0U, with_logits ? 1U : 0U};
+    }
+};
+
+// Without scale one over the root of the size of a query.
+struct AttentionOptions {
+    Array mask{};
+    std::optional<double> scale{};
+    bool is_causal = false;
+
+    agpu_ops_attention_options to_c() const {
+        return {sizeof(agpu_ops_attention_options), mask.get(), scale.value_or(0), scale ? 1U : 0U, is_causal ? 1U : 0U};
+    }
+};
+
+struct AttentionGradients {
+    Array by_q{}, by_k{}, by_v{};
+};
+
+struct GeamOptions {
+    double alpha = 1, beta = 1;
+    bool transpose_a = false, transpose_b = false;
+    Array out{};
 };
 
 // Functions of amdgpu/ops.h.
@@ -124,6 +177,20 @@ inline Array scan(const std::string &operation, const Array &x, std::int64_t axi
                   bool is_reversed = false) {
     const agpu_ops_scan_options options = {sizeof(agpu_ops_scan_options), out.get(), is_exclusive ? 1U : 0U, is_reversed ? 1U : 0U};
     return detail::made([&](agpu_array *result) { return agpu_ops_scan(operation.c_str(), x.get(), axis, &options, result); });
+}
+
+struct CumulativeBest {
+    Array values, indices;
+};
+
+inline CumulativeBest cumulative_best(const std::string &operation, const Array &x, std::int64_t axis = -1) {
+    agpu_array values = nullptr, indices = nullptr;
+    check(agpu_ops_cumulative_best(operation.c_str(), x.get(), axis, &values, &indices));
+    return {Array(values), Array(indices)};
+}
+
+inline Array masked_select(const Array &x, const Array &mask) {
+    return detail::made([&](agpu_array *result) { return agpu_ops_masked_select(x.get(), mask.get(), result); });
 }
 
 // The rows of each of `count` segments joined: "sum", "prod", "mean", "amax", "amin".
@@ -242,7 +309,32 @@ inline Array conv2d_weight_gradient(const Array &x, const Array &gradient, const
     });
 }
 
-// "max_pool2d" or "avg_pool2d".
+// "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d" or "conv_transpose3d".
+inline Array convolve(const std::string &operation, const Array &x, const Array &weight, const Conv2dOptions &options = {}) {
+    const agpu_ops_conv2d_options c_options = options.to_c();
+    return detail::made(
+        [&](agpu_array *result) { return agpu_ops_convolve(operation.c_str(), x.get(), weight.get(), &c_options, result); });
+}
+
+// By the images, which have this shape.
+inline Array convolve_input_gradient(const std::string &operation, const Array &gradient, const Array &weight,
+                                     const std::vector<std::int64_t> &shape, const Conv2dOptions &options = {}) {
+    const agpu_ops_conv2d_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_convolve_input_gradient(operation.c_str(), gradient.get(), weight.get(), static_cast<std::uint32_t>(shape.size()), shape.data(), &c_options, result);
+    });
+}
+
+// By the weights, which have this shape.
+inline Array convolve_weight_gradient(const std::string &operation, const Array &x, const Array &gradient,
+                                      const std::vector<std::int64_t> &shape, const Conv2dOptions &options = {}) {
+    const agpu_ops_conv2d_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_convolve_weight_gradient(operation.c_str(), x.get(), gradient.get(), static_cast<std::uint32_t>(shape.size()), shape.data(), &c_options, result);
+    });
+}
+
+// "max_pool2d", "avg_pool2d", "adaptive_max_pool2d" or "adaptive_avg_pool2d", or the same of one or three axes.
 inline Array pool(const std::string &operation, const Array &x, const PoolOptions &options) {
     const agpu_ops_pool_options c_options = options.to_c();
     return detail::made([&](agpu_array *result) { return agpu_ops_pool(operation.c_str(), x.get(), &c_options, result); });
@@ -253,6 +345,33 @@ inline Array pool_gradient(const std::string &operation, const Array &x, const A
     return detail::made([&](agpu_array *result) {
         return agpu_ops_pool_gradient(operation.c_str(), x.get(), gradient.get(), &c_options, result);
     });
+}
+
+struct PoolWithIndices {
+    Array values, indices;
+};
+
+inline PoolWithIndices pool_with_indices(const std::string &operation, const Array &x, const PoolOptions &options) {
+    const agpu_ops_pool_options c_options = options.to_c();
+    agpu_array values = nullptr, indices = nullptr;
+    check(agpu_ops_pool_with_indices(operation.c_str(), x.get(), &c_options, &values, &indices));
+    return {Array(values), Array(indices)};
+}
+
+// By the images, which have this shape.
+inline Array pool_indices_gradient(const std::string &operation, const Array &gradient, const Array &indices,
+                                   const std::vector<std::int64_t> &shape, const PoolOptions &options) {
+    const agpu_ops_pool_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_pool_indices_gradient(operation.c_str(), gradient.get(), indices.get(), static_cast<std::uint32_t>(shape.size()), shape.data(), &c_options, result);
+    });
+}
+
+// Images of this shape.
+inline Array max_unpool(const Array &x, const Array &indices, const std::vector<std::int64_t> &shape, const PoolOptions &options = {}) {
+    const agpu_ops_pool_options c_options = options.to_c();
+    return detail::made(
+        [&](agpu_array *result) { return agpu_ops_max_unpool(x.get(), indices.get(), static_cast<std::uint32_t>(shape.size()), shape.data(), &c_options, result); });
 }
 
 inline Array embedding(const Array &indices, const Array &table, const Array &out = {}) {
@@ -267,6 +386,77 @@ inline Array embedding_gradient(const Array &gradient, const Array &indices, std
     return detail::made([&](agpu_array *result) {
         return agpu_ops_embedding_gradient(gradient.get(), indices.get(), rows, &options, result);
     });
+}
+
+inline Array mse_loss(const Array &x, const Array &target, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) { return agpu_ops_mse_loss(x.get(), target.get(), &c_options, result); });
+}
+
+inline Array mse_loss_gradient(const Array &x, const Array &target, const Array &gradient, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_mse_loss_gradient(x.get(), target.get(), gradient.get(), &c_options, result);
+    });
+}
+
+inline Array bce_loss(const Array &x, const Array &target, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) { return agpu_ops_bce_loss(x.get(), target.get(), &c_options, result); });
+}
+
+inline Array bce_loss_gradient(const Array &x, const Array &target, const Array &gradient, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_bce_loss_gradient(x.get(), target.get(), gradient.get(), &c_options, result);
+    });
+}
+
+inline Array cross_entropy_loss(const Array &x, const Array &target, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) { return agpu_ops_cross_entropy_loss(x.get(), target.get(), &c_options, result); });
+}
+
+inline Array cross_entropy_loss_gradient(const Array &x, const Array &target, const Array &gradient, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_cross_entropy_loss_gradient(x.get(), target.get(), gradient.get(), &c_options, result);
+    });
+}
+
+inline Array nll_loss(const Array &x, const Array &target, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) { return agpu_ops_nll_loss(x.get(), target.get(), &c_options, result); });
+}
+
+inline Array nll_loss_gradient(const Array &x, const Array &target, const Array &gradient, const LossOptions &options = {}) {
+    const agpu_ops_loss_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_nll_loss_gradient(x.get(), target.get(), gradient.get(), &c_options, result);
+    });
+}
+
+inline Array scaled_dot_product_attention(const Array &q, const Array &k, const Array &v, const AttentionOptions &options = {}) {
+    const agpu_ops_attention_options c_options = options.to_c();
+    return detail::made([&](agpu_array *result) {
+        return agpu_ops_scaled_dot_product_attention(q.get(), k.get(), v.get(), &c_options, result);
+    });
+}
+
+inline AttentionGradients scaled_dot_product_attention_gradient(const Array &q, const Array &k, const Array &v, const Array &gradient,
+                                                                const AttentionOptions &options = {}) {
+    const agpu_ops_attention_options c_options = options.to_c();
+    agpu_array by_q = nullptr, by_k = nullptr, by_v = nullptr;
+    check(agpu_ops_scaled_dot_product_attention_gradient(q.get(), k.get(), v.get(), gradient.get(), &c_options, &by_q, &by_k, &by_v));
+    return {Array(by_q), Array(by_k), Array(by_v)};
+}
+
+inline Array geam(const Array &a, const Array &b, const GeamOptions &options = {}) {
+    const agpu_ops_geam_options c_options = {sizeof(agpu_ops_geam_options), options.out.get(),
+                                             options.alpha,                 options.beta,
+                                             1U,                            options.transpose_a ? 1U : 0U,
+                                             options.transpose_b ? 1U : 0U, 0U};
+    return detail::made([&](agpu_array *result) { return agpu_ops_geam(a.get(), b.get(), &c_options, result); });
 }
 
 // Without axes they are reversed.

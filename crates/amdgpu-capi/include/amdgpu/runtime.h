@@ -161,6 +161,13 @@ agpu_status agpu_device_memory_statistics(agpu_device device, uint32_t kind, agp
 /* Give cached memory back to the system; `freed_bytes` may be NULL. */
 agpu_status agpu_device_empty_cache(agpu_device device, uint64_t *freed_bytes);
 
+/* Give cached memory of one kind, AGPU_MEMORY_DEVICE and so on, back to the system; `freed_bytes` may be NULL. */
+agpu_status agpu_device_empty_pool(agpu_device device, uint32_t kind, uint64_t *freed_bytes);
+
+/* Reserve memory of one kind in advance: the allocator then has a free block for each of `count` sizes in bytes, so that requests of these
+ * sizes take nothing from the system. `reserved_bytes`, by how much that grew what is reserved, may be NULL. */
+agpu_status agpu_device_warm_up(agpu_device device, uint32_t kind, const uint64_t *sizes, uint64_t count, uint64_t *reserved_bytes);
+
 /* Wait for everything that the device was given by this process. */
 agpu_status agpu_device_synchronize(agpu_device device);
 

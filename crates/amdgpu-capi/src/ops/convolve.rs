@@ -1,16 +1,16 @@
-//! ops.h: convolution of images and its gradients.
+//! ops.h: convolution of images, transposed convolution, and their gradients.
 
-use amdgpu_matrix::{ConvolveOptions, ConvolvePass};
-use amdgpu_ops::convolve::{Convolution, convolve};
+use amdgpu_ops::convolve::{Convolution, Convolve, ConvolveOptions, ConvolvePass, convolve};
 use amdgpu_ops::pool::Sliding;
 
-use super::{Call, Given, image_layout, pair, unknown};
+use super::{Call, Given, along, image_layout, unknown};
+use crate::array::dims_of;
 use crate::borrowed::{Items, Options, Out, Text, Versioned};
 use crate::handles::Handle;
 use crate::status::{Answer, Failure, Status, answer};
 
-/// Extents of images and of weights.
-const AXES: usize = 4;
+/// Extents of the images and of the weights of `conv2d`.
+const AXES: u32 = 4;
 
 /// `agpu_ops_conv2d_options`.
 #[repr(C)]
@@ -25,24 +25,33 @@ pub struct Conv2dOptions {
     groups: i64,
     layout: Text,
     precision: Text,
+    stride_depth: i64,
+    padding_depth: i64,
+    dilation_depth: i64,
+    output_padding: [i64; 3],
+    pads_same: u32,
+    reserved: u32,
 }
 
 // SAFETY: plain numbers and pointers; all zeros is a valid value.
 unsafe impl Versioned for Conv2dOptions {
     const NAME: &'static str = "agpu_ops_conv2d_options";
-    const FIRST_BYTES: usize = size_of::<Self>();
+    const FIRST_BYTES: usize = std::mem::offset_of!(Self, stride_depth);
 }
 
 impl Conv2dOptions {
-    fn options(&self) -> Answer<ConvolveOptions> {
+    fn options(&self, operation: Convolve) -> Answer<ConvolveOptions> {
         Ok(ConvolveOptions {
+            operation,
             sliding: Sliding {
-                stride: pair(self.stride, [1, 1]),
-                padding: pair(self.padding, [0, 0]),
-                dilation: pair(self.dilation, [1, 1]),
+                stride: along(self.stride_depth, self.stride, [1; 3]),
+                padding: along(self.padding_depth, self.padding, [0; 3]),
+                dilation: along(self.dilation_depth, self.dilation, [1; 3]),
             },
+            is_same: self.pads_same != 0,
+            output_padding: self.output_padding,
             groups: if self.groups == 0 { 1 } else { self.groups },
-            layout: image_layout(self.layout)?,
+            layout: image_layout(self.layout, operation.spatial)?,
             thread_limit: None,
         })
     }
@@ -56,28 +65,62 @@ impl Conv2dOptions {
     }
 
     /// One pass; the gradients have `shape`.
-    fn run(&self, pass: ConvolvePass, arrays: &[Given<'_>], shape: &[i64]) -> Answer<Handle> {
-        let name = match pass {
-            ConvolvePass::Forward => "conv2d",
-            ConvolvePass::ImageGradient => "conv2d_input_gradient",
-            ConvolvePass::WeightGradient => "conv2d_weight_gradient",
-        };
-        if pass != ConvolvePass::Forward && !self.bias.is_null() {
-            let message = format!("{name} does not depend on the bias; leave it NULL");
-            return Err(Failure::invalid(message));
+    fn run(
+        &self,
+        operation: Convolve,
+        pass: ConvolvePass,
+        handles: [Handle; 2],
+        shape: &[i64],
+    ) -> Answer<Handle> {
+        let mut name = operation.name().to_owned();
+        if pass != ConvolvePass::Forward {
+            name += if pass == ConvolvePass::ImageGradient {
+                "_input_gradient"
+            } else {
+                "_weight_gradient"
+            };
+            if !self.bias.is_null() {
+                let message = format!("{name} does not depend on the bias; leave it NULL");
+                return Err(Failure::invalid(message));
+            }
         }
         let description = Convolution {
             pass,
-            options: self.options()?,
+            options: self.options(operation)?,
             shape,
             is_tf32: self.is_tf32()?,
         };
-        let call = Call::of(name, arrays, &[("bias", self.bias)], self.out)?;
+        let names = pass.input_names().iter().copied();
+        let arrays: Vec<Given<'_>> = names.zip(handles).collect();
+        let call = Call::of(&name, &arrays, &[("bias", self.bias)], self.out)?;
         let mut inputs = call.operands.clone();
         inputs.extend(call.optional(0).cloned());
         let made = convolve(&call.ops, &inputs, call.out(), &description)?;
         Ok(call.insert(made))
     }
+}
+
+fn known(operation: Text) -> Answer<Convolve> {
+    let name = operation.required("operation")?;
+    Convolve::from_name(name)
+        .ok_or_else(|| unknown("operation", name, Convolve::all().map(Convolve::name)))
+}
+
+/// One pass of a convolution by its name.
+fn compute(
+    operation: Answer<Convolve>,
+    pass: ConvolvePass,
+    handles: [Handle; 2],
+    shape: Option<(u32, Items<i64>)>,
+    (options, result): (Options<Conv2dOptions>, Out<Handle>),
+) -> Status {
+    answer(|| {
+        let place = result.required("result")?;
+        let (dimensions, shape) = shape.unwrap_or((0, Items::from_address(0)));
+        let shape = dims_of(shape, dimensions, "shape")?;
+        place.write(options.read()?.run(operation?, pass, handles, &shape)?);
+        Ok(())
+    })
 }
 
 /// Convolve images with weights.
@@ -88,12 +131,8 @@ pub extern "C" fn agpu_ops_conv2d(
     options: Options<Conv2dOptions>,
     result: Out<Handle>,
 ) -> Status {
-    answer(|| {
-        let place = result.required("result")?;
-        let arrays = [("x", x), ("weight", weight)];
-        place.write(options.read()?.run(ConvolvePass::Forward, &arrays, &[])?);
-        Ok(())
-    })
+    let (operation, pass) = (Ok(Convolve::CONV2D), ConvolvePass::Forward);
+    compute(operation, pass, [x, weight], None, (options, result))
 }
 
 /// The gradient of a convolution by its images.
@@ -105,16 +144,13 @@ pub extern "C" fn agpu_ops_conv2d_input_gradient(
     options: Options<Conv2dOptions>,
     result: Out<Handle>,
 ) -> Status {
-    answer(|| {
-        let place = result.required("result")?;
-        let shape = shape.slice(AXES, "shape")?;
-        let arrays = [("gradient", gradient), ("weight", weight)];
-        let made = options
-            .read()?
-            .run(ConvolvePass::ImageGradient, &arrays, shape)?;
-        place.write(made);
-        Ok(())
-    })
+    let (operation, handles, shape) = (
+        Ok(Convolve::CONV2D),
+        [gradient, weight],
+        Some((AXES, shape)),
+    );
+    let pass = ConvolvePass::ImageGradient;
+    compute(operation, pass, handles, shape, (options, result))
 }
 
 /// The gradient of a convolution by its weights.
@@ -126,14 +162,56 @@ pub extern "C" fn agpu_ops_conv2d_weight_gradient(
     options: Options<Conv2dOptions>,
     result: Out<Handle>,
 ) -> Status {
-    answer(|| {
-        let place = result.required("result")?;
-        let shape = shape.slice(AXES, "shape")?;
-        let arrays = [("x", x), ("gradient", gradient)];
-        let made = options
-            .read()?
-            .run(ConvolvePass::WeightGradient, &arrays, shape)?;
-        place.write(made);
-        Ok(())
-    })
+    let (operation, handles, shape) = (Ok(Convolve::CONV2D), [x, gradient], Some((AXES, shape)));
+    let pass = ConvolvePass::WeightGradient;
+    compute(operation, pass, handles, shape, (options, result))
+}
+
+/// Convolve images of one to three axes with weights, or the transpose of that.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_ops_convolve(
+    operation: Text,
+    x: Handle,
+    weight: Handle,
+    options: Options<Conv2dOptions>,
+    result: Out<Handle>,
+) -> Status {
+    let (operation, pass) = (known(operation), ConvolvePass::Forward);
+    compute(operation, pass, [x, weight], None, (options, result))
+}
+
+/// The gradient of [`agpu_ops_convolve`] by its images.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_ops_convolve_input_gradient(
+    operation: Text,
+    gradient: Handle,
+    weight: Handle,
+    dimensions: u32,
+    shape: Items<i64>,
+    options: Options<Conv2dOptions>,
+    result: Out<Handle>,
+) -> Status {
+    let (operation, handles, shape) = (
+        known(operation),
+        [gradient, weight],
+        Some((dimensions, shape)),
+    );
+    let pass = ConvolvePass::ImageGradient;
+    compute(operation, pass, handles, shape, (options, result))
+}
+
+/// The gradient of [`agpu_ops_convolve`] by its weights.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_ops_convolve_weight_gradient(
+    operation: Text,
+    x: Handle,
+    gradient: Handle,
+    dimensions: u32,
+    shape: Items<i64>,
+    options: Options<Conv2dOptions>,
+    result: Out<Handle>,
+) -> Status {
+    let (operation, handles, shape) = (known(operation), [x, gradient], Some((dimensions, shape)));
+    let pass = ConvolvePass::WeightGradient;
+    compute(operation, pass, handles, shape, (options, result))
 }

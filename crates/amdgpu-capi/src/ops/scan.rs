@@ -1,6 +1,7 @@
-//! ops.h: prefix sums, products, bests and truth values.
+//! ops.h: prefix sums, products, bests and truth values, and where the bests stand.
 
 use amdgpu_ops::complex::scan;
+use amdgpu_ops::cumulative_best;
 use amdgpu_ops::scan::{Scan, ScanOptions};
 
 use super::{Call, unknown};
@@ -47,6 +48,31 @@ pub extern "C" fn agpu_ops_scan(
         };
         let made = scan(&call.ops, call.operand(0), &options, call.out())?;
         place.write(call.insert(made));
+        Ok(())
+    })
+}
+
+/// `cummax` or `cummin` along an axis, and the index of each best value.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_ops_cumulative_best(
+    operation: Text,
+    x: Handle,
+    axis: i64,
+    values: Out<Handle>,
+    indices: Out<Handle>,
+) -> Status {
+    answer(|| {
+        let places = (values.required("values")?, indices.required("indices")?);
+        let name = operation.required("operation")?;
+        let known = [Scan::Maximum, Scan::Minimum];
+        let found = known.into_iter().find(|one| one.name() == name);
+        let operation =
+            found.ok_or_else(|| unknown("operation", name, known.into_iter().map(Scan::name)))?;
+        let call = Call::of(name, &[("x", x)], &[], Handle::NULL)?;
+        let options = ScanOptions::new(operation, axis);
+        let made = cumulative_best(&call.ops, call.operand(0), &options)?;
+        places.0.write(call.insert(made.0));
+        places.1.write(call.insert(made.1));
         Ok(())
     })
 }

@@ -139,9 +139,14 @@ fn unroll(text: &str) -> Option<Unroll> {
         "unroll" => Unroll::Full,
         "unroll never" => Unroll::Never,
         _ => {
-            let times = text.strip_prefix("unroll ")?.parse().ok()?;
+            let said = text.strip_prefix("unroll ")?;
+            let measured = said.strip_prefix("measured ");
+            let times = measured.unwrap_or(said).parse().ok()?;
             (times > 1).then_some(())?;
-            Unroll::Times(times)
+            match measured {
+                Some(_) => Unroll::Measured(times),
+                None => Unroll::Times(times),
+            }
         }
     })
 }

@@ -54,6 +54,7 @@ fn unroll(unroll: Option<Unroll>) -> String {
         None => String::new(),
         Some(Unroll::Full) => " unroll".to_owned(),
         Some(Unroll::Times(times)) => format!(" unroll {times}"),
+        Some(Unroll::Measured(times)) => format!(" unroll measured {times}"),
         Some(Unroll::Never) => " unroll never".to_owned(),
     }
 }

@@ -80,6 +80,7 @@ impl Emitter<'_> {
                 }
             }
             self.terminator(function, &names, &block.terminator);
+            self.branch_weights(block);
             if let Some(advice) = advice.get(number) {
                 let line_end = self.out.len() - 1;
                 self.out.insert_str(line_end, advice);

@@ -1,9 +1,9 @@
-//! What LLVM is told about the loops of a function: what the source says about unrolling them.
+//! What LLVM is told about the loops and branches of a function: what the source says about unrolling, and what a profile counted.
 
 use super::{Emitter, cpu};
 use crate::ir::cfg::Cfg;
 use crate::ir::loops::Loops;
-use crate::ir::{Function, Unroll};
+use crate::ir::{Block, Function, Terminator, Unroll};
 
 impl Emitter<'_> {
     /// For each block what its jump back to the start of a loop is marked with; empty when there is nothing to tell.
@@ -15,7 +15,8 @@ impl Emitter<'_> {
         let loops = Loops::new(function, &cfg);
         let mut advice = vec![String::new(); function.blocks.len()];
         for item in &loops.list {
-            let Some(unroll) = function.blocks[item.header.0 as usize].unroll else {
+            let said = function.blocks[item.header.0 as usize].unroll;
+            let Some(unroll) = said.filter(|said| !matches!(said, Unroll::Measured(_))) else {
                 continue;
             };
             let number = self.advise(unroll);
@@ -30,12 +31,27 @@ impl Emitter<'_> {
     fn advise(&mut self, unroll: Unroll) -> usize {
         let number = cpu::loop_metadata(self.module.functions.len()) + self.advice.len();
         let what = match unroll {
-            Unroll::Full => "!\"llvm.loop.unroll.enable\"".to_owned(),
+            // Weights of branches tell LLVM what the profile knows.
+            Unroll::Measured(_) | Unroll::Full => "!\"llvm.loop.unroll.enable\"".to_owned(),
             Unroll::Times(times) => format!("!\"llvm.loop.unroll.count\", i32 {times}"),
             Unroll::Never => "!\"llvm.loop.unroll.disable\"".to_owned(),
         };
         self.advice
             .push(format!("!{number} = distinct !{{!{number}, !{{{what}}}}}"));
         number
+    }
+
+    /// Marks the branch that was written last with what a profile counted.
+    pub(super) fn branch_weights(&mut self, block: &Block) {
+        let (Some((yes, no)), Terminator::Branch { .. }) = (block.weights, &block.terminator)
+        else {
+            return;
+        };
+        let number = cpu::loop_metadata(self.module.functions.len()) + self.advice.len();
+        self.advice.push(format!(
+            "!{number} = !{{!\"branch_weights\", i32 {yes}, i32 {no}}}"
+        ));
+        let line_end = self.out.len() - 1;
+        self.out.insert_str(line_end, &format!(", !prof !{number}"));
     }
 }

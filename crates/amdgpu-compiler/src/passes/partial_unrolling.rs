@@ -20,6 +20,8 @@ pub struct PartialUnrolling;
 
 /// What a loop that the source wants unrolled may become; past it LLVM decides.
 const MAX_ASKED_INSTRUCTIONS: usize = 10_000;
+/// What a loop may become of which a profile says that it runs often.
+const MAX_MEASURED_INSTRUCTIONS: usize = 512;
 /// Instructions of a loop that is unrolled unasked: four copies of more would not stay in the instruction cache.
 const MAX_INSTRUCTIONS: usize = 96;
 /// The same for twice as many iterations at a time, so that twice as many loads are on their way: for what is left then, four iterations follow.
@@ -36,7 +38,7 @@ impl Pass for PartialUnrolling {
         let is_said = function
             .blocks
             .iter()
-            .any(|block| matches!(block.unroll, Some(Unroll::Times(_))));
+            .any(|block| matches!(block.unroll, Some(Unroll::Times(_) | Unroll::Measured(_))));
         if !is_said && ctx.budget.turns_at_once < 2 {
             return 0;
         }
@@ -96,6 +98,12 @@ fn turns_at_once(
         Some(Unroll::Times(times)) => {
             let fits = (times as usize) <= MAX_ASKED_INSTRUCTIONS / size;
             (fits && !meets).then(|| vec![times])
+        }
+        Some(Unroll::Measured(times)) => {
+            let fits = (times as usize) <= MAX_MEASURED_INSTRUCTIONS / size;
+            let is_innermost = loops.is_innermost(item);
+            (fits && !meets && is_innermost && counter.may_turn(function, times))
+                .then(|| vec![times])
         }
         Some(Unroll::Full | Unroll::Never) => None,
         None => {
@@ -586,6 +594,7 @@ impl Copier<'_> {
                 copies.collect()
             };
             let (line, unroll) = (source.line, source.unroll.filter(|_| !is_header));
+            let source_weights = source.weights;
             let mut terminator = source.terminator.clone();
             if is_header {
                 terminator = Terminator::Jump(self.counter.onward);
@@ -605,6 +614,7 @@ impl Copier<'_> {
                 terminator,
                 line,
                 unroll,
+                weights: source_weights,
             });
         }
         let next = |phi: &Value| match self.function.op(*phi) {

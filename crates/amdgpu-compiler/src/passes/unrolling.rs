@@ -26,6 +26,10 @@ const MAX_LIVE_REGISTERS: u64 = 128;
 const MAX_ASKED_INSTRUCTIONS: usize = 10_000;
 const MAX_ASKED_TURNS: u64 = 1024;
 
+/// What a loop may become of which a profile says that it runs often: more than what is unrolled unasked, less than what is asked for.
+const MAX_MEASURED_INSTRUCTIONS: usize = 2048;
+const MAX_MEASURED_TURNS: u64 = 64;
+
 impl Pass for Unrolling {
     fn name(&self) -> &'static str {
         "unrolling"
@@ -67,6 +71,7 @@ fn unroll_one(function: &mut Function, refused: &mut Vec<BlockId>, ctx: &mut Con
                 MAX_ASKED_INSTRUCTIONS,
                 u64::from(times).min(MAX_ASKED_TURNS),
             ),
+            Some(Unroll::Measured(_)) => (MAX_MEASURED_INSTRUCTIONS, MAX_MEASURED_TURNS),
             Some(Unroll::Never) => (0, 0),
         };
         let limit = (instructions / size.max(1)) as u64;
@@ -190,7 +195,7 @@ fn copy_iterations(function: &mut Function, cfg: &Cfg, item: &Loop, plan: &Count
             if let Some(operand) = terminator.operand_mut() {
                 *operand = rename(*operand);
             }
-            let line = source.line;
+            let (line, weights) = (source.line, source.weights);
             let unroll = source.unroll.filter(|_| block != item.header);
             if block == plan.exiting {
                 let onward = onward(&source.terminator, plan.exit);
@@ -213,6 +218,7 @@ fn copy_iterations(function: &mut Function, cfg: &Cfg, item: &Loop, plan: &Count
                 terminator,
                 line,
                 unroll,
+                weights,
             });
         }
         if iteration == 0 {

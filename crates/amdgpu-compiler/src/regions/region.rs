@@ -134,6 +134,7 @@ impl<'a> Builder<'a> {
             self.blocks[block.0 as usize] = Some(BlockId(self.out.blocks.len() as u32));
             self.out.blocks.push(Block {
                 unroll: source.blocks[block.0 as usize].unroll,
+                weights: source.blocks[block.0 as usize].weights,
                 ..Block::new(source.blocks[block.0 as usize].line)
             });
         }

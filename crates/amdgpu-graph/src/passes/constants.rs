@@ -59,11 +59,10 @@ fn folded(graph: &Graph, ops: &DeviceOps, id: NodeId) -> Result<Option<amdgpu_ar
             .as_ref()
             .filter(|array| array.is_contiguous())
             .map(|array| {
-                array.view_bytes(
+                array.seen_as(
                     layout.offset_bytes,
                     node.dtype,
-                    layout.shape.clone(),
-                    layout.strides.clone(),
+                    (layout.shape.clone(), layout.strides.clone()),
                 )
             }),
         Kind::Operation(operation) if node.bytes() <= bytes.max(64) * MOST_GROWTH => {

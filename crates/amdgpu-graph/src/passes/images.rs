@@ -2,7 +2,7 @@
 
 use amdgpu_abi::Dtype;
 use amdgpu_array::Array;
-use amdgpu_ops::convolve::ConvolveOptions;
+use amdgpu_ops::convolve::{Convolve, ConvolveOptions};
 use amdgpu_ops::{
     DeviceOps, Elementwise, ImageLayout, Operand, Operation, Scalar, cast, elementwise,
 };
@@ -76,7 +76,10 @@ impl Found {
             ImageLayout::Nchw => 1,
             ImageLayout::Nhwc => 3,
         };
-        if counts[images.index()] != 1 || of_norm.channel_axis.rem_euclid(4) != channel_axis {
+        if options.operation != Convolve::CONV2D
+            || counts[images.index()] != 1
+            || of_norm.channel_axis.rem_euclid(4) != channel_axis
+        {
             return None;
         }
         let constant = |input: &Input| match &graph.node(input.node()?).kind {

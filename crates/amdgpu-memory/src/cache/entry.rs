@@ -10,6 +10,8 @@ pub(crate) enum State {
     /// The entry describes no block.
     Vacant,
     Free,
+    /// Free, and not yet joined with its neighbours nor in a free list.
+    Recent,
     Allocated,
     /// Given back, but streams may still use it.
     Pending,

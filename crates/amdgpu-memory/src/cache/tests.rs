@@ -131,3 +131,29 @@ fn large_blocks_keep_rests_that_are_too_small_to_split() {
         (1 << 20) + 512
     );
 }
+
+#[test]
+fn small_blocks_come_back_as_they_were_cut_and_are_joined_for_other_sizes() {
+    let (mut cache, first) = with_small_segment();
+    let held = cache.take(STREAM, 1024, 1024).unwrap();
+    let blocks =
+        [512, 1024, 512, 1024, 512, 1024].map(|bytes| cache.take(STREAM, bytes, bytes).unwrap());
+    for block in blocks {
+        free(&mut cache, block);
+    }
+    // The last four wait; of those the newest of the very size is taken, whatever lies free before it.
+    let taken = cache.take(STREAM, 512, 512).unwrap();
+    assert_eq!(taken.address, blocks[4].address);
+    assert_eq!(cache.take(STREAM + 1, 512, 512), None);
+    free(&mut cache, taken);
+    assert_eq!(cache.fit_bytes(STREAM, 2 << 20), None);
+    let segment = &cache.snapshot("device")[0];
+    assert_eq!(segment.blocks.len(), 3, "first, held and one free block");
+    let wide = cache.take(STREAM, 4096, 4096).unwrap();
+    assert_eq!(wide.address, blocks[0].address);
+    for block in [first, held, wide] {
+        free(&mut cache, block);
+    }
+    assert_eq!(cache.evict(Eviction::EVERYTHING).len(), 1);
+    assert_eq!(cache.stats.inactive_split.all.current, 0);
+}

@@ -4,8 +4,6 @@
 //! vendor's library for the kinds of products where ours is known to be behind, or to have no kernel. Of two measured ways ours is taken
 //! unless the other is faster by a margin: its bits depend on no other package's version, and it needs nothing loaded.
 
-use std::cmp::Ordering;
-
 use amdgpu_matrix::vendor::VendorLibrary;
 
 use super::archive::{Archive, ArchivedKernel, Unit};
@@ -475,11 +473,6 @@ pub fn is_for_vendor(problem: &Problem) -> bool {
     ) && problem.output == problem.operand.output()
         && problem.k > 0
         && !(problem.operand == Number::I8 && problem.k > MAX_INT8_DEPTH)
-}
-
-/// Order of measured times, then of names.
-pub(crate) fn by_time(one: (f64, &str), other: (f64, &str)) -> Ordering {
-    one.0.total_cmp(&other.0).then_with(|| one.1.cmp(other.1))
 }
 
 #[cfg(test)]

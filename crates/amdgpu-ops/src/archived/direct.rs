@@ -176,7 +176,7 @@ fn columns(ops: &DeviceOps, operation: &str, x: &Array) -> Result<Array> {
         result: None,
         thread_limit: None,
     };
-    reduce::reduce(ops, fold, &Operand::of_array(x.clone()), None, &options)
+    reduce::on_device(ops, fold, &Operand::of_array(x.clone()), None, &options)
 }
 
 /// What a convolution is asked for, beside its arrays.

@@ -36,15 +36,18 @@ fn check(from: Dtype, to: Dtype) -> Result<()> {
     ))
 }
 
-/// The values of x, real or complex, in another dtype; see [`crate::cast::cast`].
+/// The values of x, real or complex, in another dtype, as NumPy's `astype(casting="unsafe")` converts them: floats are cut towards zero to integers, integers
+/// keep their low bits, what is not zero is true, numbers are rounded once (to bfloat16 from float64 and int64 by way of float32, as
+/// `ml_dtypes` does). What an integer dtype does not hold becomes the smallest int32, of int64, uint32 and uint64 the smallest int64, cut to
+/// the low bits.
+///
+/// `out` may have any strides; x broadcasts to its shape. Both may be one view; where they overlap otherwise, copy x first.
 ///
 /// # Errors
 ///
-/// As there; `unsupported-dtype` for complex numbers to a real dtype.
+/// `unsupported-dtype`, which complex numbers to a real dtype are, `shape-mismatch` where x does not broadcast to `out`, `read-only`, `wrong-device`; `invalid-argument` for an `out` that
+/// overlaps x or itself.
 pub fn cast(ops: &DeviceOps, x: &Operand, dtype: Dtype, out: Option<&Array>) -> Result<Array> {
-    if !is_complex(x.dtype) && !is_complex(dtype) {
-        return crate::cast::cast(ops, x, dtype, out);
-    }
     let call = Call {
         ops,
         family: NAME,

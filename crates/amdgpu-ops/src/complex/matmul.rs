@@ -2,6 +2,8 @@
 //! every number of `b` is a block of two by two (re, im; -im, re) gives the rows of the result, parts in turns. That is as much arithmetic as
 //! four real products take, all of it in the fastest kernel there is, and each part of a result is one sum of 2 k products.
 
+use std::ffi::c_void;
+
 use amdgpu_abi::dtypes::Precision;
 use amdgpu_abi::promotion::{as_complex, is_complex, promote};
 use amdgpu_abi::{Dtype, ErrorCode};
@@ -301,6 +303,26 @@ fn convert_on_host(values: TensorView<'_>, dtype: Dtype, copy: &mut HostTensor) 
 }
 
 fn blocks_on_host(view: &TensorView<'_>, own: &Matrices, dtype: Dtype) -> Result<HostTensor> {
+    let is_aligned = view
+        .data()
+        .addr()
+        .is_multiple_of(part_of(dtype).size_bytes());
+    let is_dense = amdgpu_array::is_contiguous(&own.shape, &own.strides);
+    if view.dtype() == dtype && is_aligned && is_dense {
+        // SAFETY: the numbers of the view without gaps, whose parts have this type.
+        return unsafe {
+            if dtype == Dtype::C64 {
+                packed::<f32>(view.data(), &own.shape, dtype)
+            } else {
+                packed::<f64>(view.data(), &own.shape, dtype)
+            }
+        };
+    }
+    moved_blocks(view, own, dtype)
+}
+
+/// The blocks of numbers of any dtype that lie anywhere.
+fn moved_blocks(view: &TensorView<'_>, own: &Matrices, dtype: Dtype) -> Result<HostTensor> {
     let matrix = Matrix::global()?;
     let copy;
     // SAFETY: the elements of the view with its axes in another order.
@@ -363,6 +385,42 @@ fn blocks_on_host(view: &TensorView<'_>, own: &Matrices, dtype: Dtype) -> Result
         let mut third =
             TensorViewMut::from_parts(at(real), part_of(dtype), HOST, &own.shape, strides)?;
         matrix.elementwise(Elementwise::Identity, &[real_part], &mut third, &OPTIONS)?;
+    }
+    Ok(made)
+}
+
+/// The blocks of adjacent numbers: one pass over small matrices takes less than the calls that move any of them.
+///
+/// # Safety
+///
+/// As many numbers as the shape says, with parts of this type and aligned to those, are readable without gaps.
+unsafe fn packed<T: Copy + std::ops::Neg<Output = T>>(
+    data: *const c_void,
+    shape: &[i64],
+    dtype: Dtype,
+) -> Result<HostTensor> {
+    let blocks = Blocks::of(shape);
+    let mut made = HostTensor::new(&blocks.shape, part_of(dtype))?;
+    let (row, count) = (2 * blocks.columns as usize, shape.iter().product::<i64>());
+    if count == 0 {
+        return Ok(made);
+    }
+    // SAFETY: as promised; the tensor is of such parts.
+    let (source, target) = unsafe {
+        let parts = 2 * count as usize;
+        let source = std::slice::from_raw_parts(data.cast::<T>(), parts);
+        (source, made.elements_mut::<T>())
+    };
+    for (numbers, rows) in source
+        .chunks_exact(row)
+        .zip(target.chunks_exact_mut(2 * row))
+    {
+        let (first, second) = rows.split_at_mut(row);
+        first.copy_from_slice(numbers);
+        for (number, pair) in numbers.chunks_exact(2).zip(second.chunks_exact_mut(2)) {
+            pair[0] = -number[1];
+            pair[1] = number[0];
+        }
     }
     Ok(made)
 }

@@ -111,11 +111,13 @@ fn check_result(operation: Reduce, options: &ReduceOptions<'_>) -> Result<()> {
     ))
 }
 
-/// `operation(x)` over `options.axes` for real and complex numbers; see [`crate::reduce::reduce`].
+/// `operation(x)` over `options.axes`, of real and complex numbers; the limit of threads is the CPU's alone, which computes where the device has
+/// no kernel.
 ///
 /// # Errors
 ///
-/// As there; `unsupported-dtype` for complex numbers where an order is needed.
+/// `invalid-argument` for axes that do not exist, for nothing to choose from, or where `out` overlaps x; `shape-mismatch`; `unsupported-dtype`, as
+/// for complex numbers where an order is needed.
 pub fn reduce(
     ops: &DeviceOps,
     operation: Reduce,
@@ -123,9 +125,6 @@ pub fn reduce(
     out: Option<&Array>,
     options: &ReduceOptions<'_>,
 ) -> Result<Array> {
-    if !is_complex(x.dtype) {
-        return crate::reduce::reduce(ops, operation, x, out, options);
-    }
     let call = Call {
         ops,
         family: "reduce",
@@ -136,7 +135,7 @@ pub fn reduce(
     cpu::run_noted(
         &call,
         || Some(Operation::Reduce(Reduction::of(operation, options))),
-        || on_device_of(ops, operation, x, out, options),
+        || reduce_on_device(ops, operation, x, out, options),
         |views, host| reduce_on_host(operation, &views[0], options, host),
     )
 }
@@ -396,14 +395,17 @@ pub(super) fn check_out(
     Ok(())
 }
 
-/// [`reduce`] of complex numbers by kernels of the device.
-fn on_device_of(
+/// [`reduce`] by kernels of the device.
+fn reduce_on_device(
     ops: &DeviceOps,
     operation: Reduce,
     x: &Operand,
     out: Option<&Array>,
     options: &ReduceOptions<'_>,
 ) -> Result<Array> {
+    if !is_complex(x.dtype) {
+        return crate::reduce::on_device(ops, operation, x, out, options);
+    }
     check_result(operation, options)?;
     let made = made_of(operation)?;
     let axes = Axes::of(operation, &x.shape, options)?;

@@ -1,24 +1,24 @@
-//! Prefix sums. Of complex numbers they are those of the parts.
+//! Prefix sums and products. Sums of complex numbers are those of the parts.
 
 use amdgpu_abi::ErrorCode;
 use amdgpu_abi::promotion::is_complex;
 use amdgpu_array::Array;
 use amdgpu_matrix::{Described, Matrix, Pairs, Scan, ScanOptions, TensorView, resolve_axes};
 
-use super::pairs;
 use super::reduce::check_out;
+use super::{pairs, prefix_products};
 use crate::cpu::{self, Call, Host};
 use crate::operand::{Operand, Target};
 use crate::{DeviceOps, Error, Operation, Result};
 
 fn check_scan(operation: Scan) -> Result<()> {
-    if operation == Scan::Sum {
+    if matches!(operation, Scan::Sum | Scan::Product) {
         return Ok(());
     }
     Err(Error::refused(
         ErrorCode::UnsupportedDtype,
         format!(
-            "{}: prefix sums of complex numbers are there, and nothing else along a line; take exp(cumsum(log(x))) for products",
+            "{}: complex numbers have no order and are no truth values; scan abs(x), real(x) or x != 0",
             operation.name()
         ),
     ))
@@ -31,20 +31,19 @@ fn options_of_parts(options: &ScanOptions, shape: &[i64]) -> Result<ScanOptions>
     Ok(ScanOptions { axis, ..*options })
 }
 
-/// `out[..., i] = out[..., i - 1]` joined with `x[..., i]` along an axis for real and complex numbers; see [`crate::scan::scan`].
+/// `out[..., i] = out[..., i - 1]` joined with `x[..., i]` along an axis, of real and complex numbers. `out` may be x itself, unless the scan is
+/// exclusive. Where the device has no kernel, the CPU computes it.
 ///
 /// # Errors
 ///
-/// As there; `unsupported-dtype` for what complex numbers are not joined by.
+/// `invalid-argument` for an axis that does not exist or an `out` that overlaps x otherwise; `shape-mismatch`; `unsupported-dtype`, as for what
+/// complex numbers are not joined by.
 pub fn scan(
     ops: &DeviceOps,
     x: &Operand,
     options: &ScanOptions,
     out: Option<&Array>,
 ) -> Result<Array> {
-    if !is_complex(x.dtype) {
-        return crate::scan::scan(ops, x, options, out);
-    }
     let call = Call {
         ops,
         family: "scan",
@@ -55,7 +54,7 @@ pub fn scan(
     cpu::run_noted(
         &call,
         || Some(Operation::Scan(*options)),
-        || on_device(ops, x, options, out),
+        || scan_on_device(ops, x, options, out),
         |views, host| scan_on_host(&views[0], options, host),
     )
 }
@@ -80,6 +79,11 @@ pub fn scan_on_host<H: Host>(
     };
     let memory = host.result(&described.shape, described.dtype, false)?;
     check_out(options.name(), &memory, &described.shape, described.dtype)?;
+    if options.operation == Scan::Product {
+        let multiplications = cpu::len(x).saturating_mul(8);
+        let multiply = || prefix_products::on_host(x, options, memory);
+        return Ok(host.run(multiplications, multiply)?);
+    }
     let mut memory = memory.pairs();
     let parts = Pairs::of(x);
     // SAFETY: `x` outlives the call.
@@ -89,13 +93,16 @@ pub fn scan_on_host<H: Host>(
     })?)
 }
 
-/// [`scan`] of complex numbers by kernels of the device.
-fn on_device(
+/// [`scan`] by kernels of the device.
+fn scan_on_device(
     ops: &DeviceOps,
     x: &Operand,
     options: &ScanOptions,
     out: Option<&Array>,
 ) -> Result<Array> {
+    if !is_complex(x.dtype) {
+        return crate::scan::on_device(ops, x, options, out);
+    }
     let of_parts = options_of_parts(options, &x.shape)?;
     let target = Target {
         operation: options.name(),
@@ -106,6 +113,10 @@ fn on_device(
         is_dense: true,
     };
     let array = target.resolve(&x.shape, x.dtype)?.into_array()?;
+    if options.operation == Scan::Product {
+        prefix_products::on_device(ops, x, options, &array)?;
+        return Ok(array);
+    }
     crate::scan::on_device(ops, &pairs(x), &of_parts, Some(&array.pairs()))?;
     Ok(array)
 }

@@ -3,7 +3,7 @@
 use amdgpu_abi::{Coded, Dtype, ErrorCode};
 use amdgpu_array::Array;
 use amdgpu_hal::MemoryKind;
-use amdgpu_matrix::{ConvolveOptions, ImageLayout};
+use amdgpu_matrix::{Convolve, ConvolveOptions, Fitted, ImageLayout};
 
 use crate::archived::Archived;
 use crate::archived::problem::{Epilogue, Number, Problem, VECTOR_BYTES};
@@ -24,10 +24,10 @@ const CHANNELS: i64 = 8;
 pub fn convolve(
     ops: &DeviceOps,
     inputs: &[Operand],
-    options: &ConvolveOptions,
+    (options, fitted): (&ConvolveOptions, &Fitted),
     is_tf32: bool,
 ) -> Result<Option<Array>> {
-    match run(ops, inputs, options, is_tf32) {
+    match run(ops, inputs, (options, fitted), is_tf32) {
         Err(error)
             if matches!(
                 error.code(),
@@ -43,14 +43,14 @@ pub fn convolve(
 fn run(
     ops: &DeviceOps,
     inputs: &[Operand],
-    options: &ConvolveOptions,
+    (options, fitted): (&ConvolveOptions, &Fitted),
     is_tf32: bool,
 ) -> Result<Option<Array>> {
     if Archived::of(ops).archive()?.is_none() {
         return Ok(None);
     }
     let has_filters_first = archived::takes_filters_first(ops, inputs[0].dtype, is_tf32)?;
-    let Some(arranged) = Arranged::of(inputs, options, has_filters_first) else {
+    let Some(arranged) = Arranged::of(inputs, (options, fitted), has_filters_first) else {
         return Ok(None);
     };
     let images = dense(ops, &arranged.images)?;
@@ -73,9 +73,9 @@ fn run(
         filters: &filters,
         bias: bias.as_ref(),
         result: &made,
-        stride: options.sliding.stride.0,
-        padding: options.sliding.padding.0,
-        dilation: options.sliding.dilation.0,
+        stride: fitted.sliding.stride[1],
+        padding: fitted.sliding.padding[1],
+        dilation: fitted.sliding.dilation[1],
         groups: options.groups,
         problem: Problem {
             is_aligned: is_aligned && arranged.problem.is_aligned,
@@ -112,14 +112,20 @@ struct Arranged {
 }
 
 impl Arranged {
-    /// `None` for what no archived kernel takes: other dtypes, steps that differ along rows and columns, few channels, nothing. The inputs
-    /// fit each other.
-    fn of(inputs: &[Operand], options: &ConvolveOptions, has_filters_first: bool) -> Option<Self> {
+    /// `None` for what no archived kernel takes: other dtypes, steps that differ along rows and columns or before and behind images, few
+    /// channels, nothing, all but planes.
+    fn of(
+        inputs: &[Operand],
+        (options, fitted): (&ConvolveOptions, &Fitted),
+        has_filters_first: bool,
+    ) -> Option<Self> {
         let (x, weight) = (&inputs[0], &inputs[1]);
-        let sliding = &options.sliding;
+        let sliding = &fitted.sliding;
         let steps = [sliding.stride, sliding.padding, sliding.dilation];
-        let is_known = [Dtype::F32, Dtype::F16, Dtype::BF16].contains(&x.dtype)
-            && steps.iter().all(|(rows, columns)| rows == columns)
+        let is_known = options.operation == Convolve::CONV2D
+            && !options.is_same
+            && [Dtype::F32, Dtype::F16, Dtype::BF16].contains(&x.dtype)
+            && steps.iter().all(|[_, rows, columns]| rows == columns)
             && !x.is_empty()
             && !weight.is_empty();
         let channels = weight.shape[1];
@@ -136,11 +142,7 @@ impl Arranged {
         } else {
             &OUTPUTS_LAST
         };
-        let described = options
-            .describe((&x.shape, x.dtype), (&weight.shape, weight.dtype))
-            .ok()?;
-        let shape: [i64; 4] = described.shape.as_slice().try_into().ok()?;
-        let [batch, outputs, rows, columns] = options.layout.extents(shape);
+        let [batch, outputs, _, rows, columns] = fitted.result;
         let number = Number::of_dtype(x.dtype)?;
         let operand = if has_filters_first {
             Number::Tf32
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
     use crate::operand::Scalar;
     use amdgpu_array::{Dims, row_major};
-    use amdgpu_matrix::Sliding;
+    use amdgpu_matrix::{ConvolvePass, Sliding};
 
     /// A dense tensor of a shape; the values stand in a vector beside it.
     fn dense_operand(shape: &[i64], dtype: Dtype) -> Operand {
@@ -188,15 +190,28 @@ mod tests {
 
     fn options(step: i64, groups: i64, layout: ImageLayout) -> ConvolveOptions {
         ConvolveOptions {
+            operation: Convolve::CONV2D,
             sliding: Sliding {
-                stride: (step, step),
-                padding: (1, 1),
-                dilation: (1, 1),
+                stride: [1, step, step],
+                padding: [0, 1, 1],
+                dilation: [1; 3],
             },
+            is_same: false,
+            output_padding: [0; 3],
             groups,
             layout,
             thread_limit: None,
         }
+    }
+
+    fn arranged(
+        inputs: &[Operand],
+        options: &ConvolveOptions,
+        has_filters_first: bool,
+    ) -> Option<Arranged> {
+        let given: Vec<_> = inputs.iter().map(|one| (&*one.shape, one.dtype)).collect();
+        let fitted = options.fit(ConvolvePass::Forward, &given, &[]).unwrap();
+        Arranged::of(inputs, (options, &fitted), has_filters_first)
     }
 
     /// The value of an operand at four indices.
@@ -226,8 +241,8 @@ mod tests {
                 tap % channels,
             )
         }) {
-            let y = row * options.sliding.stride.0 - options.sliding.padding.0 + i;
-            let z = column * options.sliding.stride.1 - options.sliding.padding.1 + j;
+            let y = row * options.sliding.stride[1] - options.sliding.padding[1] + i;
+            let z = column * options.sliding.stride[2] - options.sliding.padding[2] + j;
             let inside = (0..arranged.images.shape[1]).contains(&y)
                 && (0..arranged.images.shape[2]).contains(&z);
             if inside {
@@ -243,7 +258,7 @@ mod tests {
         for layout in [ImageLayout::Nchw, ImageLayout::Nhwc] {
             for groups in [1, 2] {
                 let options = options(2, groups, layout);
-                let shape = layout.shape([2, 16, 9, 10]);
+                let shape = layout.shape([2, 16, 1, 9, 10], 2);
                 let x = dense_operand(&shape, Dtype::F32);
                 let weight = dense_operand(&[12, 16 / groups, 3, 2], Dtype::F32);
                 let values = |count: i64, seed: i64| -> Vec<f64> {
@@ -251,11 +266,11 @@ mod tests {
                     (0..count).map(one).collect()
                 };
                 let (x_values, weight_values) = (values(x.len(), 3), values(weight.len(), 7));
-                let arranged = Arranged::of(&[x.clone(), weight.clone()], &options, false).unwrap();
+                let arranged = arranged(&[x.clone(), weight.clone()], &options, false).unwrap();
                 assert_eq!(arranged.images.shape.as_slice(), [2, 9, 10, 16]);
                 assert_eq!(arranged.filters.shape.as_slice(), [3, 2, 16 / groups, 12]);
                 assert_eq!(arranged.result, [2, 5, 6, 12]);
-                let planar = x.permuted(&layout.order());
+                let planar = x.permuted(&layout.order(2)[..4]);
                 for (row, column, output) in [(0, 0, 0), (4, 5, 11), (2, 3, 6), (1, 0, 5)] {
                     // Straight from the definition, over (outputs, channels, rows, columns).
                     let (mut wanted, own) = (0.0, 16 / groups);
@@ -284,14 +299,14 @@ mod tests {
             dense_operand(&[24, 16, 3, 3], Dtype::F16),
             dense_operand(&[24], Dtype::F16),
         ];
-        let problem = Arranged::of(&inputs, &options, false).unwrap().problem;
+        let problem = arranged(&inputs, &options, false).unwrap().problem;
         assert_eq!(
             (problem.m, problem.n, problem.k, problem.batch),
             (180, 12, 144, 2)
         );
         assert_eq!(problem.epilogue, Epilogue::Bias);
         assert!(!problem.is_aligned);
-        let filters_first = Arranged::of(&inputs[..2], &options, true).unwrap();
+        let filters_first = arranged(&inputs[..2], &options, true).unwrap();
         assert_eq!(filters_first.filters.shape.as_slice(), [24, 3, 3, 16]);
         assert_eq!(filters_first.problem.operand, Number::Tf32);
     }
@@ -301,14 +316,17 @@ mod tests {
         let of = |dtype, channels: i64, options: &ConvolveOptions| {
             let x = dense_operand(&[1, channels * options.groups, 9, 9], dtype);
             let weight = dense_operand(&[8, channels, 3, 3], dtype);
-            Arranged::of(&[x, weight], options, false).is_some()
+            arranged(&[x, weight], options, false).is_some()
         };
         let plain = options(1, 1, ImageLayout::Nchw);
         assert!(of(Dtype::F32, 3, &plain) && of(Dtype::F16, 8, &plain));
         assert!(!of(Dtype::F16, 3, &plain) && !of(Dtype::F64, 8, &plain));
         assert!(!of(Dtype::F32, 3, &options(1, 2, ImageLayout::Nchw)));
         let mut uneven = plain;
-        uneven.sliding.stride = (1, 2);
+        uneven.sliding.stride = [1, 1, 2];
         assert!(!of(Dtype::F32, 16, &uneven));
+        let mut same = plain;
+        (same.sliding.padding, same.is_same) = ([0; 3], true);
+        assert!(!of(Dtype::F32, 16, &same));
     }
 }

@@ -14,7 +14,7 @@ use super::{complex_math, source};
 #[derive(Clone, Debug)]
 pub struct ComplexText<'a> {
     pub operation: Complex,
-    /// Of the inputs; numbers are real, and take no part in the walk.
+    /// Of the inputs; numbers take no part in the walk.
     pub kinds: &'a [Kind],
     pub result: Dtype,
     /// The complex dtype that is computed in.
@@ -61,7 +61,12 @@ impl ComplexText<'_> {
     fn value(&self, place: usize) -> String {
         let kind = self.kinds[place];
         if !kind.is_array {
-            return format!("z_of((C)number{place}, (C)0)");
+            let imaginary = if is_complex(kind.dtype) {
+                format!("(C)imaginary{place}")
+            } else {
+                "(C)0".to_owned()
+            };
+            return format!("z_of((C)number{place}, {imaginary})");
         }
         if is_complex(kind.dtype) {
             return format!("z_of((C)a{place}[2 * o_a{place}], (C)a{place}[2 * o_a{place} + 1])");
@@ -78,11 +83,11 @@ impl ComplexText<'_> {
         let mut parameters = String::new();
         for (place, kind) in self.kinds.iter().enumerate() {
             if !kind.is_array {
-                let _ = write!(
-                    parameters,
-                    "{} number{place}, ",
-                    source::number_type(kind.dtype)
-                );
+                let ctype = source::number_type(complex_part(kind.dtype));
+                let _ = write!(parameters, "{ctype} number{place}, ");
+                if is_complex(kind.dtype) {
+                    let _ = write!(parameters, "{ctype} imaginary{place}, ");
+                }
             }
         }
         let names =

@@ -1,8 +1,216 @@
-//! The text of losses with their gradients: a work-item for each sample, which goes through its outputs in order, as the CPU's loops do.
+//! The text of losses with their gradients: a work-item for each row, which goes through its classes or outputs in order, as the CPU's loops do.
 //!
-//! Products have names, so that they are not fused with the sums.
+//! Products have names, so that they are not fused with the sums. One text serves the losses of `amdgpu.ops` and those of the trainer, which wants
+//! softmax, gradient and score of a row at once.
 
-const HEAD: &str = r"
+use amdgpu_abi::Dtype;
+use amdgpu_matrix::ClassLoss;
+
+use super::source;
+
+/// What a kernel of classes writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// A term for each row.
+    Terms,
+    /// The gradient by x.
+    Gradient,
+    /// Softmax, gradient and score, which is the term and whether the largest x is where the largest target is.
+    Training,
+}
+
+/// What the text of a loss of classes depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassKernel {
+    pub loss: ClassLoss,
+    pub written: Written,
+    pub x: Dtype,
+    /// The dtype of targets: that of x where they are shares, else of classes.
+    pub target: Dtype,
+    pub has_shares: bool,
+    pub has_weight: bool,
+    pub is_smoothed: bool,
+    /// Whether the gradient is divided by a number of the device.
+    pub is_divided: bool,
+}
+
+const CLASSES: &str = r#"
+#if HAS_SHARES
+#define SHARE(place) (C)targets[base + (place) * inner]
+#else
+#define SHARE(place) (wanted_class == (long long)(place) ? (C)1 : (C)0)
+#endif
+#if IS_SMOOTHED
+#define SMOOTHED(place) (((C)1 - smoothing) * SHARE(place) + smoothing / (C)size)
+#else
+#define SMOOTHED(place) SHARE(place)
+#endif
+#if HAS_WEIGHT
+#define TARGET(place) ((C)weights[place] * SMOOTHED(place))
+#else
+#define TARGET(place) SMOOTHED(place)
+#endif
+#define AT(place) ((C)all[base + (place) * inner])
+
+extern "C" __global__ void class_loss(const X* all, const I* targets,
+#if HAS_WEIGHT
+    const X* weights,
+#endif
+#if WRITES_TERMS
+    C* terms,
+#elif WRITES_GRADIENT
+    const X* gradient, unsigned long long gradient_step,
+#if IS_DIVIDED
+    const double* divisor,
+#endif
+    X* delta, double factor,
+#else
+    float* values, float* delta, double* scores, float factor,
+#endif
+    double given_smoothing, long long ignored, unsigned long long size, unsigned long long inner, unsigned long long rows) {
+    const unsigned long long row = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    const unsigned long long base = row / inner * size * inner + row % inner;
+    const C smoothing = (C)given_smoothing;
+#if !HAS_SHARES
+    const long long wanted_class = (long long)targets[row];
+    const bool is_ignored = wanted_class == ignored;
+#else
+    const bool is_ignored = false;
+#endif
+    C top = -INFINITY, weight = 0, total = 0;
+#if IS_TRAINING
+    unsigned long long best = 0, wanted = 0;
+#endif
+    for (unsigned long long i = 0; i < size; i++) {
+        const C target = TARGET(i);
+        top = F(fmax)(top, AT(i));
+        weight = weight + target;
+#if IS_TRAINING
+        if (AT(i) > AT(best)) best = i;
+        if (target > TARGET(wanted)) wanted = i;
+#endif
+    }
+#if HAS_SOFTMAX
+    for (unsigned long long i = 0; i < size; i++) total = total + F(exp)(AT(i) - top);
+    const double logarithm = log((double)total);
+    const C inverse = (C)1 / total;
+#else
+    const double logarithm = 0.0;
+    top = 0;
+#endif
+#if WRITES_GRADIENT
+    C share = (C)((double)gradient[row * gradient_step] * factor);
+#if IS_DIVIDED
+    share = (C)((double)gradient[row * gradient_step] / *divisor);
+#endif
+#elif IS_TRAINING
+    const C share = factor;
+#endif
+    double loss = 0.0;
+    for (unsigned long long i = 0; i < size; i++) {
+        const C target = TARGET(i), above = AT(i) - top;
+#if !WRITES_GRADIENT
+        if (target != 0) {
+            const double part = (double)target * (logarithm - (double)above);
+            loss = loss + part;
+        }
+#endif
+#if !WRITES_TERMS
+#if HAS_SOFTMAX
+        const C value = F(exp)(above) * inverse;
+#else
+        const C value = 0;
+#endif
+        const C weighted = value * weight;
+#if IS_TRAINING
+        values[base + i * inner] = value;
+#endif
+        delta[base + i * inner] = is_ignored ? (C)0 : share * (weighted - target);
+#endif
+    }
+#if WRITES_TERMS
+    terms[row] = is_ignored ? (C)0 : (C)loss;
+#elif IS_TRAINING
+    scores[2 * row] = loss;
+    scores[2 * row + 1] = best == wanted ? 1.0 : 0.0;
+#endif
+}
+"#;
+
+impl ClassKernel {
+    /// The kernel of the trainer for rows of float32.
+    #[must_use]
+    pub fn training(has_labels: bool) -> Self {
+        Self {
+            loss: ClassLoss::CrossEntropy,
+            written: Written::Training,
+            x: Dtype::F32,
+            target: if has_labels { Dtype::I32 } else { Dtype::F32 },
+            has_shares: !has_labels,
+            has_weight: false,
+            is_smoothed: false,
+            is_divided: false,
+        }
+    }
+
+    /// The kernel `class_loss`.
+    #[must_use]
+    pub fn source(&self) -> String {
+        let computed = computed(self.x);
+        let mut text = source::types(&[("X", self.x), ("C", computed), ("I", self.target)]);
+        text += source::functions(computed);
+        for (name, is_set) in [
+            ("HAS_SHARES", self.has_shares),
+            ("HAS_WEIGHT", self.has_weight),
+            ("IS_SMOOTHED", self.is_smoothed),
+            ("IS_DIVIDED", self.is_divided),
+            ("HAS_SOFTMAX", self.loss == ClassLoss::CrossEntropy),
+            ("WRITES_TERMS", self.written == Written::Terms),
+            ("WRITES_GRADIENT", self.written == Written::Gradient),
+            ("IS_TRAINING", self.written == Written::Training),
+        ] {
+            text += &format!("#define {name} {}\n", i32::from(is_set));
+        }
+        text + CLASSES
+    }
+}
+
+/// The dtype that the terms of floats are computed in.
+#[must_use]
+pub fn computed(x: Dtype) -> Dtype {
+    if x == Dtype::F64 {
+        Dtype::F64
+    } else {
+        Dtype::F32
+    }
+}
+
+/// The kernel that makes the weight of the class of each row, 0 where it counts for nothing; it notes the complement of the first row whose class is none.
+#[must_use]
+pub fn class_weights_source(x: Dtype, target: Dtype, has_weight: bool) -> String {
+    let (parameter, weight) = if has_weight {
+        ("const X* weights, ", "(C)weights[given]")
+    } else {
+        ("", "(C)1")
+    };
+    format!(
+        r#"{types}
+extern "C" __global__ void class_weights(const I* targets, {parameter}C* out, unsigned long long* found, long long ignored, long long classes,
+                                         unsigned long long rows) {{
+    const unsigned long long row = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    const long long given = (long long)targets[row];
+    const bool is_ignored = given == ignored, is_good = given >= 0 && given < classes;
+    if (!is_good && !is_ignored) atomicMax(found, ~row);
+    out[row] = is_good && !is_ignored ? {weight} : (C)0;
+}}
+"#,
+        types = source::types(&[("X", x), ("C", computed(x)), ("I", target)]),
+    )
+}
+
+const SQUARED_ERROR: &str = r#"
 #if HAS_LABELS
 typedef int Target;
 #define TARGET(column) (targets[row] == (int)(column) ? 1.0f : 0.0f)
@@ -10,50 +218,7 @@ typedef int Target;
 typedef float Target;
 #define TARGET(column) targets[row * size + (column)]
 #endif
-";
 
-const CROSS_ENTROPY: &str = r#"
-extern "C" __global__ void cross_entropy(const float* all_sums, const Target* targets, float* all_values, float* all_delta, double* scores,
-                                         float share, unsigned long long size, unsigned long long rows) {
-    const unsigned long long row = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= rows) return;
-    const float* sums = all_sums + row * size;
-    float *values = all_values + row * size, *delta = all_delta + row * size;
-    float top = -INFINITY, weight = 0.0f;
-    unsigned long long best = 0, wanted = 0;
-    for (unsigned long long i = 0; i < size; i++) {
-        const float target = TARGET(i);
-        top = fmaxf(top, sums[i]);
-        weight = weight + target;
-        if (sums[i] > sums[best]) best = i;
-        if (target > TARGET(wanted)) wanted = i;
-    }
-    float total = 0.0f;
-    for (unsigned long long i = 0; i < size; i++) {
-        const float value = expf(sums[i] - top);
-        values[i] = value;
-        total = total + value;
-    }
-    const double logarithm = log((double)total);
-    const float inverse = 1.0f / total;
-    double loss = 0.0;
-    for (unsigned long long i = 0; i < size; i++) {
-        const float target = TARGET(i), above = sums[i] - top;
-        if (target != 0.0f) {
-            const double part = (double)target * (logarithm - (double)above);
-            loss = loss + part;
-        }
-        const float value = values[i] * inverse;
-        const float weighted = value * weight;
-        values[i] = value;
-        delta[i] = share * (weighted - target);
-    }
-    scores[2 * row] = loss;
-    scores[2 * row + 1] = best == wanted ? 1.0 : 0.0;
-}
-"#;
-
-const SQUARED_ERROR: &str = r#"
 extern "C" __global__ void squared_error(const float* values, const Target* targets, float* delta, double* scores, float share,
                                          unsigned long long size, unsigned long long rows) {
     const unsigned long long row = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -69,18 +234,12 @@ extern "C" __global__ void squared_error(const float* values, const Target* targ
 }
 "#;
 
-fn source(has_labels: bool, text: &str) -> String {
-    format!("#define HAS_LABELS {}\n{HEAD}{text}", i32::from(has_labels))
-}
-
-/// The kernel `cross_entropy`; targets are the right columns, or shares of all.
-#[must_use]
-pub fn cross_entropy_source(has_labels: bool) -> String {
-    source(has_labels, CROSS_ENTROPY)
-}
-
-/// The kernel `squared_error`; targets are the right columns, which are 1 where others are 0, or values.
+/// The kernel `squared_error` of the trainer, which wants the sum of a row and its gradient at once; targets are the right columns, which are 1 where
+/// others are 0, or values.
 #[must_use]
 pub fn squared_error_source(has_labels: bool) -> String {
-    source(has_labels, SQUARED_ERROR)
+    format!(
+        "#define HAS_LABELS {}\n{SQUARED_ERROR}",
+        i32::from(has_labels)
+    )
 }

@@ -2,171 +2,281 @@
 
 use amdgpu_abi::Dtype;
 use amdgpu_abi::promotion::compute_type;
-use amdgpu_matrix::{ImageLayout, Pool};
+use amdgpu_matrix::{Fold, ImageLayout};
 
 use super::source;
+
+/// What a kernel computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Forward,
+    WithIndices,
+    Gradient,
+    IndicesGradient,
+}
+
+impl Kind {
+    fn arrays(self) -> &'static str {
+        match self {
+            Self::Forward => "const X* images, X* results",
+            Self::WithIndices => "const X* images, X* results, long long* indices",
+            Self::Gradient => "const X* images, const X* gradients, X* results",
+            Self::IndicesGradient => "const X* gradients, const long long* indices, X* results",
+        }
+    }
+
+    fn is_gradient(self) -> bool {
+        matches!(self, Self::Gradient | Self::IndicesGradient)
+    }
+}
 
 /// What the text of a kernel depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
-    pub operation: Pool,
-    pub is_gradient: bool,
+    pub kind: Kind,
+    pub fold: Fold,
+    pub is_adaptive: bool,
+    /// Whether windows reach along depth, too.
+    pub has_depth: bool,
     pub dtype: Dtype,
     pub layout: ImageLayout,
     pub counts_padding: bool,
+    /// Whether averages are divided by a parameter.
+    pub has_divisor: bool,
 }
 
+/// Axes that windows reach along.
+const AXES: [&str; 3] = ["depths", "rows", "columns"];
+
 impl Signature {
-    /// The index in memory of the element at row `y` and column `x` of image `n` and channel `c`; `kind` is image or result.
-    fn at(self, kind: &str, y: &str, x: &str) -> String {
+    fn axes(self) -> &'static [&'static str] {
+        &AXES[usize::from(!self.has_depth)..]
+    }
+
+    /// One piece of text for each axis.
+    fn each(self, text: impl Fn(&str) -> String) -> String {
+        self.axes().iter().map(|axis| text(axis)).collect()
+    }
+
+    /// The index in a plane of the pixel at `{prefix}_{axis}`; `kind` is image or result.
+    fn in_plane(self, kind: &str, prefix: &str) -> String {
+        let (first, others) = self.axes().split_first().unwrap_or((&"columns", &[]));
+        let start = format!("{prefix}_{first}");
+        others.iter().fold(start, |index, axis| {
+            format!("({index}) * {kind}_{axis} + {prefix}_{axis}")
+        })
+    }
+
+    /// The index in memory of the element of image `n` and channel `c` at `{prefix}_{axis}`.
+    fn at(self, kind: &str, prefix: &str) -> String {
+        let place = self.in_plane(kind, prefix);
+        let plane: Vec<_> = self
+            .axes()
+            .iter()
+            .map(|axis| format!("{kind}_{axis}"))
+            .collect();
+        let plane = plane.join(" * ");
         match self.layout {
-            ImageLayout::Nchw => {
-                format!("((n * channels + c) * {kind}_rows + {y}) * {kind}_columns + {x}")
-            }
-            ImageLayout::Nhwc => {
-                format!("((n * {kind}_rows + {y}) * {kind}_columns + {x}) * channels + c")
-            }
+            ImageLayout::Nchw => format!("(n * channels + c) * {plane} + {place}"),
+            ImageLayout::Nhwc => format!("(n * {plane} + {place}) * channels + c"),
         }
     }
 
     /// Statements that take the index of an element apart.
     fn taken(self) -> String {
-        let own = if self.is_gradient { "image" } else { "result" };
-        match self.layout {
-            ImageLayout::Nchw => format!(
-                "const long long own_x = index % {own}_columns, own_y = index / {own}_columns % {own}_rows;
-    const long long c = index / ({own}_columns * {own}_rows) % channels;
-    const long long n = index / ({own}_columns * {own}_rows * channels);"
-            ),
-            ImageLayout::Nhwc => format!(
-                "const long long c = index % channels, own_x = index / channels % {own}_columns;
-    const long long own_y = index / (channels * {own}_columns) % {own}_rows;
-    const long long n = index / (channels * {own}_columns * {own}_rows);"
-            ),
+        let own = if self.kind.is_gradient() {
+            "image"
+        } else {
+            "result"
+        };
+        let mut text = String::from("    long long rest = index;\n");
+        let mut take = |name: &str, extent: &str| {
+            text +=
+                &format!("    const long long {name} = rest % {extent};\n    rest /= {extent};\n");
+        };
+        if self.layout == ImageLayout::Nhwc {
+            take("c", "channels");
         }
+        for axis in self.axes().iter().rev() {
+            take(&format!("own_{axis}"), &format!("{own}_{axis}"));
+        }
+        if self.layout == ImageLayout::Nchw {
+            take("c", "channels");
+        }
+        text + "    const long long n = rest;\n"
     }
 
-    /// The first of a window's largest values.
+    /// Where the window at `{prefix}_{axis}` begins and ends in the image, its padding included.
+    fn bounds(self, prefix: &str) -> String {
+        self.each(|axis| {
+            if self.is_adaptive {
+                format!(
+                    "    const long long begin_{axis} = {prefix}_{axis} * image_{axis} / result_{axis};
+    const long long end_{axis} = (({prefix}_{axis} + 1) * image_{axis} + result_{axis} - 1) / result_{axis};
+    const long long step_{axis} = 1;
+"
+                )
+            } else {
+                format!(
+                    "    const long long begin_{axis} = {prefix}_{axis} * stride_{axis} - padding_{axis};
+    const long long step_{axis} = dilation_{axis};
+    const long long end_{axis} = begin_{axis} + (window_{axis} - 1) * step_{axis} + 1;
+"
+                )
+            }
+        })
+    }
+
+    /// Loops over the pixels of a window, at `at_{axis}`, around a body.
+    fn over_window(self, body: &str) -> String {
+        let mut text = String::new();
+        for axis in self.axes() {
+            text += &format!(
+                "    for (long long at_{axis} = begin_{axis}; at_{axis} < end_{axis} && at_{axis} < image_{axis}; at_{axis} += step_{axis}) {{
+    if (at_{axis} < 0) continue;
+"
+            );
+        }
+        text + body + &"    }\n".repeat(self.axes().len())
+    }
+
+    /// The first of a window's largest values, and its index in the plane; -1 where the window has no pixel.
     fn largest(self) -> String {
-        format!(
-            "
-    C best = -(C)INFINITY;
-    long long best_y = -1, best_x = -1;
-    for (long long v = 0; v < window_rows; v++) {{
-        for (long long u = 0; u < window_columns; u++) {{
-            const long long y = top + v * dilation_rows, x = left + u * dilation_columns;
-            if (y < 0 || x < 0 || y >= image_rows || x >= image_columns) continue;
-            const C value = (C)images[{at}];
-            if (best_y < 0 || (best == best && (value > best || value != value))) {{
-                best = value;
-                best_y = y;
-                best_x = x;
-            }}
-        }}
+        let body = format!(
+            "    const C value = (C)images[{at}];
+    if (best_place < 0 || (best == best && (value > best || value != value))) {{
+        best = value;
+        best_place = {place};
     }}
 ",
-            at = self.at("image", "y", "x"),
+            at = self.at("image", "at"),
+            place = self.in_plane("image", "at"),
+        );
+        format!(
+            "    C best = -(C)INFINITY;
+    long long best_place = -1;
+{}",
+            self.over_window(&body)
         )
     }
 
     /// The number of values that an average is over. One over the padding, too, ends where the padding does.
     fn divisor(self) -> String {
-        let border = if self.counts_padding {
-            "padding"
-        } else {
-            "0 * padding"
+        if self.has_divisor {
+            return "    const C count = (C)divisor;\n".to_owned();
+        }
+        let border = |axis: &str| {
+            if self.counts_padding && !self.is_adaptive {
+                format!("padding_{axis}")
+            } else {
+                "0".to_owned()
+            }
         };
-        format!(
-            "
-    const long long low = {border}_rows, aside = {border}_columns;
-    const C count = (C)(COUNT(larger_of(top, -low), smaller_of(top + window_rows, image_rows + low))
-                        * COUNT(larger_of(left, -aside), smaller_of(left + window_columns, image_columns + aside)));
-"
-        )
+        let counts: Vec<_> = self
+            .axes()
+            .iter()
+            .map(|axis| {
+                let border = border(axis);
+                format!(
+                    "COUNT(larger_of(begin_{axis}, -{border}), smaller_of(end_{axis}, image_{axis} + {border}))"
+                )
+            })
+            .collect();
+        format!("    const C count = (C)({});\n", counts.join(" * "))
     }
 
     fn forward_body(self) -> String {
-        const START: &str = "    const long long top = own_y * stride_rows - padding_rows, left = own_x * stride_columns - padding_columns;";
-        match self.operation {
-            Pool::Maximum => {
-                format!(
-                    "{START}{largest}    results[index] = (X)best;\n",
-                    largest = self.largest()
-                )
-            }
-            Pool::Average => format!(
-                "{START}{divisor}
-    C sum = 0;
-    for (long long y = larger_of(top, 0); y < smaller_of(top + window_rows, image_rows); y++)
-        for (long long x = larger_of(left, 0); x < smaller_of(left + window_columns, image_columns); x++)
-            sum += (C)images[{at}];
-    results[index] = (X)(sum / count);
-",
+        let bounds = self.bounds("own");
+        let indices = if self.kind == Kind::WithIndices {
+            "    indices[index] = best_place;\n"
+        } else {
+            ""
+        };
+        match self.fold {
+            Fold::Maximum => format!(
+                "{bounds}{largest}    results[index] = (X)best;\n{indices}",
+                largest = self.largest()
+            ),
+            Fold::Average => format!(
+                "{bounds}{divisor}    C sum = 0;\n{sum}    results[index] = (X)(sum / count);\n",
                 divisor = self.divisor(),
-                at = self.at("image", "y", "x"),
+                sum = self.over_window(&format!(
+                    "    sum += (C)images[{}];\n",
+                    self.at("image", "at")
+                )),
             ),
         }
     }
 
+    /// The loop over the windows of an axis that may hold this pixel, ascending, at `window_at_{axis}`.
+    fn windows_of_pixel(self, axis: &str) -> String {
+        if self.is_adaptive {
+            return format!(
+                "    for (long long of_{axis} = own_{axis} * result_{axis} / image_{axis};
+         of_{axis} < ((own_{axis} + 1) * result_{axis} + image_{axis} - 1) / image_{axis}; of_{axis}++) {{
+"
+            );
+        }
+        format!(
+            "    for (long long tap_{axis} = window_{axis} - 1; tap_{axis} >= 0; tap_{axis}--) {{
+    const long long first_{axis} = own_{axis} + padding_{axis} - tap_{axis} * dilation_{axis};
+    if (first_{axis} < 0 || first_{axis} % stride_{axis} != 0 || first_{axis} / stride_{axis} >= result_{axis}) continue;
+    const long long of_{axis} = first_{axis} / stride_{axis};
+"
+        )
+    }
+
     /// Windows that hold this pixel, in row-major order.
     fn gradient_body(self) -> String {
-        let at = self.at("result", "r", "s");
-        let share = match self.operation {
-            Pool::Maximum => format!(
-                "{largest}            if (best_y == own_y && best_x == own_x) sum += (C)gradients[{at}];",
-                largest = self.largest()
+        let at = self.at("result", "of");
+        let own = self.in_plane("image", "own");
+        let share = match (self.kind, self.fold) {
+            (Kind::IndicesGradient, _) => {
+                format!("    if (indices[{at}] == {own}) sum += (C)gradients[{at}];\n")
+            }
+            (_, Fold::Maximum) => format!(
+                "{bounds}{largest}    if (best_place == {own}) sum += (C)gradients[{at}];\n",
+                bounds = self.bounds("of"),
+                largest = self.largest(),
             ),
-            Pool::Average => format!(
-                "{divisor}            sum += (C)gradients[{at}] / count;",
-                divisor = self.divisor()
+            (_, Fold::Average) => format!(
+                "{bounds}{divisor}    sum += (C)gradients[{at}] / count;\n",
+                bounds = self.bounds("of"),
+                divisor = self.divisor(),
             ),
         };
+        let loops = self.each(|axis| self.windows_of_pixel(axis));
         format!(
-            "
-    C sum = 0;
-    for (long long a = window_rows - 1; a >= 0; a--) {{
-        const long long row = own_y + padding_rows - a * dilation_rows;
-        if (row < 0 || row % stride_rows != 0 || row / stride_rows >= result_rows) continue;
-        for (long long b = window_columns - 1; b >= 0; b--) {{
-            const long long column = own_x + padding_columns - b * dilation_columns;
-            if (column < 0 || column % stride_columns != 0 || column / stride_columns >= result_columns) continue;
-            const long long r = row / stride_rows, s = column / stride_columns;
-            const long long top = r * stride_rows - padding_rows, left = s * stride_columns - padding_columns;
-{share}
-        }}
-    }}
-    results[index] = (X)sum;
-"
+            "    C sum = 0;\n{loops}{share}{ends}    results[index] = (X)sum;\n",
+            ends = "    }\n".repeat(self.axes().len()),
         )
     }
 
     #[must_use]
     pub fn source(&self) -> String {
-        let (body, parameters) = if self.is_gradient {
-            (
-                self.gradient_body(),
-                "const X* images, const X* gradients, X* results",
-            )
+        let body = if self.kind.is_gradient() {
+            self.gradient_body()
         } else {
-            (self.forward_body(), "const X* images, X* results")
+            self.forward_body()
         };
+        let along = ["image", "result", "window", "stride", "padding", "dilation"];
+        let parameters: String = along
+            .iter()
+            .map(|name| self.each(|axis| format!(", long long {name}_{axis}")))
+            .collect();
         format!(
             r#"{types}{HEAD}
-extern "C" __global__ void pool({parameters}, long long elements, {PARAMETERS}) {{
+extern "C" __global__ void pool({arrays}, long long elements, long long channels, long long divisor{parameters}) {{
     const long long index = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (index >= elements) return;
-    {taken}
-{body}}}
+{taken}{body}}}
 "#,
             types = source::types(&[("X", self.dtype), ("C", compute_type(self.dtype))]),
+            arrays = self.kind.arrays(),
             taken = self.taken(),
         )
     }
 }
-
-const PARAMETERS: &str = "long long channels, long long image_rows, long long image_columns, long long result_rows, long long result_columns, \
-long long window_rows, long long window_columns, long long stride_rows, long long stride_columns, \
-long long padding_rows, long long padding_columns, long long dilation_rows, long long dilation_columns";
 
 const HEAD: &str = "
 #define COUNT(begin, end) ((begin) < (end) ? (end) - (begin) : 0)

@@ -11,6 +11,7 @@ use super::{Operation, Product};
 use crate::convolve::Convolution;
 use crate::cpu::{Host, HostMemory};
 use crate::matmul::HostMatmul;
+use crate::pool::Pooling;
 use crate::{
     Error, Result, batch_norm, complex, convolve, embedding, normalize, pool, sort, transpose,
 };
@@ -90,7 +91,9 @@ impl Operation {
                 };
                 convolve::on_host(inputs, &call, host)
             }
-            Self::Pool { operation, options } => pool::on_host(*operation, x, None, options, host),
+            Self::Pool { operation, options } => {
+                pool::on_host(*operation, (Pooling::Forward, inputs), options, host)
+            }
             Self::Embedding => embedding::on_host(x, &inputs[1], None, host),
             Self::Gather { shape, .. } => {
                 let made = blocks_shape(inputs[1].shape(), shape);

@@ -4,9 +4,10 @@ use amdgpu_abi::promotion::is_float;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, recording};
 
-use crate::cast::cast;
+use crate::complex::cast;
+use crate::complex::reduce;
 use crate::operand::{Operand, Scalar};
-use crate::reduce::{Reduce, ReduceOptions, reduce};
+use crate::reduce::{Reduce, ReduceOptions};
 use crate::transpose::transpose;
 use crate::{DeviceOps, Error, Result};
 

@@ -3,8 +3,9 @@
 //! Several processes may write: each reads the file again, adds its own entries and replaces the file as a whole, under a lock. A file that
 //! cannot be understood is set aside under another name, and that is told.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,18 +15,16 @@ use amdgpu_hal::ForkLocal;
 use amdgpu_telemetry::fallback;
 use rustc_hash::FxHashMap;
 
-use super::entries::{Entry, check_architecture, dump, parse};
-use super::note_change;
+use super::entries::{Content, Entry, check_architecture, dump, parse};
+use super::files::{replace, set_aside, text_of};
+use super::records::{Record, utc_now};
+use super::{note_change, settings};
 use crate::archived::problem::{Epilogue, Problem};
 
 /// Measurements that come with the package.
 const SHIPPED: [(&str, &str); 1] = [("sm_90", include_str!("../../tuning/sm_90.json"))];
-/// Larger files are not ours.
-const MAX_FILE_BYTES: u64 = 64 << 20;
 /// A measurement speaks for products whose extents differ from its own by less than this factor.
 const NEAR_FACTOR: f64 = 2.0;
-/// Damaged files that are kept for a look; the last name is used again and again.
-const MAX_SET_ASIDE: usize = 10;
 
 /// Databases of this process, by architecture and folder.
 static DATABASES: ForkLocal<RwLock<Vec<Arc<Database>>>> = ForkLocal::new(RwLock::default);
@@ -92,11 +91,28 @@ pub fn known_architectures() -> Vec<String> {
     found
 }
 
+/// What a database holds, and how often it was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Questions that a measurement answered.
+    pub hits: u64,
+    /// Questions that none answered.
+    pub misses: u64,
+    /// Measurements made or imported here.
+    pub entries: u64,
+    /// Measurements that came with the package.
+    pub shipped: u64,
+}
+
 /// The measurements of one architecture.
 pub struct Database {
     architecture: String,
     folder: Option<PathBuf>,
+    /// Takes the place of the file in the folder.
+    file: RwLock<Option<PathBuf>>,
     entries: RwLock<Entries>,
+    hits: AtomicU64,
+    misses: AtomicU64,
 }
 
 impl Database {
@@ -111,7 +127,7 @@ impl Database {
         let shipped = SHIPPED.iter().find(|(name, _)| *name == architecture);
         if let Some((_, text)) = shipped {
             match parse(text, Some(&architecture)) {
-                Ok((_, read)) => entries.shipped.extend(read),
+                Ok(read) => entries.shipped.extend(read.entries),
                 Err(reason) => fallback(
                     "tuning",
                     &format!("the measurements of the package are not used ({reason})"),
@@ -121,10 +137,18 @@ impl Database {
         let made = Self {
             architecture,
             folder,
+            file: RwLock::default(),
             entries: RwLock::default(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
         };
         if let Some(path) = made.path() {
-            entries.own.extend(made.read_file(&path));
+            let read = made.read_file(&path);
+            entries.own.extend(read.entries);
+            let named = read.records.into_iter();
+            entries
+                .records
+                .extend(named.map(|record| (record.subject.clone(), record)));
         }
         entries.index();
         *made.entries.write().unwrap_or_else(PoisonError::into_inner) = entries;
@@ -140,6 +164,10 @@ impl Database {
     /// The file; `None` when nothing is kept.
     #[must_use]
     pub fn path(&self) -> Option<PathBuf> {
+        let file = self.file.read().unwrap_or_else(PoisonError::into_inner);
+        if file.is_some() {
+            return file.clone();
+        }
         let folder = self.folder.as_ref()?;
         Some(folder.join(format!("{}.json", self.architecture)))
     }
@@ -162,9 +190,68 @@ impl Database {
 
     /// The measurement of a product, or of the one nearest to it of the same formats and layout, if any is near enough.
     ///
-    /// What follows the sums changes little about which kernel is best, so a plain product stands in for one with an epilogue.
+    /// What follows the sums changes little about which kernel is best, so a plain product stands in for one with an epilogue. Counted as a hit
+    /// or a miss.
     #[must_use]
     pub fn find(&self, product: &Problem) -> Option<Entry> {
+        self.counted(
+            settings::is_caching()
+                .then(|| self.nearest(product))
+                .flatten(),
+        )
+    }
+
+    /// The measurement of a subject, counted as a hit or a miss.
+    #[must_use]
+    pub fn find_record(&self, subject: &str) -> Option<Record> {
+        self.counted(
+            settings::is_caching()
+                .then(|| self.record(subject))
+                .flatten(),
+        )
+    }
+
+    /// The measurement of a subject.
+    #[must_use]
+    pub fn record(&self, subject: &str) -> Option<Record> {
+        self.known().records.get(subject).cloned()
+    }
+
+    /// Whether there are measurements of subjects.
+    #[must_use]
+    pub fn has_records(&self) -> bool {
+        !self.known().records.is_empty()
+    }
+
+    /// All measurements of subjects, in their order.
+    #[must_use]
+    pub fn records(&self) -> Vec<Record> {
+        self.known().records.values().cloned().collect()
+    }
+
+    /// What it holds, and how often it was asked since the process began or it was cleared.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let known = self.known();
+        Statistics {
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+            entries: (known.own.list.len() + known.records.len()) as u64,
+            shipped: known.shipped.list.len() as u64,
+        }
+    }
+
+    fn counted<T>(&self, found: Option<T>) -> Option<T> {
+        let counter = if found.is_some() {
+            &self.hits
+        } else {
+            &self.misses
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+        found
+    }
+
+    fn nearest(&self, product: &Problem) -> Option<Entry> {
         let known = self.known();
         let plain = Problem {
             epilogue: Epilogue::None,
@@ -179,22 +266,21 @@ impl Database {
     }
 
     /// Take measurements in and write them; tells how many changed. With `is_newest` they count more than what is there; without it the
-    /// later measurement of a product counts.
+    /// later measurement of a product or subject counts.
     ///
     /// # Errors
     ///
     /// The file cannot be written; the measurements count in this process all the same.
-    pub fn add(&self, given: Vec<Entry>, is_newest: bool) -> io::Result<usize> {
+    pub fn add(&self, given: Content, is_newest: bool) -> io::Result<usize> {
         let Some(path) = self.path() else {
             return Ok(self.merge(given, is_newest));
         };
-        match self.lock_file(&path) {
+        match lock_file(&path) {
             Ok(_lock) => {
                 // What others wrote since.
                 self.merge(self.read_file(&path), false);
                 let changed = self.merge(given, is_newest);
-                let text = dump(&self.architecture, self.known().own.list.iter());
-                replace(&path, &text)?;
+                self.write(&path)?;
                 Ok(changed)
             }
             Err(error) => {
@@ -204,25 +290,121 @@ impl Database {
         }
     }
 
-    /// Only one thread of one process at a time is between reading a file and replacing it.
-    fn lock_file(&self, path: &Path) -> io::Result<File> {
-        if let Some(folder) = &self.folder {
-            fs::create_dir_all(folder)?;
+    /// Note the time of one way of a subject, beside those that are known.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written; the time counts in this process all the same.
+    pub fn add_way(&self, subject: &str, way: &str, seconds: f64, device: &str) -> io::Result<()> {
+        let path = self.path();
+        let lock = path.as_deref().map(lock_file).transpose();
+        if let (Some(path), Ok(_)) = (&path, &lock) {
+            self.merge(self.read_file(path), false);
         }
-        let lock = File::create(path.with_extension("lock"))?;
-        lock.lock()?;
-        Ok(lock)
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let named = entries.records.entry(subject.to_owned());
+        let record = named.or_insert_with(|| Record::of(subject));
+        record.seconds.insert(way.to_owned(), seconds);
+        record.failed.remove(way);
+        device.clone_into(&mut record.device);
+        record.measured = utc_now();
+        drop(entries);
+        note_change();
+        let _lock = lock?;
+        path.map_or(Ok(()), |path| self.write(&path))
     }
 
-    fn merge(&self, given: Vec<Entry>, is_newest: bool) -> usize {
+    /// Forget what was measured or imported here, in memory and in the file, and count from zero; what came with the package stays. Tells
+    /// how many measurements that were.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written; in this process the measurements are forgotten all the same.
+    pub fn clear(&self) -> io::Result<u64> {
+        let path = self.path();
+        let lock = path.as_deref().map(lock_file).transpose();
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let removed = entries.own.list.len() + entries.records.len();
+        entries.own = Ordered::default();
+        entries.records = BTreeMap::new();
+        entries.index();
+        drop(entries);
+        self.hits.store(0, Ordering::Relaxed);
+        self.misses.store(0, Ordering::Relaxed);
+        note_change();
+        let _lock = lock?;
+        if let Some(path) = path.filter(|path| path.exists()) {
+            self.write(&path)?;
+        }
+        Ok(removed as u64)
+    }
+
+    /// Keep measurements in another file from now on, `None` for that of the cache folder. What it holds is taken in, and it gets what is
+    /// known. Tells how many measurements of the file changed what was known.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written; then nothing changes.
+    pub fn set_file(&self, file: Option<PathBuf>) -> io::Result<usize> {
+        let replaced = {
+            let mut own = self.file.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *own, file)
+        };
+        let Some(path) = self.path() else {
+            return Ok(0);
+        };
+        let taken = lock_file(&path).and_then(|_lock| {
+            let changed = self.merge(self.read_file(&path), false);
+            self.write(&path).map(|()| changed)
+        });
+        taken.inspect_err(|_| {
+            *self.file.write().unwrap_or_else(PoisonError::into_inner) = replaced;
+        })
+    }
+
+    /// Write everything that is known, what came with the package included, to a file; tells how many measurements.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn export(&self, path: &Path) -> io::Result<usize> {
+        let known = self.known();
+        let text = dump(&self.architecture, known.all(), known.records.values());
+        let count = known.all().count() + known.records.len();
+        drop(known);
+        replace(path, &text).map(|()| count)
+    }
+
+    fn write(&self, path: &Path) -> io::Result<()> {
+        let known = self.known();
+        let text = dump(
+            &self.architecture,
+            known.own.list.iter(),
+            known.records.values(),
+        );
+        drop(known);
+        replace(path, &text)
+    }
+
+    fn merge(&self, given: Content, is_newest: bool) -> usize {
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let is_older = |known: &str, given: &str| !is_newest && given <= known;
         let mut changed = 0;
-        for entry in given {
-            let is_known = entries.exact(&entry.product).is_some_and(|known| {
-                *known == entry || (!is_newest && entry.measured <= known.measured)
-            });
+        for entry in given.entries {
+            let is_known = entries
+                .exact(&entry.product)
+                .is_some_and(|known| *known == entry || is_older(&known.measured, &entry.measured));
             if !is_known {
                 entries.own.insert(entry);
+                changed += 1;
+            }
+        }
+        for record in given.records {
+            let is_known = entries.records.get(&record.subject).is_some_and(|known| {
+                *known == record || is_older(&known.measured, &record.measured)
+            });
+            if !is_known {
+                entries.records.insert(record.subject.clone(), record);
                 changed += 1;
             }
         }
@@ -233,26 +415,59 @@ impl Database {
         changed
     }
 
-    fn read_file(&self, path: &Path) -> Vec<Entry> {
+    /// What a file holds; one that cannot be understood is set aside, and that is told.
+    fn read_file(&self, path: &Path) -> Content {
         let read = match text_of(path) {
             Ok(Some(text)) => parse(&text, Some(&self.architecture)),
-            Ok(None) => return Vec::new(),
+            Ok(None) => return Content::default(),
             Err(reason) => Err(reason),
         };
-        read.map_or_else(
-            |reason| {
-                let moved = set_aside(path);
-                let name = moved.as_deref().and_then(Path::file_name);
-                let moved = name.map_or_else(String::new, |name| {
-                    format!("; it is now {}", name.to_string_lossy())
-                });
-                let path = path.display();
-                fallback("tuning", &format!("{path} is not used ({reason}){moved}"));
-                Vec::new()
-            },
-            |(_, entries)| entries,
-        )
+        read.unwrap_or_else(|reason| {
+            let moved = set_aside(path);
+            let name = moved.as_deref().and_then(Path::file_name);
+            let moved = name.map_or_else(String::new, |name| {
+                format!("; it is now {}", name.to_string_lossy())
+            });
+            let path = path.display();
+            fallback("tuning", &format!("{path} is not used ({reason}){moved}"));
+            Content::default()
+        })
     }
+}
+
+/// Only one thread of one process at a time is between reading a file and replacing it.
+fn lock_file(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let lock = File::create(path.with_extension("lock"))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+/// Merge the measurements of a file into the database of its architecture; of two measurements the later one counts. Gives the architecture and
+/// how many measurements changed.
+///
+/// # Errors
+///
+/// [`ImportError`]; nothing was changed, unless it is the database that cannot be written.
+pub fn import(path: &Path) -> Result<(String, usize), ImportError> {
+    // Its own message is better than that of what cannot be understood.
+    fs::metadata(path).map_err(ImportError::File)?;
+    let text = text_of(path).map_err(ImportError::Content)?;
+    let read = parse(&text.unwrap_or_default(), None).map_err(ImportError::Content)?;
+    let architecture = read.architecture.clone();
+    let changed = database_of(&architecture).add(read, false);
+    Ok((architecture, changed.map_err(ImportError::File)?))
+}
+
+/// Why a file was not imported.
+#[derive(Debug)]
+pub enum ImportError {
+    /// A file cannot be read or written.
+    File(io::Error),
+    /// It is no tuning database of this version; where, and why.
+    Content(String),
 }
 
 /// Measurements in the order in which their products came, with their places.
@@ -287,6 +502,7 @@ impl Ordered {
 struct Entries {
     shipped: Ordered,
     own: Ordered,
+    records: BTreeMap<String, Record>,
     /// Products of the same formats, layout, epilogue and alignment, as a product without extents.
     classes: FxHashMap<Problem, Vec<Problem>>,
 }
@@ -343,53 +559,4 @@ fn class_of(product: &Problem) -> Problem {
 
 fn extents(product: &Problem) -> [u64; 4] {
     [product.m, product.n, product.k, product.batch]
-}
-
-/// The text of a file; `None` where there is none.
-fn text_of(path: &Path) -> Result<Option<String>, String> {
-    let is_absent = |error: &io::Error| {
-        matches!(
-            error.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-        )
-    };
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.len() > MAX_FILE_BYTES => {
-            return Err(format!("it is larger than {MAX_FILE_BYTES} bytes"));
-        }
-        Err(error) if is_absent(&error) => return Ok(None),
-        _ => {}
-    }
-    fs::read_to_string(path)
-        .map(Some)
-        .map_err(|error| error.to_string())
-}
-
-/// Gives a damaged file another name, so that a new one can take its place.
-fn set_aside(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?.to_string_lossy();
-    let names: Vec<PathBuf> = (0..MAX_SET_ASIDE)
-        .map(|number| path.with_file_name(format!("{name}.damaged-{number}")))
-        .collect();
-    let free = names.iter().find(|name| !name.exists());
-    let target = free.or(names.last())?;
-    fs::rename(path, target).ok()?;
-    Some(target.clone())
-}
-
-/// No reader ever sees half a file.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    static SERIAL: AtomicU64 = AtomicU64::new(0);
-    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-    let draft = path.with_extension(format!("json.{}.{serial}.draft", std::process::id()));
-    let write = || -> io::Result<()> {
-        let mut file = File::create(&draft)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&draft, path)
-    };
-    write().inspect_err(|_| {
-        // What matters is that no half-written file stays.
-        let _ = fs::remove_file(&draft);
-    })
 }

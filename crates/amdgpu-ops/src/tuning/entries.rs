@@ -1,18 +1,17 @@
-//! What a database holds: for one product, how long each way to compute it took. The text form is JSON, schema `amdgpu.tuning/1`.
+//! What a database holds of products: how long each way to compute one took. The text form of a database is JSON, schema `amdgpu.tuning/1`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::archived::choice::by_time;
+use super::records::{self, Record};
+use super::timings::{MAX_ENTRIES, Timings, fields_of, line_head, quoted, ranking, shown, times};
 use crate::archived::problem::{Epilogue, Layout, Number, Problem};
 
 pub const SCHEMA: &str = "amdgpu.tuning/1";
 /// Of m, n, k and the batch: what kernels count with.
 const MAX_EXTENT: u64 = u32::MAX as u64;
-/// Of one file: some hundred shapes are tuned in an hour.
-const MAX_ENTRIES: usize = 100_000;
 const MAX_ARCHITECTURE: usize = 64;
 const MAX_CANDIDATE: usize = 128;
 const FIELDS: [&str; 9] = [
@@ -46,14 +45,16 @@ impl Entry {
     /// Ways to compute it with their times, fastest first.
     #[must_use]
     pub fn ranking(&self) -> Vec<(&str, f64)> {
-        let mut all: Vec<(&str, f64)> = self
-            .seconds
-            .iter()
-            .map(|(name, seconds)| (name.as_str(), *seconds))
-            .collect();
-        all.sort_by(|one, other| by_time((one.1, one.0), (other.1, other.0)));
-        all
+        ranking(&self.seconds)
     }
+}
+
+/// What the text of a database says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Content {
+    pub architecture: String,
+    pub entries: Vec<Entry>,
+    pub records: Vec<Record>,
 }
 
 /// The name of an architecture as files can bear it.
@@ -87,7 +88,11 @@ fn is_text(text: &str, others: &str, limit: usize) -> bool {
 
 /// The text of a database: one line for each entry, in an order that the content decides.
 #[must_use]
-pub fn dump<'a>(architecture: &str, entries: impl Iterator<Item = &'a Entry>) -> String {
+pub fn dump<'a>(
+    architecture: &str,
+    entries: impl Iterator<Item = &'a Entry>,
+    records: impl Iterator<Item = &'a Record>,
+) -> String {
     let mut sorted: Vec<&Entry> = entries.collect();
     sorted.sort_by_key(|entry| {
         let product = &entry.product;
@@ -104,32 +109,24 @@ pub fn dump<'a>(architecture: &str, entries: impl Iterator<Item = &'a Entry>) ->
         .into_iter()
         .map(|entry| format!("\n{}", record(entry)))
         .collect();
-    format!(
-        "{{\"schema\": \"{SCHEMA}\", \"architecture\": \"{architecture}\", \"entries\": [{}\n]}}\n",
+    let mut text = format!(
+        "{{\"schema\": \"{SCHEMA}\", \"architecture\": \"{architecture}\", \"entries\": [{}\n]",
         lines.join(",")
-    )
+    );
+    let records = records::dump(records);
+    if !records.is_empty() {
+        let _ = write!(text, ", \"records\": [{records}\n]");
+    }
+    text.push_str("}\n");
+    text
 }
 
 fn record(entry: &Entry) -> String {
-    let quoted = |text: &str| Value::from(text).to_string();
     let product = &entry.product;
-    let mut text = format!("{{\"device\": {}", quoted(&entry.device));
-    if !entry.failed.is_empty() {
-        let failed: Vec<String> = entry
-            .failed
-            .iter()
-            .map(|(name, reason)| format!("{}: {}", quoted(name), quoted(reason)))
-            .collect();
-        let _ = write!(text, ", \"failed\": {{{}}}", failed.join(", "));
-    }
-    let seconds: Vec<String> = entry
-        .seconds
-        .iter()
-        .map(|(name, seconds)| format!("{}: {}", quoted(name), number(*seconds)))
-        .collect();
+    let mut text = line_head(&entry.device, &entry.failed);
     let _ = write!(
         text,
-        ", \"measured\": {}, \"product\": {{\"batch\": {}, \"epilogue\": \"{}\", \"is_aligned\": {}, \"k\": {}, \"layout\": \"{}\", \"m\": {}, \"n\": {}, \"operand\": \"{}\", \"output\": \"{}\"}}, \"seconds\": {{{}}}}}",
+        ", \"measured\": {}, \"product\": {{\"batch\": {}, \"epilogue\": \"{}\", \"is_aligned\": {}, \"k\": {}, \"layout\": \"{}\", \"m\": {}, \"n\": {}, \"operand\": \"{}\", \"output\": \"{}\"}}, \"seconds\": {}}}",
         quoted(&entry.measured),
         product.batch,
         product.epilogue.name(),
@@ -140,30 +137,17 @@ fn record(entry: &Entry) -> String {
         product.n,
         product.operand.name(),
         product.output.name(),
-        seconds.join(", ")
+        times(&entry.seconds)
     );
     text
 }
 
-/// A number as Python writes it, so that files do not depend on who wrote them: exponents have a sign and two digits.
-fn number(value: f64) -> String {
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    match exponent.parse::<i32>() {
-        Ok(exponent) if !(-4..16).contains(&exponent) => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            format!("{digits}e{sign}{:02}", exponent.abs())
-        }
-        _ => format!("{value:?}"),
-    }
-}
-
-/// Architecture and entries of a text; `expected` is the architecture that it must be for.
+/// What a text says; `expected` is the architecture that it must be for.
 ///
 /// # Errors
 ///
 /// Why it is no tuning database of this version, and where.
-pub fn parse(text: &str, expected: Option<&str>) -> Result<(String, Vec<Entry>), String> {
+pub fn parse(text: &str, expected: Option<&str>) -> Result<Content, String> {
     let content: Value =
         serde_json::from_str(text).map_err(|error| format!("this is not JSON: {error}"))?;
     let schema = content.get("schema");
@@ -198,73 +182,24 @@ pub fn parse(text: &str, expected: Option<&str>) -> Result<(String, Vec<Entry>),
     let entries = entries.map(|(number, record)| {
         checked(record).map_err(|reason| format!("entry {number}: {reason}"))
     });
-    Ok((name.to_owned(), entries.collect::<Result<_, _>>()?))
-}
-
-/// A value in a message.
-fn shown(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => "None".to_owned(),
-        Some(Value::String(text)) => format!("'{text}'"),
-        Some(Value::Bool(truth)) => if *truth { "True" } else { "False" }.to_owned(),
-        Some(other) => other.to_string(),
-    }
-}
-
-fn checked(record: &Value) -> Result<Entry, String> {
-    let Some(fields) = record.as_object() else {
-        return Err("not an object".to_owned());
-    };
-    let known = ["product", "seconds", "failed", "device", "measured"];
-    let mut unknown = fields.keys().filter(|name| !known.contains(&name.as_str()));
-    if let Some(name) = unknown.next() {
-        return Err(format!("unknown field '{name}'"));
-    }
-    let product = product(fields.get("product"))?;
-    let mut seconds = BTreeMap::new();
-    for (name, value) in by_name(fields, "seconds")? {
-        let time = value
-            .as_f64()
-            .filter(|time| *time > 0.0 && time.is_finite());
-        let time = time.ok_or_else(|| format!("the time of {name} is {}", shown(Some(value))))?;
-        seconds.insert(name.clone(), time);
-    }
-    let mut failed = BTreeMap::new();
-    let texts = "device and reasons are texts";
-    for (name, value) in by_name(fields, "failed")? {
-        failed.insert(name.clone(), value.as_str().ok_or(texts)?.to_owned());
-    }
-    let device = fields.get("device").map_or(Some(""), Value::as_str);
-    let measured = fields.get("measured");
-    let Some(time) = measured
-        .and_then(Value::as_str)
-        .filter(|text| is_time(text))
-    else {
-        return Err(format!(
-            "measured must be a time such as 2026-11-21T18:30:00Z, got {}",
-            shown(measured)
-        ));
-    };
-    Ok(Entry {
-        product,
-        seconds,
-        failed,
-        device: device.ok_or(texts)?.to_owned(),
-        measured: time.to_owned(),
+    Ok(Content {
+        architecture: name.to_owned(),
+        entries: entries.collect::<Result<_, _>>()?,
+        records: records::parse(content.get("records"))?,
     })
 }
 
-/// Whether a text is a time such as 2026-11-21T18:30:00Z.
-fn is_time(text: &str) -> bool {
-    let pattern = "0000-00-00T00:00:00Z";
-    text.len() == pattern.len()
-        && text.bytes().zip(pattern.bytes()).all(|(own, wanted)| {
-            if wanted == b'0' {
-                own.is_ascii_digit()
-            } else {
-                own == wanted
-            }
-        })
+fn checked(record: &Value) -> Result<Entry, String> {
+    let fields = fields_of(record, "product")?;
+    let product = product(fields.get("product"))?;
+    let timings = Timings::of(fields, |name| is_text(name, "_.:-", MAX_CANDIDATE))?;
+    Ok(Entry {
+        product,
+        seconds: timings.seconds,
+        failed: timings.failed,
+        device: timings.device,
+        measured: timings.measured,
+    })
 }
 
 fn product(value: Option<&Value>) -> Result<Problem, String> {
@@ -332,22 +267,6 @@ fn product(value: Option<&Value>) -> Result<Problem, String> {
     })
 }
 
-fn by_name<'a>(
-    record: &'a Map<String, Value>,
-    field: &str,
-) -> Result<impl Iterator<Item = (&'a String, &'a Value)>, String> {
-    let values = record.get(field);
-    let is_optional = field == "failed" && values.is_none();
-    let fields = values.and_then(Value::as_object).filter(|fields| {
-        let mut names = fields.keys();
-        names.all(|name| is_text(name, "_.:-", MAX_CANDIDATE))
-    });
-    if fields.is_none() && !is_optional {
-        return Err(format!("{field} is not an object with names of kernels"));
-    }
-    Ok(fields.into_iter().flatten())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -363,19 +282,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let (architecture, entries) = parse(&text_of(&[LINE]), Some("sm_90")).unwrap();
-        assert_eq!(entries[0].ranking(), [("b", 1e-5), ("a", 2e-5)]);
-        let text = dump(&architecture, entries.iter());
-        assert_eq!(parse(&text, None).unwrap(), (architecture, entries));
-    }
-
-    #[test]
-    fn numbers_are_written_as_python_writes_them() {
-        let written = [1.539e-5, 0.000_188_9, 1.0, 2e-6, 0.25, 1e16].map(number);
-        assert_eq!(
-            written,
-            ["1.539e-05", "0.0001889", "1.0", "2e-06", "0.25", "1e+16"]
-        );
+        let read = parse(&text_of(&[LINE]), Some("sm_90")).unwrap();
+        assert_eq!(read.entries[0].ranking(), [("b", 1e-5), ("a", 2e-5)]);
+        let text = dump(&read.architecture, read.entries.iter(), [].iter());
+        assert_eq!(parse(&text, None).unwrap(), read);
     }
 
     #[test]
@@ -408,5 +318,38 @@ mod tests {
         );
         assert_eq!(check_architecture("x86_64 znver4"), "x86_64-znver4");
         assert_eq!(check_architecture("::"), "unknown");
+    }
+
+    const RECORDS: &str = r#"{"schema": "amdgpu.tuning/1", "architecture": "x86_64", "entries": [], "records": [
+        {"device": "CPU", "failed": {"block=512": "wrong"}, "measured": "2026-11-22T17:34:23Z", "subject": "kernel b",
+         "seconds": {"block=64 TILE=8": 2e-5, "block=128 TILE=8": 1e-5}},
+        {"measured": "2026-11-22T17:34:23Z", "subject": "kernel a", "seconds": {}}]}"#;
+
+    #[test]
+    fn records_are_written_and_read_again_in_the_order_of_subjects() {
+        let read = parse(RECORDS, None).unwrap();
+        assert_eq!(
+            read.records[0].ranking(),
+            [("block=128 TILE=8", 1e-5), ("block=64 TILE=8", 2e-5)]
+        );
+        let text = dump("x86_64", [].iter(), read.records.iter());
+        let mut again = parse(&text, None).unwrap();
+        again.records.reverse();
+        assert_eq!(again, read);
+    }
+
+    #[test]
+    fn damaged_records_are_named_with_their_place() {
+        let error = |from: &str, to: &str| parse(&RECORDS.replace(from, to), None).unwrap_err();
+        assert_eq!(
+            error("\"kernel a\"", "7"),
+            "record 1: the subject must be a text of one line, got 7"
+        );
+        assert_eq!(
+            error("2e-5", "-1"),
+            "record 0: the time of block=64 TILE=8 is -1"
+        );
+        assert_eq!(error("\"device\"", "\"x\""), "record 0: unknown field 'x'");
+        assert!(error("\"records\": [", "\"records\": 1, \"x\": [").starts_with("records is not"));
     }
 }

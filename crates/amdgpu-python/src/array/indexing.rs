@@ -5,9 +5,10 @@ use std::sync::Arc;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array::{self as core, Index};
 use amdgpu_ops::{DeviceOps, Operand};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
+use pyo3::{ffi, intern};
+use smallvec::{SmallVec, smallvec};
 
 use super::Array;
 use crate::errors::{IntoPyResult, raise};
@@ -28,20 +29,23 @@ pub fn ops_of(array: &Bound<'_, Array>) -> PyResult<Arc<DeviceOps>> {
 /// What stands between the brackets.
 enum Key<'py> {
     /// A view.
-    Basic(Vec<Index>),
+    Basic(Indices),
     /// Arrays among the indices: the general way in `amdgpu.ops.indexing`.
     Arrays(Bound<'py, PyAny>),
 }
 
+/// Few enough for the stack, as a rule: a view takes less than the heap would.
+type Indices = SmallVec<[Index; 4]>;
+
 fn parse<'py>(key: &Bound<'py, PyAny>) -> PyResult<Key<'py>> {
     let Ok(items) = key.cast::<PyTuple>() else {
         return Ok(match index(key)? {
-            Some(one) => Key::Basic(vec![one]),
+            Some(one) => Key::Basic(smallvec![one]),
             None => Key::Arrays(key.clone()),
         });
     };
-    let mut indices = Vec::with_capacity(items.len());
-    for item in items {
+    let mut indices = Indices::new();
+    for item in items.iter_borrowed() {
         match index(&item)? {
             Some(one) => indices.push(one),
             None => return Ok(Key::Arrays(key.clone())),
@@ -53,26 +57,15 @@ fn parse<'py>(key: &Bound<'py, PyAny>) -> PyResult<Key<'py>> {
 /// One index of a view; `None` for arrays and lists.
 fn index(item: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
     let py = item.py();
-    // Truth values are arrays without axes, although Python counts them as integers.
-    if item.is_instance_of::<PyBool>() {
-        return Ok(None);
-    }
     if item.is_exact_instance_of::<PyInt>() {
         return place(item).map(Index::At).map(Some);
     }
     if let Ok(slice) = item.cast::<PySlice>() {
-        let part = |name| -> PyResult<Option<i64>> {
-            let bound = slice.getattr(name)?;
-            if bound.is_none() {
-                return Ok(None);
-            }
-            clamped(&bound).map(Some)
-        };
-        return Ok(Some(Index::Slice {
-            start: part(intern!(py, "start"))?,
-            stop: part(intern!(py, "stop"))?,
-            step: part(intern!(py, "step"))?.unwrap_or(1),
-        }));
+        return bounds(slice).map(Some);
+    }
+    // Truth values are arrays without axes, although Python counts them as integers.
+    if item.is_instance_of::<PyBool>() {
+        return Ok(None);
     }
     if item.is_none() {
         return Ok(Some(Index::NewAxis));
@@ -108,6 +101,11 @@ fn index(item: &Bound<'_, PyAny>) -> PyResult<Option<Index>> {
 
 /// An integer; one beyond 64 bits is beyond every axis.
 fn place(item: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if item.is_exact_instance_of::<PyInt>()
+        && let Ok(fits) = item.extract()
+    {
+        return Ok(fits);
+    }
     let number = item.call_method0(intern!(item.py(), "__index__"))?;
     number.extract::<i64>().map_err(|_| {
         let message = format!("index {number} is out of bounds");
@@ -117,6 +115,37 @@ fn place(item: &Bound<'_, PyAny>) -> PyResult<i64> {
             Language::Rust,
             &message,
         )
+    })
+}
+
+/// The bounds and the step of a slice, as Python reads them: an end that is not given is the one beyond all others.
+fn bounds(slice: &Bound<'_, PySlice>) -> PyResult<Index> {
+    let py = slice.py();
+    let (mut start, mut stop, mut step) = (0, 0, 0);
+    // SAFETY: a slice, and places for its three numbers.
+    let outcome = unsafe {
+        ffi::PySlice_Unpack(slice.as_ptr(), &raw mut start, &raw mut stop, &raw mut step)
+    };
+    if outcome == 0 {
+        return Ok(Index::Slice {
+            start: Some(start as i64),
+            stop: Some(stop as i64),
+            step: step as i64,
+        });
+    }
+    // What Python refuses is refused with a message of ours.
+    PyErr::take(py);
+    let part = |name| -> PyResult<Option<i64>> {
+        let bound = slice.getattr(name)?;
+        if bound.is_none() {
+            return Ok(None);
+        }
+        clamped(&bound).map(Some)
+    };
+    Ok(Index::Slice {
+        start: part(intern!(py, "start"))?,
+        stop: part(intern!(py, "stop"))?,
+        step: part(intern!(py, "step"))?.unwrap_or(1),
     })
 }
 

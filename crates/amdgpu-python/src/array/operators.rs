@@ -10,6 +10,7 @@ use pyo3::types::{PyComplex, PyFloat, PyInt};
 
 use super::Array;
 use crate::errors::raise;
+use crate::fast_call::call_positional;
 
 /// A function of `amdgpu.ops`, looked up once.
 pub struct Operator {
@@ -51,16 +52,16 @@ operators! {
 }
 
 impl Operator {
-    fn function<'py>(&'static self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn function<'py>(&'static self, py: Python<'py>) -> PyResult<&'py Bound<'py, PyAny>> {
         let found = self.function.get_or_try_init(py, || {
             Ok::<_, PyErr>(py.import(self.module)?.getattr(self.name)?.unbind())
         })?;
-        Ok(found.bind(py).clone())
+        Ok(found.bind(py))
     }
 
     /// The function of one array.
     pub fn unary<'py>(&'static self, x: &Bound<'py, Array>) -> PyResult<Bound<'py, PyAny>> {
-        self.function(x.py())?.call1((x,))
+        call_positional(self.function(x.py())?, std::slice::from_ref(x.as_any()))
     }
 
     /// The function of two operands, at least one of them an array of ours; `NotImplemented` where the other is nothing to compute with.
@@ -73,7 +74,7 @@ impl Operator {
         if !is_operand(a)? || !is_operand(b)? {
             return Ok(py.NotImplemented().into_bound(py));
         }
-        self.function(py)?.call1((a, b))
+        call_positional(self.function(py)?, &[a.clone(), b.clone()])
     }
 
     /// The function of an array and another operand, written to the array, as NumPy's operators in place: the result may be of another dtype
@@ -92,7 +93,8 @@ impl Operator {
             );
             return Err(raise(py, ErrorCode::InvalidType, Language::Rust, &message));
         }
-        let result = self.function(py)?.call1((target, other))?;
+        let both = [target.as_any().clone(), other.clone()];
+        let result = call_positional(self.function(py)?, &both)?;
         let made = result.cast::<Array>()?;
         let (own, new) = (target.get(), made.get());
         if !is_same_kind(new.dtype, own.dtype) {

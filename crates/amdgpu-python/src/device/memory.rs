@@ -1,8 +1,21 @@
 //! Memory of a device: statistics and snapshots of its allocator.
 
+use amdgpu_abi::{ErrorCode, Language};
+use amdgpu_hal::MemoryKind;
 use amdgpu_memory::{Allocator, SegmentSnapshot, StatValue};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+
+use crate::errors::raise;
+
+/// A kind of memory by its name.
+pub fn kind_of(py: Python<'_>, name: &str) -> PyResult<MemoryKind> {
+    let mut known = MemoryKind::ALL.into_iter();
+    known.find(|kind| kind.name() == name).ok_or_else(|| {
+        let message = format!("kind is {name:?}; known are device, pinned, unified");
+        raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+    })
+}
 
 /// Statistics of device memory; on a device whose memory is the host's also those of the Matrix library's own.
 pub fn stats<'py>(py: Python<'py>, allocator: &Allocator) -> PyResult<Bound<'py, PyDict>> {

@@ -1,81 +1,20 @@
 //! Batch normalisation and gradients of norms by their parameters, bound to `amdgpu_ops::batch_norm` and `amdgpu_ops::norm_parameter_gradients`.
 
-use std::sync::Arc;
-
-use amdgpu_abi::{Dtype, Language};
-use amdgpu_aura::OpenDevice;
+use amdgpu_abi::Language;
+use amdgpu_ops::Operand;
 use amdgpu_ops::batch_norm::{BatchNormOptions, ChannelParameters};
 use amdgpu_ops::normalize::{NormalizeOptions, RowAxes};
-use amdgpu_ops::{DeviceOps, Operand};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::array::Array;
 use crate::errors::IntoPyResult;
 use crate::ops::normalize::known;
-use crate::ops::on_device::{self, lend_in_place};
+use crate::ops::on_device::lend_in_place;
+use crate::ops::place::Place;
 
 static BATCH_NORM: Boundary = Boundary::new(Language::Python, Language::Rust, "batch_norm");
 static GRADIENT: Boundary = Boundary::new(Language::Python, Language::Rust, "norm_gradient");
-
-/// Where a call computes: on a device by its kernels, or on the CPU where its arrays lie.
-struct Place<'py> {
-    ops: Arc<DeviceOps>,
-    py: Python<'py>,
-    is_host: bool,
-    /// Whether results of the host are arrays of ours, as an argument is.
-    makes_arrays: bool,
-}
-
-impl<'py> Place<'py> {
-    fn of(arguments: &[&Bound<'py, PyAny>], device: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
-        let py = arguments[0].py();
-        let ops = if let Some(device) = device {
-            on_device::ops_of(device)?
-        } else {
-            let device = OpenDevice::open("cpu:0").into_py_result(py)?;
-            DeviceOps::of(&device).into_py_result(py)?
-        };
-        Ok(Self {
-            ops,
-            py,
-            is_host: device.is_none(),
-            makes_arrays: arguments.iter().any(|one| one.is_instance_of::<Array>()),
-        })
-    }
-
-    /// An argument on the device.
-    fn lend(&self, operation: &str, name: &str, object: &Bound<'py, PyAny>) -> PyResult<Operand> {
-        if self.is_host {
-            return lend_in_place(operation, name, object);
-        }
-        on_device::lend(operation, name, object, &self.ops)
-    }
-
-    /// A result, for the caller.
-    fn give(&self, made: amdgpu_array::Array) -> PyResult<Bound<'py, PyAny>> {
-        let made = Bound::new(self.py, Array::from(made))?;
-        if !self.is_host || self.makes_arrays {
-            return Ok(made.into_any());
-        }
-        // NumPy takes no bfloat16 through DLPack.
-        if made.get().dtype == Dtype::BF16 {
-            return made.call_method0("numpy");
-        }
-        self.py
-            .import("numpy")?
-            .call_method1("from_dlpack", (made,))
-    }
-
-    fn give_all(
-        &self,
-        made: impl IntoIterator<Item = amdgpu_array::Array>,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let given = made.into_iter().map(|one| self.give(one));
-        PyTuple::new(self.py, given.collect::<PyResult<Vec<_>>>()?)
-    }
-}
 
 /// Factors and addends of the channels, wherever they lie.
 struct Parameters {

@@ -2,7 +2,7 @@
 
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_ops::DeviceOps;
-use amdgpu_ops::convolve::{Convolution, ConvolveOptions, ConvolvePass, input_names, on_host};
+use amdgpu_ops::convolve::{Convolution, Convolve, ConvolveOptions, ConvolvePass, on_host};
 use amdgpu_ops::pool::{ImageLayout, Sliding};
 use amdgpu_telemetry::Boundary;
 use pyo3::intern;
@@ -14,13 +14,45 @@ use crate::errors::{IntoPyResult, raise};
 use crate::fast_call::{self, Arguments, Choice, DeviceChoice, FastPath, is_on_host};
 use crate::ops::host;
 use crate::ops::on_device::{self, Out};
+use crate::ops::window::{Along, image_layout, spread};
 
 static CONVOLVE: Boundary = Boundary::new(Language::Python, Language::Rust, "convolve");
+
+/// The options of a call, as Python gives them.
+struct Given<'a> {
+    along: Along,
+    groups: i64,
+    layout: &'a str,
+    operation: &'a str,
+    same: bool,
+    output_padding: Vec<i64>,
+    threads: Option<u32>,
+}
+
+impl Given<'_> {
+    fn options(&self, py: Python<'_>) -> PyResult<ConvolveOptions> {
+        let operation = Convolve::from_name(self.operation).ok_or_else(|| {
+            let message = format!("no convolution is called {:?}", self.operation);
+            raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)
+        })?;
+        let (name, spatial) = (operation.name(), operation.spatial);
+        let output_padding = (name, "output_padding");
+        Ok(ConvolveOptions {
+            operation,
+            sliding: self.along.sliding(py, name, spatial)?,
+            is_same: self.same,
+            output_padding: spread(py, output_padding, &self.output_padding, spatial, [0; 3])?,
+            groups: self.groups,
+            layout: image_layout(py, name, spatial, self.layout)?,
+            thread_limit: self.threads,
+        })
+    }
+}
 
 /// One pass of a convolution: `"forward"` of x, weight and a bias or none, `"image_gradient"` of gradient and weight, `"weight_gradient"` of x
 /// and gradient; gradients have `shape`.
 #[pyfunction]
-#[pyo3(signature = (direction, inputs, out=None, *, stride, padding, dilation, groups, layout, shape=None, precision="fp32", threads=None))]
+#[pyo3(signature = (direction, inputs, out=None, *, stride, padding, dilation, groups, layout, shape=None, precision="fp32", operation="conv2d", same=false, output_padding=Vec::new(), threads=None))]
 #[allow(
     clippy::too_many_arguments,
     reason = "keyword arguments of a Python function"
@@ -30,29 +62,36 @@ pub fn convolve<'py>(
     direction: &str,
     inputs: &Bound<'py, PyTuple>,
     out: Option<&Bound<'py, PyAny>>,
-    stride: (i64, i64),
-    padding: (i64, i64),
-    dilation: (i64, i64),
+    stride: Vec<i64>,
+    padding: Vec<i64>,
+    dilation: Vec<i64>,
     groups: i64,
     layout: &str,
     shape: Option<Vec<i64>>,
     precision: &str,
+    operation: &str,
+    same: bool,
+    output_padding: Vec<i64>,
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = CONVOLVE.enter();
+    let given = Given {
+        along: Along {
+            stride,
+            padding,
+            dilation,
+        },
+        groups,
+        layout,
+        operation,
+        same,
+        output_padding,
+        threads,
+    };
     let objects: Vec<_> = inputs.iter().collect();
     let asked = Convolution {
         pass: pass_of(direction),
-        options: ConvolveOptions {
-            sliding: Sliding {
-                stride,
-                padding,
-                dilation,
-            },
-            groups,
-            layout: image_layout(py, "conv2d", layout)?,
-            thread_limit: threads,
-        },
+        options: given.options(py)?,
         shape: shape.as_deref().unwrap_or_default(),
         is_tf32: precision == "tf32",
     };
@@ -64,19 +103,20 @@ fn compute_on_host<'py>(
     asked: &Convolution<'_>,
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let name = asked.options.operation.name();
     let arguments = objects
         .iter()
-        .zip(input_names(asked.pass))
-        .map(|(object, name)| host::array("conv2d", name, object))
+        .zip(asked.pass.input_names())
+        .map(|(object, argument)| host::array(name, argument, object))
         .collect::<PyResult<SmallVec<[_; 3]>>>()?;
-    let mut call = host::Call::new("conv2d", objects, out);
+    let mut call = host::Call::new(name, objects, out);
     let done = on_host(&host::views(&arguments), asked, &mut call);
     Ok(call.finish(done)?.0)
 }
 
 /// The pass as [`convolve`] computes it, by kernels of the device, into `out` or a new array there; "tf32" lets matrix units cut float32.
 #[pyfunction]
-#[pyo3(signature = (direction, inputs, out=None, *, stride, padding, dilation, groups, layout, shape=None, precision="fp32", device))]
+#[pyo3(signature = (direction, inputs, out=None, *, stride, padding, dilation, groups, layout, shape=None, precision="fp32", operation="conv2d", same=false, output_padding=Vec::new(), device))]
 #[allow(
     clippy::too_many_arguments,
     reason = "keyword arguments of a Python function"
@@ -86,30 +126,37 @@ pub fn convolve_on_device<'py>(
     direction: &str,
     inputs: &Bound<'py, PyTuple>,
     out: Option<&Bound<'py, PyAny>>,
-    stride: (i64, i64),
-    padding: (i64, i64),
-    dilation: (i64, i64),
+    stride: Vec<i64>,
+    padding: Vec<i64>,
+    dilation: Vec<i64>,
     groups: i64,
     layout: &str,
     shape: Option<Vec<i64>>,
     precision: &str,
+    operation: &str,
+    same: bool,
+    output_padding: Vec<i64>,
     device: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let _crossing = CONVOLVE.enter();
+    let given = Given {
+        along: Along {
+            stride,
+            padding,
+            dilation,
+        },
+        groups,
+        layout,
+        operation,
+        same,
+        output_padding,
+        threads: None,
+    };
     let ops = on_device::ops_of(device)?;
     let objects: Vec<_> = inputs.iter().collect();
     let call = Convolution {
         pass: pass_of(direction),
-        options: ConvolveOptions {
-            sliding: Sliding {
-                stride,
-                padding,
-                dilation,
-            },
-            groups,
-            layout: image_layout(py, "conv2d", layout)?,
-            thread_limit: None,
-        },
+        options: given.options(py)?,
         shape: shape.as_deref().unwrap_or_default(),
         is_tf32: precision == "tf32",
     };
@@ -123,17 +170,18 @@ fn compute_on_device<'py>(
     asked: &Convolution<'_>,
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let name = asked.options.operation.name();
     let lent = objects
         .iter()
-        .zip(input_names(asked.pass))
-        .map(|(object, name)| on_device::lend("conv2d", name, object, ops))
+        .zip(asked.pass.input_names())
+        .map(|(object, argument)| on_device::lend(name, argument, object, ops))
         .collect::<PyResult<Vec<_>>>()?;
-    let out = Out::of("conv2d", out, ops)?;
+    let out = Out::of(name, out, ops)?;
     let target = out.array();
     let made = py
         .detach(|| amdgpu_ops::convolve(ops, &lent, target, asked))
         .into_py_result(py)?;
-    out.deliver(py, "conv2d", made)
+    out.deliver(py, name, made)
 }
 
 /// `conv2d(x, weight, bias=None, *, stride=1, padding=0, dilation=1, groups=1, layout="NCHW", precision="fp32", out=None)` of the façade with
@@ -229,11 +277,14 @@ fn usual<'a, 'py>(py: Python<'py>, arguments: &Arguments<'a, 'py>) -> Option<Usu
         }
     };
     let options = ConvolveOptions {
+        operation: Convolve::CONV2D,
         sliding: Sliding {
             stride: pair(stride, 1)?,
             padding: pair(padding, 0)?,
             dilation: pair(dilation, 1)?,
         },
+        is_same: false,
+        output_padding: [0; 3],
         groups: groups.map_or(Some(1), integer)?,
         layout: if is(layout, "NCHW", "NHWC")? {
             ImageLayout::Nchw
@@ -258,20 +309,20 @@ fn integer(object: &Bound<'_, PyAny>) -> Option<i64> {
     object.cast_exact::<PyInt>().ok()?.extract().ok()
 }
 
-/// (along rows, along columns) of an integer or two; `None` for every other object.
-fn pair(object: Option<&Bound<'_, PyAny>>, usual: i64) -> Option<(i64, i64)> {
+/// (along depth, rows, columns) of an integer or two; `None` for every other object.
+fn pair(object: Option<&Bound<'_, PyAny>>, usual: i64) -> Option<[i64; 3]> {
     let Some(object) = object else {
-        return Some((usual, usual));
+        return Some([usual; 3]);
     };
     if let Some(both) = integer(object) {
-        return Some((both, both));
+        return Some([usual, both, both]);
     }
     let given = object.cast_exact::<PyTuple>().ok()?;
     if given.len() != 2 {
         return None;
     }
     let at = |index: usize| integer(&given.get_item(index).ok()?);
-    Some((at(0)?, at(1)?))
+    Some([usual, at(0)?, at(1)?])
 }
 
 fn pass_of(direction: &str) -> ConvolvePass {
@@ -279,21 +330,5 @@ fn pass_of(direction: &str) -> ConvolvePass {
         "forward" => ConvolvePass::Forward,
         "image_gradient" => ConvolvePass::ImageGradient,
         _ => ConvolvePass::WeightGradient,
-    }
-}
-
-pub fn image_layout(py: Python<'_>, operation: &str, layout: &str) -> PyResult<ImageLayout> {
-    match layout {
-        "NCHW" => Ok(ImageLayout::Nchw),
-        "NHWC" => Ok(ImageLayout::Nhwc),
-        _ => {
-            let message = format!("{operation}: layout is {layout:?}; known are NCHW and NHWC");
-            Err(raise(
-                py,
-                ErrorCode::InvalidArgument,
-                Language::Rust,
-                &message,
-            ))
-        }
     }
 }

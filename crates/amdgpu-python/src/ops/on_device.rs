@@ -10,7 +10,7 @@ use amdgpu_hal::MemoryKind;
 use amdgpu_ops::{DeviceOps, Operand, Scalar};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyInt;
+use pyo3::types::{PyComplex, PyInt};
 
 use crate::array::Array;
 use crate::device::Device;
@@ -181,11 +181,33 @@ pub fn lend_all(
         for (operand, (name, object)) in lent.iter_mut().zip(names.iter().zip(inputs)) {
             if is_number(object) {
                 let beside = common.filter(|_| *name != "condition");
-                *operand = number(operation, name, object, beside, ops)?;
+                *operand = match complex_number(object, beside) {
+                    Some(number) => number,
+                    None => number(operation, name, object, beside, ops)?,
+                };
             }
         }
     }
     Ok(lent)
+}
+
+/// A complex number of Python's that a launch carries; `None` for other numbers, and for parts that the dtype does not hold.
+fn complex_number(value: &Bound<'_, PyAny>, common: Option<Dtype>) -> Option<Operand> {
+    let number = value.cast::<PyComplex>().ok()?;
+    let dtype = dtype_beside(value, common?);
+    let exact = [number.real(), number.imag()];
+    let is_narrow = dtype == Dtype::C64;
+    let rounded = |part: f64| {
+        if is_narrow {
+            f64::from(part as f32)
+        } else {
+            part
+        }
+    };
+    let [real, imaginary] = exact.map(rounded);
+    let fits =
+        real.is_finite() == exact[0].is_finite() && imaginary.is_finite() == exact[1].is_finite();
+    (is_complex(dtype) && fits).then(|| Operand::of_complex(real, imaginary, dtype))
 }
 
 /// A number of Python's beside arrays of a dtype, or alone.

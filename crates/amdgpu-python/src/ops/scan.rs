@@ -6,6 +6,7 @@ use amdgpu_ops::scan::{Scan, ScanOptions};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
+use crate::array::Array;
 use crate::errors::{IntoPyResult, raise};
 use crate::ops::host;
 use crate::ops::on_device::{self, Out};
@@ -83,4 +84,42 @@ pub fn scan_on_device<'py>(
         .detach(|| amdgpu_ops::scan(&ops, &input, &options, target))
         .into_py_result(py)?;
     out.deliver(py, options.name(), made)
+}
+
+/// The best value so far along `axis` and its index, as two new arrays; `operation` is "cummax" or "cummin".
+#[pyfunction]
+#[pyo3(signature = (operation, x, axis, *, threads=None))]
+pub fn cumulative_best<'py>(
+    py: Python<'py>,
+    operation: &str,
+    x: &Bound<'py, PyAny>,
+    axis: i64,
+    threads: Option<u32>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let _crossing = SCAN.enter();
+    let options = options_of(py, operation, axis, false, false, threads)?;
+    let input = host::array(operation, "x", x)?;
+    let mut call = host::Call::new(operation, std::slice::from_ref(x), None);
+    let done = amdgpu_ops::cumulative_best::on_host(&input.view(), &options, &mut call);
+    call.finish_both(done)
+}
+
+/// The best value so far along `axis` and its index, by kernels of the device, as two new arrays there.
+#[pyfunction]
+#[pyo3(signature = (operation, x, axis, *, device))]
+pub fn cumulative_best_on_device(
+    py: Python<'_>,
+    operation: &str,
+    x: &Bound<'_, PyAny>,
+    axis: i64,
+    device: &Bound<'_, PyAny>,
+) -> PyResult<(Array, Array)> {
+    let _crossing = SCAN.enter();
+    let options = options_of(py, operation, axis, false, false, None)?;
+    let ops = on_device::ops_of(device)?;
+    let input = on_device::lend(options.name(), "x", x, &ops)?;
+    let (values, indices) = py
+        .detach(|| amdgpu_ops::cumulative_best(&ops, &input, &options))
+        .into_py_result(py)?;
+    Ok((Array::from(values), Array::from(indices)))
 }

@@ -1,0 +1,85 @@
+//! Allocations that programs know by their addresses.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use amdgpu_abi::ErrorCode;
+use amdgpu_array::Array;
+use amdgpu_hal::{ForkLocal, MemoryKind};
+
+use crate::objects::DeviceObject;
+use crate::status::{Answer, Failure};
+
+/// An allocation, as an array of its bytes.
+pub struct Allocation {
+    // First: the device goes after its memory.
+    pub bytes: Array,
+    pub device: Arc<DeviceObject>,
+    pub kind: MemoryKind,
+}
+
+impl Allocation {
+    pub fn first(&self) -> u64 {
+        self.bytes.address().address()
+    }
+
+    pub fn len_bytes(&self) -> u64 {
+        self.bytes.bytes() as u64
+    }
+
+    /// Refuses a range of addresses that leaves the allocation, and one of another device than the one it is used on.
+    pub fn check(&self, what: &str, address: u64, bytes: u64, device: &DeviceObject) -> Answer {
+        self.device.check_same(device, what)?;
+        let end = self.first() + self.len_bytes();
+        if address.checked_add(bytes).is_some_and(|last| last <= end) {
+            return Ok(());
+        }
+        let (offset, len) = (address - self.first(), self.len_bytes());
+        Err(Failure::invalid(format!(
+            "{what}: {bytes} bytes from byte {offset} on leave the allocation of {len} bytes at {:#x}",
+            self.first()
+        )))
+    }
+}
+
+type Table = BTreeMap<u64, Arc<Allocation>>;
+
+/// By the first address. A child after `fork()` has none: it opens its own devices.
+static LIVE: ForkLocal<Mutex<Table>> = ForkLocal::new(Mutex::default);
+
+fn lock() -> MutexGuard<'static, Table> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub fn insert(allocation: Allocation) {
+    lock().insert(allocation.first(), Arc::new(allocation));
+}
+
+/// The allocation that an address lies in.
+pub fn find(address: u64) -> Option<Arc<Allocation>> {
+    let table = lock();
+    let (_, found) = table.range(..=address).next_back()?;
+    (address - found.first() < found.len_bytes()).then(|| Arc::clone(found))
+}
+
+/// Takes an allocation out of the table by its first address.
+pub fn remove(address: u64) -> Answer<Arc<Allocation>> {
+    if let Some(found) = lock().remove(&address) {
+        return Ok(found);
+    }
+    Err(match find(address) {
+        Some(inside) => Failure::invalid(format!(
+            "{address:#x} lies inside of an allocation, {} bytes behind its beginning {:#x}, which is what can be freed",
+            address - inside.first(),
+            inside.first()
+        )),
+        None => no_allocation(address),
+    })
+}
+
+pub fn no_allocation(address: u64) -> Failure {
+    let message = format!(
+        "{address:#x} is no memory that agpu_raw_allocate gave and that is still there: it was freed, or is of another library"
+    );
+    Failure::new(ErrorCode::UseAfterFree, message)
+}
