@@ -51,6 +51,7 @@ CPP_PROGRAMS = (
     "random.cpp",
     "rocm.cpp",
     "rocm_threads.cpp",
+    "rocm_executor.cpp",
     "rocm_pools.cpp",
 )
 PROGRAMS = C_PROGRAMS + CPP_PROGRAMS

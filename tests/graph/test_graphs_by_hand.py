@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import amdgpu
 import numpy as np
 import pytest
-
-import amdgpu
 from amdgpu import errors
 from amdgpu.graph import Graph
 

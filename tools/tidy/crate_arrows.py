@@ -13,8 +13,17 @@ RULE = "crate-arrows"
 # Arrows of the house plan. What a crate can reach through them it may also name itself; everybody may use amdgpu-abi.
 ARROWS: Mapping[str, AbstractSet[str]] = {
     "amdgpu-extension": {"amdgpu-python"},
-    "amdgpu-python": {"amdgpu-capi", "amdgpu-ops", "amdgpu-aura", "amdgpu-matrix", "amdgpu-neuro", "amdgpu-math"},
-    "amdgpu-capi": {"amdgpu-ops", "amdgpu-array", "amdgpu-aura", "amdgpu-matrix", "amdgpu-neuro"},
+    "amdgpu-python": {
+        "amdgpu-capi",
+        "amdgpu-graph",
+        "amdgpu-ops",
+        "amdgpu-aura",
+        "amdgpu-matrix",
+        "amdgpu-neuro",
+        "amdgpu-math",
+    },
+    "amdgpu-capi": {"amdgpu-graph", "amdgpu-ops", "amdgpu-array", "amdgpu-aura", "amdgpu-matrix", "amdgpu-neuro"},
+    "amdgpu-graph": {"amdgpu-ops"},
     "amdgpu-ops": {"amdgpu-array", "amdgpu-aura", "amdgpu-matrix"},
     "amdgpu-array": {"amdgpu-aura", "amdgpu-memory"},
     "amdgpu-neuro": {"amdgpu-ops", "amdgpu-matrix", "amdgpu-math", "amdgpu-aura"},

@@ -16,7 +16,7 @@ impl Array {
     pub fn read(&self) -> Result<Vec<u8>> {
         self.check_alive()?;
         recording::check_not_recording("reading an array")?;
-        tracing::check_values_unseen("reading an array", self.storage())?;
+        tracing::check_values_unseen("reading an array", self.storage().is_traced())?;
         if !self.is_contiguous() {
             return Err(Error::refused(
                 ErrorCode::NotContiguous,

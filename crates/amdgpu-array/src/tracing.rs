@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use amdgpu_abi::ErrorCode;
 
-use crate::{Error, Result, Storage};
+use crate::{Error, Result};
 
 thread_local! {
     /// 0: nothing is traced; 1: the function itself runs; more: an operation of it does.
@@ -62,13 +62,13 @@ pub fn inside() -> Level {
     Level(())
 }
 
-/// Refuses to show values that depend on the arguments of a function that is traced to the function.
+/// Refuses to show values that depend on the arguments of a function that is traced, which `are_traced` says, to the function.
 ///
 /// # Errors
 ///
 /// `not-capturable` while this thread traces one.
-pub fn check_values_unseen(what: &str, storage: &Storage) -> Result<()> {
-    if !is_tracing() || !storage.is_traced() {
+pub fn check_values_unseen(what: &str, are_traced: bool) -> Result<()> {
+    if !is_tracing() || !are_traced {
         return Ok(());
     }
     Err(Error::refused(

@@ -175,7 +175,8 @@ impl Array {
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.check_host(py, "__array_interface__")?;
-        tracing::check_values_unseen("reading an array", self.storage()).into_py_result(py)?;
+        tracing::check_values_unseen("reading an array", self.storage().is_traced())
+            .into_py_result(py)?;
         self.settle_uses(py)?;
         self.pin();
         let interface = PyDict::new(py);

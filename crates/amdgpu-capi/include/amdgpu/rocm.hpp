@@ -14,8 +14,10 @@
 #include "rocm_blas.hpp"
 #include "rocm_device.hpp"
 #include "rocm_dnn.hpp"
+#include "rocm_executor.hpp"
 #include "rocm_kernels.hpp"
 #include "rocm_memory.hpp"
+#include "rocm_pools.hpp"
 #include "rocm_types.hpp"
 
 namespace pyflame {

@@ -12,7 +12,7 @@ use amdgpu_hal::cpu::pool;
 use amdgpu_matrix::{ElementwiseOptions, TensorView};
 use smallvec::SmallVec;
 
-use super::{Region, Source};
+use super::region::{Region, Source};
 use crate::cpu::{HOST, Host, HostMemory};
 use crate::elementwise;
 use crate::{Error, Result};
@@ -298,75 +298,99 @@ impl Tiles<'_> {
 
     fn compute_tile(&self, index: &[i64], shape: &[i64], scratch: *mut u64) -> Result<()> {
         let slot_words = TILE_BYTES as usize / 8 + 8;
-        let slot = |step: usize| -> *mut c_void {
-            // Within the scratch memory, which has so many slots.
-            scratch
-                .wrapping_add(self.slots.of_step[step] * slot_words)
-                .cast()
-        };
         let lent: SmallVec<[(*mut c_void, Option<Dims>); 6]> = self
             .inputs
             .iter()
             .map(|input| input.part(index, shape))
             .collect();
-        for (place, step) in self.region.steps.iter().enumerate() {
-            let numbers: SmallVec<[u64; 3]> = step
-                .arguments
-                .iter()
-                .map(|source| match source {
-                    Source::Number(number, dtype) => number.element(*dtype),
-                    _ => 0,
-                })
-                .collect();
-            let mut views: SmallVec<[TensorView<'_>; 3]> = SmallVec::new();
-            for (source, number) in step.arguments.iter().zip(&numbers) {
-                let (data, dtype, extents, strides): (
-                    *const c_void,
-                    Dtype,
-                    &[i64],
-                    Option<&[i64]>,
-                ) = match source {
-                    Source::Number(_, dtype) => {
-                        (std::ptr::from_ref(number).cast(), *dtype, &[], None)
-                    }
-                    Source::Step(read) => (
-                        slot(*read).cast_const(),
-                        self.region.steps[*read].dtype,
-                        shape,
-                        None,
-                    ),
-                    Source::Input(read) => {
-                        let (data, strides) = &lent[*read];
-                        (
-                            data.cast_const(),
-                            self.inputs[*read].dtype,
-                            shape,
-                            strides.as_deref(),
-                        )
-                    }
-                };
-                // SAFETY: parts lie within the inputs, whose views the caller holds, values of steps in their slots, and numbers in `numbers`.
-                views.push(unsafe { TensorView::from_parts(data, dtype, HOST, extents, strides) }?);
-            }
-            let target = if place + 1 == self.region.steps.len() {
-                let (data, strides) = self.result.part(index, shape);
-                // SAFETY: the part lies within the result, and no other thread writes to it.
-                match strides {
-                    Some(strides) => unsafe {
-                        HostMemory::strided(data, step.dtype, shape, strides)
-                    },
-                    None => unsafe { HostMemory::dense(data, step.dtype, shape) },
-                }
-            } else {
-                // SAFETY: the slot holds as many elements of the widest dtype; who reads it does so in its place.
-                unsafe { HostMemory::dense(slot(place), step.dtype, shape) }
+        for place in 0..self.region.steps.len() {
+            let tile = Tile {
+                of: self,
+                index,
+                shape,
+                lent: &lent,
+                slots: scratch,
+                slot_words,
             };
-            let options = ElementwiseOptions {
-                alpha: step.alpha,
-                thread_limit: Some(1),
-            };
-            elementwise::on_host(step.operation, &views, &options, &mut Slot(Some(target)))?;
+            tile.compute_step(place)?;
         }
         Ok(())
+    }
+}
+
+/// A part of the result under way.
+struct Tile<'a> {
+    of: &'a Tiles<'a>,
+    index: &'a [i64],
+    shape: &'a [i64],
+    /// The parts of the inputs, with their strides where they have gaps.
+    lent: &'a [(*mut c_void, Option<Dims>)],
+    slots: *mut u64,
+    slot_words: usize,
+}
+
+impl Tile<'_> {
+    /// Within the scratch memory, which has a place for each slot.
+    fn slot(&self, step: usize) -> *mut c_void {
+        let words = self.of.slots.of_step[step] * self.slot_words;
+        self.slots.wrapping_add(words).cast()
+    }
+
+    fn compute_step(&self, place: usize) -> Result<()> {
+        let step = &self.of.region.steps[place];
+        let numbers: SmallVec<[u64; 3]> = step
+            .arguments
+            .iter()
+            .map(|source| match source {
+                Source::Number(number, dtype) => number.element(*dtype),
+                _ => 0,
+            })
+            .collect();
+        let mut views: SmallVec<[TensorView<'_>; 3]> = SmallVec::new();
+        for (source, number) in step.arguments.iter().zip(&numbers) {
+            views.push(self.view(*source, number)?);
+        }
+        let options = ElementwiseOptions {
+            alpha: step.alpha,
+            thread_limit: Some(1),
+        };
+        let mut host = Slot(Some(self.target(place)));
+        elementwise::on_host(step.operation, &views, &options, &mut host)?;
+        Ok(())
+    }
+
+    fn view<'a>(&'a self, source: Source, number: &'a u64) -> Result<TensorView<'a>> {
+        type Lent<'a> = (*const c_void, Dtype, &'a [i64], Option<&'a [i64]>);
+        let (data, dtype, extents, strides): Lent<'a> = match source {
+            Source::Number(_, dtype) => (std::ptr::from_ref(number).cast(), dtype, &[], None),
+            Source::Step(read) => {
+                let dtype = self.of.region.steps[read].dtype;
+                (self.slot(read).cast_const(), dtype, self.shape, None)
+            }
+            Source::Input(read) => {
+                let (data, strides) = &self.lent[read];
+                let dtype = self.of.inputs[read].dtype;
+                (data.cast_const(), dtype, self.shape, strides.as_deref())
+            }
+        };
+        // SAFETY: parts lie within the inputs, whose views the caller holds; values of steps in their slots; the number is borrowed.
+        let view = unsafe { TensorView::from_parts(data, dtype, HOST, extents, strides) };
+        Ok(view?)
+    }
+
+    /// Where a step's value goes: the last one's to the result, others' to their slots.
+    fn target(&self, place: usize) -> HostMemory {
+        let dtype = self.of.region.steps[place].dtype;
+        let (data, strides) = if place + 1 == self.of.region.steps.len() {
+            self.of.result.part(self.index, self.shape)
+        } else {
+            (self.slot(place), None)
+        };
+        match strides {
+            // SAFETY: the part lies within the result, and no other thread writes to it.
+            Some(strides) => unsafe { HostMemory::strided(data, dtype, self.shape, strides) },
+            // SAFETY: the same, or a slot, which holds as many elements of the widest dtype and is read in its place alone.
+            None => unsafe { HostMemory::dense(data, dtype, self.shape) },
+        }
     }
 }

@@ -8,7 +8,7 @@ use amdgpu_abi::promotion::is_float;
 use super::elementwise::VALUES;
 use super::formulas;
 use crate::Scalar;
-use crate::fused::{Region, Source};
+use crate::fused::region::{Region, Source};
 
 /// A function for each step, and the statements that call them and return the last value.
 #[must_use]

@@ -74,7 +74,8 @@ pub fn dlpack_capsule<'py>(
             "the array is read-only, which only versioned DLPack can say",
         ));
     }
-    tracing::check_values_unseen("lending an array", array.storage()).into_py_result(py)?;
+    tracing::check_values_unseen("lending an array", array.storage().is_traced())
+        .into_py_result(py)?;
     if own.device_type == DEVICE_CPU {
         array.settle_uses(py)?;
     } else if let Some(device) = array.hal_device() {

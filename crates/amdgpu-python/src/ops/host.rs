@@ -186,7 +186,7 @@ fn borrowed<'a, 'py>(
     object: &Bound<'py, PyAny>,
 ) -> PyResult<Argument<'a, 'py>> {
     if let Ok(array) = object.cast::<Array>() {
-        tracing::check_values_unseen(operation, array.get().storage())
+        tracing::check_values_unseen(operation, array.get().storage().is_traced())
             .into_py_result(object.py())?;
     }
     if let Some(operand) = Operand::borrow_host(object)? {
