@@ -53,13 +53,8 @@ def _rust_elementwise(row: Row) -> str:
     inputs = ", ".join(json.dumps(name) for name in row["inputs"])
     return (
         f"ElementwiseRow {{ name: {json.dumps(row['name'])}, inputs: &[{inputs}], class: Class::{camel(row['dtypes'])}, "
-        f"cost: {row.get('cost', 1)}, is_exact: {_is_exact(row)}, {formulas}, alpha: {float(row.get('alpha', 0))} }}"
+        f"cost: {row.get('cost', 1)}, {formulas}, alpha: {float(row.get('alpha', 0))} }}"
     )
-
-
-def _is_exact(row: Row) -> str:
-    """Whether results are correctly rounded, so that every implementation has the same bits."""
-    return "true" if row.get("ulps", 0) <= 0.5 and "absolute_ulps" not in row and "gradient_of" not in row else "false"
 
 
 def _rust_complex(row: Row) -> str:

@@ -142,12 +142,6 @@ impl Elementwise {
         })
     }
 
-    /// Whether results are correctly rounded, so that every implementation has the same bits.
-    #[must_use]
-    pub const fn is_exact(self) -> bool {
-        self.row().is_exact
-    }
-
     /// What is computed of inputs that meet in `common`: whole numbers are rounded already, a truth value has one bit, and neighbours of
     /// numbers of 16 bits are not those of the type that is computed in.
     #[must_use]

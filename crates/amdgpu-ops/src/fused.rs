@@ -14,15 +14,13 @@ use crate::elementwise;
 use crate::generated::elementwise::Body;
 use crate::generated::fused::steps;
 use crate::operand::{Operand, Target, broadcast};
-use crate::{DeviceOps, Error, Result, toolchain};
+use crate::{DeviceOps, Error, Result};
 
 pub use region::{Region, Source, Step};
 
 /// Inputs that a kernel of elementwise steps takes at most.
 pub const MOST_INPUTS: usize = 6;
 const NAME: &str = "fused";
-/// Elements from which on a launch on the CPU takes less time than it saves.
-const KERNEL_ELEMENTS: i64 = 1 << 16;
 
 impl Region {
     /// The result in `out`, or in a new array: by one kernel, on a CPU device in parts that stay in its caches. What no kernel computes is
@@ -43,12 +41,6 @@ impl Region {
                 ),
             ));
         }
-        if ops.computes_on_host() && self.gains_from_a_kernel(inputs) {
-            match self.run_kernel(ops, inputs, out) {
-                Err(error) if error.permits_fallback() => {}
-                done => return done,
-            }
-        }
         let named: SmallVec<[(&str, &Operand); 6]> =
             inputs.iter().map(|one| ("input", one)).collect();
         let call = Call {
@@ -63,15 +55,6 @@ impl Region {
             || self.run_kernel(ops, inputs, out),
             |views, host| tiles::on_host(self, views, host),
         )
-    }
-
-    /// Whether a compiled kernel has the bits of the Zig library on the CPU, and enough to do: steps that are correctly rounded take less time
-    /// than the loads and stores between them.
-    fn gains_from_a_kernel(&self, inputs: &[Operand]) -> bool {
-        toolchain::get().is_ok()
-            && inputs.iter().any(|one| one.len() >= KERNEL_ELEMENTS)
-            && self.steps.iter().all(|step| step.operation.is_exact())
-            && self.is_computable()
     }
 
     fn run_kernel(

@@ -17,8 +17,8 @@ use crate::cpu::{HOST, Host, HostMemory};
 use crate::elementwise;
 use crate::{Error, Result};
 
-/// Of the values of a step in a part: three of them stay in the first cache of a core.
-const TILE_BYTES: i64 = 16 << 10;
+/// Of the values of a step in a part: a few of them stay in the second cache of a core, and a call takes a small part of the work.
+const TILE_BYTES: i64 = 32 << 10;
 /// Results of fewer parts than this are computed by one thread.
 const FEW_TILES: u64 = 4;
 
