@@ -244,27 +244,33 @@ typedef struct agpu_ops_loss_options {
 } agpu_ops_loss_options;
 #define AGPU_OPS_LOSS_OPTIONS_INIT {sizeof(agpu_ops_loss_options), NULL, NULL, 0, 0, 0, 0}
 
-/* Losses as PyTorch defines them: the terms, or their mean (NaN of no terms) or sum as an array without dimensions. Floats of one dtype. The
- * gradients are those by x, from that of the result.
- *
- * (x - target)^2 */
+/* (x - target)^2. Losses are those of PyTorch: the terms, or their mean (NaN of no terms) or sum as an array without dimensions. Floats of one
+ * dtype. */
 agpu_status agpu_ops_mse_loss(agpu_array x, agpu_array target, const agpu_ops_loss_options *options, agpu_array *result);
+
+/* The gradient of `agpu_ops_mse_loss` by x, from that of its result. */
 agpu_status agpu_ops_mse_loss_gradient(agpu_array x, agpu_array target, agpu_array gradient, const agpu_ops_loss_options *options,
                                        agpu_array *result);
 
 /* -(target log(x) + (1 - target) log(1 - x)), with logarithms of at least -100. */
 agpu_status agpu_ops_bce_loss(agpu_array x, agpu_array target, const agpu_ops_loss_options *options, agpu_array *result);
+
+/* The gradient of `agpu_ops_bce_loss` by x, from that of its result. */
 agpu_status agpu_ops_bce_loss_gradient(agpu_array x, agpu_array target, agpu_array gradient, const agpu_ops_loss_options *options,
                                        agpu_array *result);
 
 /* -sum(target log(softmax(x))) of rows of classes, which are axis 1 of x (of a single row axis 0). Targets are classes as int32 or int64, of the
  * shape of x without that axis, or the probabilities of all, of the shape and dtype of x. Waits for classes. */
 agpu_status agpu_ops_cross_entropy_loss(agpu_array x, agpu_array target, const agpu_ops_loss_options *options, agpu_array *result);
+
+/* The gradient of `agpu_ops_cross_entropy_loss` by x, from that of its result. */
 agpu_status agpu_ops_cross_entropy_loss_gradient(agpu_array x, agpu_array target, agpu_array gradient, const agpu_ops_loss_options *options,
                                                  agpu_array *result);
 
 /* -x of the class of each row, where x are logarithms of chances. Waits for the classes. */
 agpu_status agpu_ops_nll_loss(agpu_array x, agpu_array target, const agpu_ops_loss_options *options, agpu_array *result);
+
+/* The gradient of `agpu_ops_nll_loss` by x, from that of its result. */
 agpu_status agpu_ops_nll_loss_gradient(agpu_array x, agpu_array target, agpu_array gradient, const agpu_ops_loss_options *options,
                                        agpu_array *result);
 
