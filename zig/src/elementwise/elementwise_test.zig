@@ -72,7 +72,7 @@ fn scalar(operation: kernel.Operation, x: f64, y: f64) ?f64 {
         .minimum => @min(x, y),
         .squared_error => (x - y) * (x - y),
         // Beside a target of 1 there is one logarithm; of others digits cancel.
-        .bce => if (y == 1) -@max(@log(x), -100) else null,
+        .bce => if (y == 1 and x >= 0 and x <= 1) -@max(@log(x), -100) else null,
         .bce_with_logits => if (y == 1) @max(-x, 0) + std.math.log1p(@exp(-@abs(x))) else null,
         else => null,
     };
