@@ -217,7 +217,7 @@ impl Attention<'_> {
         }
     }
 
-    fn to_abi(
+    fn abi_options(
         &self,
         options: &AttentionOptions,
         executor: *const amdgpu_abi::Executor,
@@ -258,7 +258,7 @@ impl Matrix {
         let tensors: Vec<Tensor> = layouts.iter().map(Layout::to_abi).collect();
         let target_tensor = target.to_abi();
         self.run_tensor(&ATTENTION, &attention.work(options), |executor| {
-            let given = attention.to_abi(options, executor);
+            let given = attention.abi_options(options, executor);
             // SAFETY: the views guarantee the memory behind the tensors; the layouts were checked and live until the call returns.
             unsafe {
                 (self.symbols.attention)(
@@ -298,7 +298,7 @@ impl Matrix {
         let tensors: Vec<Tensor> = layouts.iter().map(Layout::to_abi).collect();
         let target_tensors: Vec<Tensor> = targets.iter().map(Layout::to_abi).collect();
         self.run_tensor(&GRADIENT, &attention.work(options), |executor| {
-            let given = attention.to_abi(options, executor);
+            let given = attention.abi_options(options, executor);
             // SAFETY: as above.
             unsafe {
                 (self.symbols.attention_gradient)(

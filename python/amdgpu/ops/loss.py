@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 _IGNORED = -100
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 def mse_loss(x: Any, target: Any, *, reduction: str = "mean") -> Any:
@@ -236,7 +237,8 @@ def _classes(names: tuple[str, str], x: Any, target: Any, given: tuple[Any, Any]
 
 def _beside(gradient: Any, x: Any) -> Any:
     """A gradient; a number of Python's in the dtype of x."""
-    if not isinstance(gradient, int | float) or not hasattr(x, "dtype"):
+    is_number = isinstance(gradient, float) or (isinstance(gradient, int) and gradient.bit_length() < 64)
+    if not is_number or str(getattr(x, "dtype", "")) not in _FLOATS:
         return gradient
     import numpy as np
 

@@ -3,6 +3,8 @@
 //! Products have names, so that they are not fused with the sums. One text serves the losses of `amdgpu.ops` and those of the trainer, which wants
 //! softmax, gradient and score of a row at once.
 
+use std::fmt::Write as _;
+
 use amdgpu_abi::Dtype;
 use amdgpu_matrix::ClassLoss;
 
@@ -21,6 +23,10 @@ pub enum Written {
 
 /// What the text of a loss of classes depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a line of the text by itself"
+)]
 pub struct ClassKernel {
     pub loss: ClassLoss,
     pub written: Written,
@@ -170,7 +176,7 @@ impl ClassKernel {
             ("WRITES_GRADIENT", self.written == Written::Gradient),
             ("IS_TRAINING", self.written == Written::Training),
         ] {
-            text += &format!("#define {name} {}\n", i32::from(is_set));
+            let _ = writeln!(text, "#define {name} {}", i32::from(is_set));
         }
         text + CLASSES
     }
