@@ -4,7 +4,8 @@ import functools
 
 import numpy as np
 import pytest
-from amdgpu import _native, errors, ops
+from amdgpu import errors, ops
+from device_ops_cases import on_host
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from image_oracle import Convolution, channels_last, channels_second
@@ -191,7 +192,7 @@ def test_volumes_that_are_computed_in_parts_do_not_depend_on_threads(layout, gro
         ),
     ]
     for direction, inputs, shape, turned, wanted in passes:
-        run = functools.partial(_native.convolve, direction, inputs, operation="conv3d", **options, **shape)
+        run = functools.partial(on_host("convolve"), direction, inputs, operation="conv3d", **options, **shape)
         one = run(threads=1)
         np.testing.assert_allclose(turned(one), wanted, atol=1e-4 * abs(wanted).max())
         assert run(threads=3).tobytes() == one.tobytes(), direction

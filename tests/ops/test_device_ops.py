@@ -224,6 +224,15 @@ def test_what_a_device_does_not_compute_falls_back_aloud(expected_fallbacks: lis
     assert cases.fallbacks()[reason] == 2
 
 
+def test_values_are_put_at_indices_by_the_cpu_aloud(expected_fallbacks: list[str]) -> None:
+    expected_fallbacks.append("pool")
+    x = amdgpu.empty((1, 2, 3, 3), "float32", device="null:gfx1100")
+    indices = amdgpu.zeros((1, 2, 3, 3), "int64", device="null:gfx1100")
+    with pytest.warns(RuntimeWarning, match="values at indices are put by the CPU"):
+        result = amdgpu.ops.max_unpool2d(x, indices, 2)
+    assert (result.device, result.shape) == ("null:gfx1100", (1, 2, 6, 6))
+
+
 def test_top_k_of_any_k_stays_on_the_device() -> None:
     x = amdgpu.empty((2000,), "float32", device="null:gfx1100")
     values, places = amdgpu.ops.top_k(x, 1500)

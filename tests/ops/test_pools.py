@@ -4,7 +4,8 @@ import functools
 
 import numpy as np
 import pytest
-from amdgpu import _native, errors, ops
+from amdgpu import errors, ops
+from device_ops_cases import on_host
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from image_oracle import Pooling, adaptive_windows, at_indices, channels_last, channels_second, sliding_windows
@@ -177,7 +178,9 @@ def test_a_window_without_pixels_has_no_index():
     x = np.ones((1, 1, 1), np.float32)
     values, indices = ops.max_pool1d_with_indices(x, 2, stride=1, padding=1, dilation=2)
     assert (values.tolist(), indices.tolist()) == ([[[-np.inf]]], [[[-1]]])
-    back = ops.max_pool1d_with_indices_gradient(np.full_like(values, 5), indices, x.shape, 2, stride=1, padding=1, dilation=2)
+    back = ops.max_pool1d_with_indices_gradient(
+        np.full_like(values, 5), indices, x.shape, 2, stride=1, padding=1, dilation=2
+    )
     assert back.tolist() == [[[0.0]]]
     with pytest.raises(errors.InvalidArgumentError, match="-1 is not in a plane of 1 pixels"):
         ops.max_unpool1d(values, indices, 1, output_size=1)
@@ -212,14 +215,14 @@ def test_pools_of_volumes_do_not_depend_on_threads(layout, channels, rng):
     turn = channels_last if layout == "NDHWC" else np.array
     given_x = np.ascontiguousarray(turn(x))
     options = {"window": (3, 3, 3), "stride": (2, 2, 2), "padding": (1, 1, 1), "layout": layout, "ceil_mode": True}
-    both = [_native.pool("max_pool3d", given_x, **options, direction="with_indices", threads=n) for n in (1, 3)]
+    both = [on_host("pool")("max_pool3d", given_x, **options, direction="with_indices", threads=n) for n in (1, 3)]
     np.testing.assert_array_equal(both[0][0], turn(expected))
     np.testing.assert_array_equal(both[0][1], turn(places))
     gradient = rng.standard_normal(both[0][0].shape).astype(np.float32)
     for first, second in zip(*both, strict=True):
         assert first.tobytes() == second.tobytes()
     for name in ("max_pool3d", "avg_pool3d"):
-        one, three = (_native.pool(name, given_x, gradient, **options, threads=n) for n in (1, 3))
+        one, three = (on_host("pool")(name, given_x, gradient, **options, threads=n) for n in (1, 3))
         assert one.tobytes() == three.tobytes()
 
 
@@ -300,4 +303,4 @@ def test_bad_indices_are_refused():
     with pytest.raises(errors.ShapeMismatchError, match="four axes are expected"):
         ops.max_unpool2d(x[0], places[0], 2)
     with pytest.raises(errors.InvalidArgumentError, match="only largest values have indices"):
-        _native.pool("avg_pool2d", x, window=(2, 2), layout="NCHW", direction="with_indices")
+        on_host("pool")("avg_pool2d", x, window=(2, 2), layout="NCHW", direction="with_indices")

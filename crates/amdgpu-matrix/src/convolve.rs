@@ -211,8 +211,8 @@ impl ConvolveOptions {
             ));
         }
         let mut padding = ([0; SPATIAL], [0; SPATIAL]);
-        for axis in 0..SPATIAL {
-            let reach = self.sliding.dilation[axis].saturating_mul((window[axis] - 1).max(0));
+        for (axis, taps) in window.into_iter().enumerate() {
+            let reach = self.sliding.dilation[axis].saturating_mul((taps - 1).max(0));
             padding.0[axis] = reach / 2;
             padding.1[axis] = reach - reach / 2;
         }

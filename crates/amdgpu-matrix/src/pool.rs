@@ -303,7 +303,7 @@ impl Matrix {
         let target = Layout::of(name, "out", &out.as_view())?;
         let (inputs, geometry) = fitted(operation, pass, &target, options)?;
         let places = indices
-            .map(|indices| places(operation, indices, &geometry, (&target, &inputs)))
+            .map(|indices| places(operation, indices, geometry.as_ref(), (&target, &inputs)))
             .transpose()?;
         let code = match (pass, operation.fold) {
             (PoolPass::Forward(_), Fold::Maximum) => POOL_MAXIMUM,
@@ -440,14 +440,12 @@ fn fitted(
 fn places(
     operation: Pool,
     indices: &mut TensorViewMut,
-    geometry: &Option<PoolGeometry>,
+    geometry: Option<&PoolGeometry>,
     (target, inputs): (&Layout, &[Layout]),
 ) -> Result<Layout, Error> {
     let name = operation.name();
     let layout = Layout::of(name, "indices", &indices.as_view())?;
-    let shape = geometry
-        .as_ref()
-        .map_or(target.shape(), |one| &one.described.shape);
+    let shape = geometry.map_or(target.shape(), |one| &one.described.shape);
     layout.check_out(name, Dtype::I64, shape)?;
     for other in inputs.iter().chain([target]) {
         layout.check_apart(name, "another argument", other, false)?;

@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn extents_are_those_of_the_frameworks() {
-        assert_eq!(extent(224, 7, 2, 3, 1), [Some(112); 2]);
+        assert_eq!(extent(224, 7, 2, 3, 1), [Some(112), Some(113)]);
         assert_eq!(extent(5, 3, 1, 0, 2), [Some(1); 2]);
         assert_eq!(extent(4, 3, 1, 0, 2), [None; 2]);
         assert_eq!(extent(0, 1, 1, 0, 1), [None; 2]);

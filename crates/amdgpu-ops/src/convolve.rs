@@ -64,12 +64,12 @@ pub fn convolve(
     call: &Convolution<'_>,
 ) -> Result<Array> {
     let names = call.pass.input_names().iter().copied();
-    let named: SmallVec<[(&str, &Operand); 3]> = names.zip(inputs).collect();
+    let operands: SmallVec<[(&str, &Operand); 3]> = names.zip(inputs).collect();
     let given = Call {
         ops,
         family: "convolve",
         name: call.name(),
-        inputs: &named,
+        inputs: &operands,
         out,
     };
     let describe = || Operation::Convolve {

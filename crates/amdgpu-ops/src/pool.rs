@@ -66,12 +66,12 @@ pub fn pool(
     options: &PoolOptions,
 ) -> Result<SmallVec<[Array; 1]>> {
     let names = pooling.input_names().iter().copied();
-    let named: SmallVec<[(&str, &Operand); 2]> = names.zip(inputs).collect();
+    let operands: SmallVec<[(&str, &Operand); 2]> = names.zip(inputs).collect();
     let call = Call {
         ops,
         family: "pool",
         name: pooling.name(operation),
-        inputs: &named,
+        inputs: &operands,
         out,
     };
     let run = || {

@@ -1,5 +1,7 @@
 //! The text of pooling and its gradients.
 
+use std::fmt::Write as _;
+
 use amdgpu_abi::Dtype;
 use amdgpu_abi::promotion::compute_type;
 use amdgpu_matrix::{Fold, ImageLayout};
@@ -32,6 +34,10 @@ impl Kind {
 
 /// What the text of a kernel depends on.
 #[derive(Clone, Copy, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a piece of the text, with or without the others"
+)]
 pub struct Signature {
     pub kind: Kind,
     pub fold: Fold,
@@ -70,15 +76,15 @@ impl Signature {
     /// The index in memory of the element of image `n` and channel `c` at `{prefix}_{axis}`.
     fn at(self, kind: &str, prefix: &str) -> String {
         let place = self.in_plane(kind, prefix);
-        let plane: Vec<_> = self
+        let extents: Vec<_> = self
             .axes()
             .iter()
             .map(|axis| format!("{kind}_{axis}"))
             .collect();
-        let plane = plane.join(" * ");
+        let pixels = extents.join(" * ");
         match self.layout {
-            ImageLayout::Nchw => format!("(n * channels + c) * {plane} + {place}"),
-            ImageLayout::Nhwc => format!("(n * {plane} + {place}) * channels + c"),
+            ImageLayout::Nchw => format!("(n * channels + c) * {pixels} + {place}"),
+            ImageLayout::Nhwc => format!("(n * {pixels} + {place}) * channels + c"),
         }
     }
 
@@ -91,8 +97,10 @@ impl Signature {
         };
         let mut text = String::from("    long long rest = index;\n");
         let mut take = |name: &str, extent: &str| {
-            text +=
-                &format!("    const long long {name} = rest % {extent};\n    rest /= {extent};\n");
+            let _ = write!(
+                text,
+                "    const long long {name} = rest % {extent};\n    rest /= {extent};\n"
+            );
         };
         if self.layout == ImageLayout::Nhwc {
             take("c", "channels");
@@ -131,7 +139,8 @@ impl Signature {
     fn over_window(self, body: &str) -> String {
         let mut text = String::new();
         for axis in self.axes() {
-            text += &format!(
+            let _ = write!(
+                text,
                 "    for (long long at_{axis} = begin_{axis}; at_{axis} < end_{axis} && at_{axis} < image_{axis}; at_{axis} += step_{axis}) {{
     if (at_{axis} < 0) continue;
 "

@@ -83,7 +83,7 @@ fn pooling<'a>(
 }
 
 /// `operation(x)`, or with `other`, a gradient of the result, its gradient by x, into `out` or a new array. `direction` asks for more:
-/// "with_indices" for a pair of results; "indices_gradient" and "unpool" of values x and indices `other` for images of `shape`.
+/// `"with_indices"` for a pair of results; `"indices_gradient"` and `"unpool"` of values x and indices `other` for images of `shape`.
 #[pyfunction]
 #[pyo3(signature = (operation, x, other=None, out=None, *, window=Vec::new(), stride=Vec::new(), padding=Vec::new(), dilation=Vec::new(), layout, counts_padding=true, ceil_mode=false, divisor_override=0, output_size=Vec::new(), direction=None, shape=Vec::new(), threads=None))]
 #[allow(
