@@ -1,6 +1,7 @@
 """amdgpu.ops: attention and its gradients against their formulas in float64 and finite differences."""
 
 import amdgpu
+import device_ops_cases as cases
 import numpy as np
 import pytest
 from amdgpu import errors, ops
@@ -219,7 +220,7 @@ def test_kernels_refuse_what_the_library_refuses():
     with amdgpu.initialize_device("cpu:0") as device:
         for arguments in ((Q, Q[0], Q), (Q, Q, Q.astype("f8")), (Q, Q, Q, np.ones((4, 5), bool))):
             with pytest.raises(errors.AmdgpuError) as expected:
-                amdgpu._native.attention(*arguments)
+                cases.on_host("attention")(*arguments)
             with pytest.raises(type(expected.value)) as found:
-                amdgpu._native.attention(*arguments, device=device)
+                cases.on_device("attention")(*arguments, device=device)
             assert str(found.value) == str(expected.value)

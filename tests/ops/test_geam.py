@@ -1,6 +1,7 @@
 """amdgpu.ops.geam against NumPy."""
 
 import amdgpu
+import device_ops_cases as cases
 import numpy as np
 import pytest
 from amdgpu import errors, ops
@@ -18,7 +19,9 @@ def given(rng, shape, is_transposed, dtype):
 
 
 def compute(a, b, device=None, **options):
-    return ops.geam(a, b, **options) if device is None else amdgpu._native.geam(a, b, device=device, **options).numpy()
+    return (
+        ops.geam(a, b, **options) if device is None else cases.on_device("geam")(a, b, device=device, **options).numpy()
+    )
 
 
 @pytest.mark.parametrize("transpose_a", [False, True])

@@ -1,6 +1,7 @@
 """amdgpu.ops: losses and their gradients against their formulas in float64 and finite differences, on the CPU and by generated kernels."""
 
 import amdgpu
+import device_ops_cases as cases
 import numpy as np
 import pytest
 from amdgpu import errors, ops
@@ -330,10 +331,9 @@ def test_what_does_not_fit_is_refused(device, error, message, call, monkeypatch)
 def by_kernels(monkeypatch):
     """From here on, generated kernels on the CPU device compute what host memory asks for."""
     device = amdgpu.initialize_device("cpu:0")
-    native = amdgpu._native
 
     def computed(name):
-        function = getattr(native, name)
+        function = cases.on_device(name)
         return lambda *arguments, **options: function(*arguments, device=device, **options)
 
     own = {name: computed(name) for name in ("element_loss", "class_loss")}

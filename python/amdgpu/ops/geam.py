@@ -44,7 +44,7 @@ def geam(
         >>> amdgpu.ops.geam([[1.0, 2.0]], [[10.0], [20.0]], alpha=2.0, transpose_b=True).tolist()
         [[12.0, 24.0]]
 
-    Source: `rocblas_sgeam` of rocBLAS, whose matrices are column-major.
+    Source: `geam` of rocBLAS, whose matrices are column-major.
     """
     factors = {name: arguments.number("geam", name, value) for name, value in (("alpha", alpha), ("beta", beta))}
     is_transposed = {

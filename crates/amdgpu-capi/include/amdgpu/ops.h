@@ -288,9 +288,8 @@ typedef struct agpu_ops_loss_options {
 } agpu_ops_loss_options;
 #define AGPU_OPS_LOSS_OPTIONS_INIT {sizeof(agpu_ops_loss_options), NULL, NULL, 0, 0, 0, 0}
 
-/* Losses as PyTorch defines them: the terms, or their mean (NaN of no terms) or sum as an array without dimensions. Floats of one dtype.
- *
- * (x - target)^2 */
+/* (x - target)^2. Losses are those of PyTorch: the terms, or their mean (NaN of no terms) or sum as an array without dimensions. Floats of one
+ * dtype. */
 agpu_status agpu_ops_mse_loss(agpu_array x, agpu_array target, const agpu_ops_loss_options *options, agpu_array *result);
 
 /* The gradient of `agpu_ops_mse_loss` by x, from that of its result. */
