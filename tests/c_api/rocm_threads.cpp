@@ -55,7 +55,8 @@ void work(int number) {
 
 // The device, for which the CPU is the default.
 int main(int count, char **arguments) {
-    setenv("AMDGPU_ROCM_DEVICES", count > 1 ? arguments[1] : "cpu", 1);
+    // No other device is looked for: the runtimes of GPUs keep memory of threads that have ended.
+    for (const char *variable : {"AMDGPU_ROCM_DEVICES", "AMDGPU_DEVICES"}) setenv(variable, count > 1 ? arguments[1] : "cpu", 1);
     std::vector<std::thread> all;
     for (int number = 0; number < threads; number++) all.emplace_back(work, number);
     for (std::thread &one : all) one.join();

@@ -64,7 +64,19 @@ def generate() -> dict[Path, str]:
     # errors.h has no functions and is generated itself.
     headers = {
         name: (interface / "include" / "amdgpu" / name).read_text()
-        for name in ("runtime.h", "kernel.h", "array.h", "ops.h", "random.h", "network.h", "telemetry.h", "tuning.h")
+        for name in (
+            "runtime.h",
+            "kernel.h",
+            "array.h",
+            "ops.h",
+            "graph.h",
+            "random.h",
+            "network.h",
+            "telemetry.h",
+            "tuning.h",
+            "raw.h",
+            "rocm.h",
+        )
     }
     return {
         ABI / "include" / "agpu_errors.h": emit_c.emit_errors(errors),

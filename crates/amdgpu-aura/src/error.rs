@@ -102,13 +102,13 @@ impl Coded for Error {
             Self::Elsewhere { code, .. } => *code,
             Self::UnknownCoreType { .. } => ErrorCode::UnknownCoreType,
             Self::Closed { .. } => ErrorCode::Closed,
-            Self::MemoryOptions { .. } => ErrorCode::InvalidArgument,
             Self::NoTarget { .. } => ErrorCode::UnsupportedFeature,
             Self::KernelNotFound { .. } => ErrorCode::KernelNotFound,
             Self::ArgumentCount { .. } => ErrorCode::ArgumentCount,
             Self::ArgumentType { .. } => ErrorCode::InvalidType,
             Self::ArgumentValue { .. }
             | Self::DeviceText { .. }
+            | Self::MemoryOptions { .. }
             | Self::UnknownTelemetryLevel { .. } => ErrorCode::InvalidArgument,
             Self::NotCapturable { .. } => ErrorCode::NotCapturable,
             Self::Launch { .. } => ErrorCode::InvalidLaunch,

@@ -7,16 +7,14 @@ use pyo3::types::PyDict;
 
 use crate::errors::{IntoPyResult, raise};
 
-/// The id of a device; what no device can have is -1.
+/// The id of a device. One beyond 64 bits is none that a device has.
 fn parse_id(id: &Bound<'_, PyAny>) -> PyResult<i64> {
     let py = id.py();
-    match id.call_method0("__index__") {
-        Ok(index) => Ok(index.extract::<i64>().unwrap_or(-1)),
-        Err(_) => {
-            let message = format!("device_id must be an integer, got {}", id.repr()?);
-            Err(raise(py, ErrorCode::InvalidType, Language::Rust, &message))
-        }
+    if let Ok(index) = id.call_method0("__index__") {
+        return Ok(index.extract::<i64>().unwrap_or(i64::MAX));
     }
+    let message = format!("device_id must be an integer, got {}", id.repr()?);
+    Err(raise(py, ErrorCode::InvalidType, Language::Rust, &message))
 }
 
 fn describe<'py>(py: Python<'py>, device: &RocmDevice) -> PyResult<Bound<'py, PyDict>> {

@@ -38,7 +38,7 @@ impl Queue {
             Self::Default => {}
             // Operations of a CPU device run in the calling thread.
             Self::Ours(stream) if open.info().capabilities.host_visible => {
-                stream.queue.synchronize()?
+                stream.queue.synchronize()?;
             }
             Self::Ours(stream) => {
                 let point = open.device().create_event()?;
