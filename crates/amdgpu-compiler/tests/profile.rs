@@ -175,6 +175,13 @@ fn a_profile_of_which_nothing_is_used_changes_no_text() {
 }
 
 #[test]
+fn the_text_of_the_ir_says_which_loops_were_measured() {
+    let text = "kernel @k(p: ptr.global) -> void line 1 {\nb0: unroll measured 8\n  return !1\n}\n";
+    let module = amdgpu_compiler::ir::parse(text).unwrap();
+    assert!(module.to_string().contains("b0: unroll measured 8\n"));
+}
+
+#[test]
 fn loops_that_never_ran_stay_as_they_are() {
     let mut unused = profile(0, 0);
     unused.kernel.constants.clear();
