@@ -1,5 +1,7 @@
 //! Profiles: what is counted where, what it says about the source, and what a compilation makes of it.
 
+#![allow(clippy::unwrap_used)]
+
 use amdgpu_compiler::profile::{BUFFER, Constant, Profile, SAMPLED_ITEMS, Sites};
 use amdgpu_compiler::{CompileOptions, CompiledUnit, Compiler, Error, Target};
 
