@@ -463,25 +463,28 @@ fn warm_up_reserves_what_requests_then_find() {
     let device = cpu(1 << 30);
     let allocator = allocator(&device);
     let sizes = [24 << 20, 24 << 20, 4096];
-    let reserved = allocator.warm_up(MemoryKind::Pinned, &sizes).unwrap();
+    let reserved = allocator.warm_up(MemoryKind::PinnedHost, &sizes).unwrap();
     assert_eq!(reserved, (48 << 20) + (2 << 20));
-    assert_eq!(allocator.warm_up(MemoryKind::Pinned, &sizes).unwrap(), 0);
+    assert_eq!(
+        allocator.warm_up(MemoryKind::PinnedHost, &sizes).unwrap(),
+        0
+    );
     assert_eq!(
         allocator.stats_of(MemoryKind::Device).segment.all.current,
         0
     );
-    let before = allocator.stats_of(MemoryKind::Pinned);
+    let before = allocator.stats_of(MemoryKind::PinnedHost);
     let kept = sizes.map(|bytes| {
         allocator
-            .allocate_kind(MemoryKind::Pinned, bytes, None)
+            .allocate_kind(MemoryKind::PinnedHost, bytes, None)
             .unwrap()
     });
-    let stats = allocator.stats_of(MemoryKind::Pinned);
+    let stats = allocator.stats_of(MemoryKind::PinnedHost);
     assert_eq!(stats.cache_hits - before.cache_hits, 3);
     assert_eq!(stats.cache_misses, before.cache_misses);
     drop(kept);
     assert_eq!(allocator.empty_pool(MemoryKind::Device), 0);
-    assert_eq!(allocator.empty_pool(MemoryKind::Pinned), reserved);
+    assert_eq!(allocator.empty_pool(MemoryKind::PinnedHost), reserved);
 }
 
 #[test]
