@@ -148,3 +148,37 @@ def test_core_configurations_are_facts_of_the_device() -> None:
     with amdgpu.initialize_device("null:gfx1100", ["aura"]) as device:
         assert list(device.core_config) == ["aura"]
         assert device.core_config["aura"]["compute_units_per_core"] == 2
+
+
+@pytest.mark.parametrize("kind", ["device", "pinned"])
+def test_warm_up_reserves_memory_that_requests_then_find(kind: str) -> None:
+    with amdgpu.initialize_device("null:gfx1034") as device:
+        sizes = [32 * MEBIBYTE, 32 * MEBIBYTE, 512]
+        assert amdgpu.memory.warm_up(sizes, device, kind=kind) == 66 * MEBIBYTE
+        assert amdgpu.memory.warm_up(sizes, device, kind=kind) == 0
+        kept = [amdgpu.allocate_memory(device, size, kind=kind) for size in sizes]
+        assert amdgpu.memory.warm_up([], device, kind=kind) == 0
+        del kept
+        assert device.empty_cache() == 66 * MEBIBYTE
+
+
+@pytest.mark.parametrize(
+    ("sizes", "options", "error", "message"),
+    [
+        ([-1], {}, errors.InvalidArgumentError, r"sizes\[0\] is -1"),
+        ([1.5], {}, errors.InvalidTypeError, r"sizes\[0\] is 1.5"),
+        (4096, {}, errors.InvalidTypeError, "sizes is 4096; a list of numbers of bytes"),
+        (
+            [4096],
+            {"kind": "shared"},
+            errors.InvalidArgumentError,
+            "kind is 'shared'; known are device, pinned, unified",
+        ),
+        ([1 << 60], {}, errors.OutOfMemoryError, "cpu:0"),
+    ],
+)
+def test_wrong_sizes_and_kinds_of_a_warm_up_are_refused(
+    sizes: object, options: dict[str, str], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        amdgpu.memory.warm_up(sizes, "cpu:0", **options)  # type: ignore[arg-type]

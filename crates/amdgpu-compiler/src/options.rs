@@ -49,6 +49,7 @@ impl OptimizationLevel {
 }
 
 /// Options of one compile.
+#[allow(clippy::struct_excessive_bools, reason = "options are switches")]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CompileOptions {
     /// File name used in messages.

@@ -1,5 +1,7 @@
 //! Profiles: what is counted where, what it says about the source, and what a compilation makes of it.
 
+#![allow(clippy::unwrap_used)]
+
 use amdgpu_compiler::profile::{BUFFER, Constant, Profile, SAMPLED_ITEMS, Sites};
 use amdgpu_compiler::{CompileOptions, CompiledUnit, Compiler, Error, Target};
 
@@ -172,6 +174,13 @@ fn a_profile_of_which_nothing_is_used_changes_no_text() {
     assert_eq!(text(false, false), plain);
     assert!(text(true, false).contains("icmp eq i32 %p2, 64"));
     assert!(!text(false, true).contains("icmp eq i32 %p2, 64"));
+}
+
+#[test]
+fn the_text_of_the_ir_says_which_loops_were_measured() {
+    let text = "kernel @k(p: ptr.global) -> void line 1 {\nb0: unroll measured 8\n  return !1\n}\n";
+    let module = amdgpu_compiler::ir::parse(text).unwrap();
+    assert!(module.to_string().contains("b0: unroll measured 8\n"));
 }
 
 #[test]

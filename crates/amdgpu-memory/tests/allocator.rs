@@ -459,3 +459,43 @@ fn many_threads_share_one_allocator() {
     assert_eq!(stats.cache_hits + stats.cache_misses, 8 * rounds);
     assert_eq!(allocator.empty_cache(), stats.reserved_bytes.all.current);
 }
+
+#[test]
+fn warm_up_reserves_what_requests_then_find() {
+    let device = cpu(1 << 30);
+    let allocator = allocator(&device);
+    let sizes = [24 << 20, 24 << 20, 4096];
+    let reserved = allocator.warm_up(MemoryKind::PinnedHost, &sizes).unwrap();
+    assert_eq!(reserved, (48 << 20) + (2 << 20));
+    assert_eq!(
+        allocator.warm_up(MemoryKind::PinnedHost, &sizes).unwrap(),
+        0
+    );
+    assert_eq!(
+        allocator.stats_of(MemoryKind::Device).segment.all.current,
+        0
+    );
+    let before = allocator.stats_of(MemoryKind::PinnedHost);
+    let kept = sizes.map(|bytes| {
+        allocator
+            .allocate_kind(MemoryKind::PinnedHost, bytes, None)
+            .unwrap()
+    });
+    let stats = allocator.stats_of(MemoryKind::PinnedHost);
+    assert_eq!(stats.cache_hits - before.cache_hits, 3);
+    assert_eq!(stats.cache_misses, before.cache_misses);
+    drop(kept);
+    assert_eq!(allocator.empty_pool(MemoryKind::Device), 0);
+    assert_eq!(allocator.empty_pool(MemoryKind::PinnedHost), reserved);
+}
+
+#[test]
+fn warm_up_beyond_the_limit_is_out_of_memory_and_keeps_what_it_got() {
+    let device = cpu(64 << 20);
+    let allocator = allocator(&device);
+    let error = allocator
+        .warm_up(MemoryKind::Device, &[32 << 20, 64 << 20])
+        .unwrap_err();
+    assert_eq!(error.code(), ErrorCode::OutOfMemory);
+    assert_eq!(allocator.stats().allocation.all.current, 0);
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -191,7 +192,7 @@ def tuned_kernel(kernel: _native.Kernel, args: Sequence[Any], *, grid: Grid | No
         grid: The grid of that launch where one is given.
     """
     given = arguments.sequence("tuned_kernel", "args", args, "the kernel's arguments")
-    database = database_of(default_device(kernel.device).info().architecture)
+    database = database_of(_architecture_of(kernel.device))
     if kernel.is_foreign or not database.has_records:
         return None
     record = database.find_record(subject_of(kernel.recipe(), given, has_grid=grid is not None))
@@ -218,6 +219,12 @@ def launch(  # noqa: PLR0917  (the native kernel calls it)
             "without them a launch is as kernel.tune(...) measured it, for such arguments"
         )
     found(*args, shared_mem=shared_mem, stream=stream)
+
+
+@functools.cache
+def _architecture_of(device: str) -> str:
+    """That of a device by its name, which does not change; to ask the device takes longer than a short launch."""
+    return default_device(device).info().architecture
 
 
 def _keep(architecture: str, record: Record) -> None:

@@ -54,8 +54,7 @@ fn notes(kernel: &KernelProfile) -> BTreeMap<u32, Vec<String>> {
     for branch in kernel.branches.iter().filter(|branch| branch.runs > 0) {
         let share = 100.0 * branch.taken as f64 / branch.runs as f64;
         let mut text = format!("branch: taken {share:.1} % of {} times", branch.runs);
-        if branch.waves > 0 {
-            let uniform = 100 * branch.uniform_waves / branch.waves;
+        if let Some(uniform) = (100 * branch.uniform_waves).checked_div(branch.waves) {
             let _ = write!(text, ", lanes agree in {uniform} % of the sampled waves");
         }
         notes.entry(branch.line).or_default().push(text);

@@ -63,7 +63,7 @@ impl Counter<'_> {
         self.base = self.function.add_value(base, space, 0);
         self.one = self.constant(1);
         let prologue = self.prologue();
-        let (mut blocks, mut accesses, mut sampled) = (Vec::new(), Vec::new(), 0);
+        let (mut blocks, mut accesses, mut branches) = (Vec::new(), Vec::new(), 0);
         for number in 0..self.function.blocks.len() {
             let line = self.function.blocks[number].line;
             let old = std::mem::take(&mut self.function.blocks[number].instructions);
@@ -100,8 +100,8 @@ impl Counter<'_> {
             }
             let branch = match self.function.blocks[number].terminator {
                 Terminator::Branch { condition, .. } => {
-                    let site = self.branch(&mut out, condition, line, sampled < MAX_SAMPLED);
-                    sampled += 1;
+                    let site = self.branch(&mut out, condition, line, branches < MAX_SAMPLED);
+                    branches += 1;
                     Some(site)
                 }
                 _ => None,
