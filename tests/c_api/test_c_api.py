@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,16 +86,26 @@ def run(name: str, program: Path, folder: Path, **options: Any) -> str:
     return harness.run(program, [str(folder)], **options)
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Gives a program by its name; each is built once for all tests that look at it."""
+
+    @functools.cache
+    def build(name: str) -> Path:
+        return harness.build(name, tmp_path_factory.mktemp(name))
+
+    return build
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_program(name: str, tmp_path: Path) -> None:
-    assert run(name, harness.build(name, tmp_path), tmp_path).strip() == "ok"
+def test_program(name: str, built: Callable[[str], Path], tmp_path: Path) -> None:
+    assert run(name, built(name), tmp_path).strip() == "ok"
 
 
-def _called_by(programs: Sequence[str], folder: Path) -> set[str]:
+def _called_by(programs: Sequence[Path]) -> set[str]:
     """The functions of the library that programs were linked with. Inline functions of amdgpu.hpp that nobody calls are not compiled."""
     called = set()
-    for name in programs:
-        program = harness.build(name, folder)
+    for program in programs:
         listed = subprocess.run(
             ["nm", "-D", "--undefined-only", str(program)], capture_output=True, text=True, check=True
         )
@@ -103,11 +114,11 @@ def _called_by(programs: Sequence[str], folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("programs", [C_PROGRAMS, CPP_PROGRAMS], ids=["c", "cpp"])
-def test_every_function_is_called(programs: Sequence[str], tmp_path: Path) -> None:
+def test_every_function_is_called(programs: Sequence[str], built: Callable[[str], Path]) -> None:
     if shutil.which("nm") is None:
         pytest.skip("binutils are not installed")
     assert len(functions()) > 60
-    assert not set(functions()) - _called_by(programs, tmp_path)
+    assert not set(functions()) - _called_by([built(name) for name in programs])
 
 
 def test_every_inline_function_is_called_from_c_and_from_cpp() -> None:
@@ -137,7 +148,7 @@ def test_every_program_is_run() -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program_compiles_with_clang(name: str, tmp_path: Path) -> None:
     """As `ziglang` brings it: other warnings than those of GCC."""
-    assert harness.build(name, tmp_path, compiler=harness.clang(harness.SOURCES / name)).is_file()
+    assert harness.build_object(name, tmp_path, compiler=harness.clang(harness.SOURCES / name)).is_file()
 
 
 def test_the_library_exports_what_the_headers_declare_and_nothing_else() -> None:
@@ -276,14 +287,13 @@ def test_pools_compile_as_older_cpp(standard: str, is_clang: bool, tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_program_under_valgrind(name: str, tmp_path: Path) -> None:
+def test_program_under_valgrind(name: str, built: Callable[[str], Path], tmp_path: Path) -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
-    program = harness.build(name, tmp_path)
     interpreter = tmp_path / "python"
     interpreter.write_text(f"#!{sys.executable}\n{WITHOUT_AVX}")
     interpreter.chmod(0o755)
     more = {"AMDGPU_PYTHON": str(interpreter), "AMDGPU_CACHE_DIR": str(tmp_path / "cache")}
     known = harness.SOURCES / "valgrind.supp"
     prefix = ["valgrind", "--error-exitcode=9", "--quiet", "--trace-children=no", f"--suppressions={known}"]
-    assert run(name, program, tmp_path, prefix=prefix, more=more).strip() == "ok"
+    assert run(name, built(name), tmp_path, prefix=prefix, more=more).strip() == "ok"

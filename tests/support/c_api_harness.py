@@ -36,29 +36,28 @@ def clang(source: Path) -> list[str]:
 
 def build(source: str, folder: Path, *flags: str, compiler: Sequence[str] | None = None) -> Path:
     """Compiles a file of tests/c_api into a program that finds the library by its path."""
+    program = folder / Path(source).stem
+    linked = [f"-L{LIBRARIES}", "-lamdgpu", f"-Wl,-rpath,{LIBRARIES}", "-ldl", "-lpthread", "-lm"]
+    _compile(source, program, *flags, compiler=compiler, linked=linked)
+    return program
+
+
+def build_object(source: str, folder: Path, *, compiler: Sequence[str] | None = None) -> Path:
+    """Compiles a file of tests/c_api without linking it."""
+    made = folder / f"{Path(source).stem}.o"
+    _compile(source, made, "-c", compiler=compiler)
+    return made
+
+
+def _compile(
+    source: str, output: Path, *flags: str, compiler: Sequence[str] | None, linked: Sequence[str] = ()
+) -> None:
     path = SOURCES / source
-    program = folder / path.stem
     standard = "-std=c++20" if path.suffix == ".cpp" else "-std=c11"
     warnings = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
-    command = [
-        *(compiler or compiler_of(path)),
-        standard,
-        *warnings,
-        "-g",
-        f"-I{HEADERS}",
-        *flags,
-        str(path),
-        "-o",
-        str(program),
-    ]
-    done = subprocess.run(
-        [*command, f"-L{LIBRARIES}", "-lamdgpu", f"-Wl,-rpath,{LIBRARIES}", "-ldl", "-lpthread", "-lm"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [*(compiler or compiler_of(path)), standard, *warnings, "-g", f"-I{HEADERS}", *flags, str(path)]
+    done = subprocess.run([*command, "-o", str(output), *linked], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return program
 
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
