@@ -51,7 +51,9 @@ def positive(x: Any, *, out: Any = None) -> Any:
     """
     kind = placement.held("positive", "x", x).dtype.kind
     if kind == "b":
-        raise UnsupportedDtypeError("positive: x holds truth values, which have no sign; convert them to integers, or copy x")
+        raise UnsupportedDtypeError(
+            "positive: x holds truth values, which have no sign; convert them to integers, or copy x"
+        )
     if kind == "c":
         return elementwise("identity", (x,), out)
     return elementwise("maximum", (x, x), out)
