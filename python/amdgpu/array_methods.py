@@ -154,62 +154,62 @@ def _function(name: str) -> Callable[..., Any]:
     return method
 
 
-def _repr(x: Any) -> str:
-    if x.is_freed:
-        return f"<amdgpu.Array shape={list(x.shape)} dtype={x.dtype} device={x.device} freed>"
-    where = f"dtype={x.dtype}, device={x.device!r}"
+def _repr(self: Any) -> str:
+    if self.is_freed:
+        return f"<amdgpu.Array shape={list(self.shape)} dtype={self.dtype} device={self.device} freed>"
+    where = f"dtype={self.dtype}, device={self.device!r}"
     if _native.is_recording_graph():
-        return f"<amdgpu.Array shape={list(x.shape)} {where}>"
-    if x.size == 0:
-        return f"array([], shape={x.shape}, {where})"
-    return f"array({_values_text(x, 'array(')}, {where})"
+        return f"<amdgpu.Array shape={list(self.shape)} {where}>"
+    if self.size == 0:
+        return f"array([], shape={self.shape}, {where})"
+    return f"array({_values_text(self, 'array(')}, {where})"
 
 
-def _str(x: Any) -> str:
-    if x.is_freed or _native.is_recording_graph():
-        return _repr(x)
-    return _values_text(x, "")
+def _str(self: Any) -> str:
+    if self.is_freed or _native.is_recording_graph():
+        return _repr(self)
+    return _values_text(self, "")
 
 
-def _format(x: Any, spec: str) -> str:
-    return format(x.item(), spec) if x.ndim == 0 and spec else format(str(x), spec)
+def _format(self: Any, spec: str) -> str:
+    return format(self.item(), spec) if self.ndim == 0 and spec else format(str(self), spec)
 
 
-def _repr_html_(x: Any) -> str:
+def _repr_html_(self: Any) -> str:
     import html
 
-    return f"<pre>{html.escape(repr(x))}</pre>"
+    return f"<pre>{html.escape(repr(self))}</pre>"
 
 
-def _iter(x: Any) -> Iterator[Any]:
-    if x.ndim == 0:
+def _iter(self: Any) -> Iterator[Any]:
+    if self.ndim == 0:
         raise InvalidTypeError("an array without axes cannot be iterated")
-    item = x.__getitem__
-    return (item(place) for place in range(x.shape[0]))
+    item = self.__getitem__
+    return (item(place) for place in range(self.shape[0]))
 
 
-def _contains(x: Any, value: Any) -> bool:
-    return bool(ops.any(ops.equal(x, value)))
+def _contains(self: Any, value: Any) -> bool:
+    return bool(ops.any(ops.equal(self, value)))
 
 
-def _complex(x: Any) -> complex:
-    return complex(x.item())
+def _complex(self: Any) -> complex:
+    return complex(self.item())
 
 
-def _reduce(x: Any) -> tuple[Any, ...]:
+def _reduce(self: Any) -> tuple[Any, ...]:
     """Pickled as the values, and the name of the device, on which they come back where it is there."""
-    return _restored, (x.numpy(), x.device)
+    return _restored, (self.numpy(), self.device)
 
 
-def _copy(x: Any) -> Any:
-    return x.copy()
+def _copy(self: Any) -> Any:
+    return self.copy()
 
 
-def _deepcopy(x: Any, _memo: Any) -> Any:
-    return x.copy()
+def _deepcopy(self: Any, _memo: Any) -> Any:
+    return self.copy()
 
 
-def _array_namespace(_x: Any, /, *, api_version: str | None = None) -> Any:
+def _array_namespace(_self: Any, /, *, api_version: str | None = None) -> Any:
     """The module `amdgpu`, for code written against the array API standard.
 
     Raises:
@@ -222,7 +222,7 @@ def _array_namespace(_x: Any, /, *, api_version: str | None = None) -> Any:
     return sys.modules["amdgpu"]
 
 
-def _array_ufunc(_x: Any, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+def _array_ufunc(_self: Any, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
     """The function of ours that NumPy's stands for, on the device; where there is none the host computes, which is counted."""
     out = keywords.pop("out", None)
     target = out[0] if isinstance(out, tuple) else out
@@ -240,7 +240,7 @@ def _array_ufunc(_x: Any, ufunc: Any, method: str, *inputs: Any, **keywords: Any
     return _on_host(f"numpy.{name}", getattr(ufunc, method), inputs, keywords, target)
 
 
-def _array_function(_x: Any, function: Any, _types: Any, args: Any, keywords: Any) -> Any:
+def _array_function(_self: Any, function: Any, _types: Any, args: Any, keywords: Any) -> Any:
     """As `__array_ufunc__`, for NumPy's other functions."""
     from amdgpu import namespace
 
@@ -256,27 +256,27 @@ def _array_function(_x: Any, function: Any, _types: Any, args: Any, keywords: An
     return _on_host(f"numpy.{function.__name__}", function, args, keywords, None)
 
 
-def tobytes(x: Any, order: str = "C") -> bytes:
+def tobytes(self: Any, order: str = "C") -> bytes:
     """The bytes of the elements in row-major order, or column by column with order="F"."""
-    found: bytes = x.numpy().tobytes(order)
+    found: bytes = self.numpy().tobytes(order)
     return found
 
 
-def tofile(x: Any, file: Any) -> None:
+def tofile(self: Any, file: Any) -> None:
     """Write the bytes of the elements to a file, without shape or dtype; `amdgpu.save` keeps those."""
-    x.numpy().tofile(file)
+    self.numpy().tofile(file)
 
 
-def tolist(x: Any) -> Any:
+def tolist(self: Any) -> Any:
     """The values as nested lists of Python's numbers; a number where there are no axes."""
-    return x.numpy().tolist()
+    return self.numpy().tolist()
 
 
-def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
+def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
     """The array on another device: itself where it is there already, else a copy.
 
     Args:
-        x: The array.
+        self: The array.
         device: An open device, an index in `list_devices()`, or a name.
         stream: Not used: copies are ordered by the devices; the standard has the argument.
     """
@@ -286,28 +286,28 @@ def to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
     if stream is not None:
         raise InvalidArgumentError("to_device: copies are ordered by the devices themselves; leave stream out")
     opened = default_device(device)
-    if opened.name == x.device:
-        return x
-    made = empty(x.shape, x.dtype, device=opened)
-    made.copy_from(x if x.is_contiguous else x.copy())
+    if opened.name == self.device:
+        return self
+    made = empty(self.shape, self.dtype, device=opened)
+    made.copy_from(self if self.is_contiguous else self.copy())
     return made
 
 
-def ravel(x: Any) -> Any:
+def ravel(self: Any) -> Any:
     """The elements in row-major order along one axis: a view where memory allows it."""
-    return x.reshape(-1)
+    return self.reshape(-1)
 
 
-def flatten(x: Any) -> Any:
+def flatten(self: Any) -> Any:
     """A copy of the elements in row-major order along one axis."""
-    return x.reshape(-1, copy=True)
+    return self.reshape(-1, copy=True)
 
 
-def sort(x: Any, axis: int = -1, **keywords: Any) -> None:
+def sort(self: Any, axis: int = -1, **keywords: Any) -> None:
     """Sort this array along an axis, in place; `amdgpu.sort` makes a new one."""
     from amdgpu import namespace
 
-    x[...] = namespace.find("sort")(x, axis=axis, **keywords)
+    self[...] = namespace.find("sort")(self, axis=axis, **keywords)
 
 
 # Methods that are functions of the namespace.

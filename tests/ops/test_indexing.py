@@ -157,3 +157,30 @@ def test_arrays_of_a_device_stay_there(rng):
     for result in (ops.transpose(x), ops.cumsum(x), ops.top_k(x, 2)[0], ops.sum(x, 0), ops.embedding(np.array([1]), x)):
         assert isinstance(result, amdgpu.Array)
     assert ops.transpose(np.ones((2, 1), BFLOAT16)).dtype == BFLOAT16
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint64", "float16"])
+@pytest.mark.parametrize("kind", ["random", "ties", "equal", "rising", "special"])
+def test_many_of_a_long_line_are_those_of_a_stable_sort(kind, dtype, rng):
+    count = 20_000
+    x = {
+        "random": rng.standard_normal(count) * 1000,
+        "ties": rng.integers(0, 7, count),
+        "equal": np.full(count, 3),
+        "rising": np.arange(count) % 60_000,
+        "special": rng.choice([np.nan, -0.0, 0.0, np.inf, -np.inf, 1.5], count),
+    }[kind]
+    if np.dtype(dtype).kind != "f":
+        x = np.nan_to_num(np.abs(x), posinf=9)
+    x = x.astype(dtype)
+    for largest in (True, False):
+        # Of equal values the first is better, and NaN is larger than any number.
+        wide = (
+            np.where(np.isnan(x.astype(float)), np.inf, x.astype(float)) if x.dtype.kind == "f" else x.astype(np.int64)
+        )
+        keys = (wide, np.isnan(x.astype(float)))
+        order = np.lexsort(tuple(-key.astype(float) for key in keys)) if largest else np.lexsort(keys)
+        for k in (100, 5000, 19_000, count):
+            values, indices = ops.top_k(x, k, largest=largest)
+            np.testing.assert_array_equal(indices, order[:k])
+            np.testing.assert_array_equal(values, x[order[:k]])

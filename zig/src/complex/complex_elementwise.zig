@@ -166,6 +166,10 @@ fn Job(comptime T: type) type {
             const address = strided.addressAt(&operand.view, start);
             if (job.is_direct[k]) return .{ .ptr = @ptrFromInt(address), .mask = std.math.maxInt(usize) };
             const stride = job.space.innerStride(k);
+            if (operand.is_complex and stride == 2) {
+                job.reals.load(&.{ .storage = operand.view.storage, .address = address, .step = 1, .len = 2 * len, .target = buffer });
+                return .{ .ptr = buffer, .mask = std.math.maxInt(usize) };
+            }
             const is_splat = stride == 0 and len > 1;
             const count = if (is_splat) 1 else len;
             job.reals.load(&.{ .storage = operand.view.storage, .address = address, .step = stride, .len = count, .target = &parts[0] });

@@ -13,11 +13,11 @@ const kernel = generic.reduce_kernel;
 /// Columns of a tile: a page of float32, so that rows are read as streams; the results of a leaf stay in the first cache.
 const tile_columns = 1024;
 /// Rows that are folded one after another; their results are joined pairwise.
-const leaf_rows = 32;
-/// Rows of a segment, the piece of work along the reduced axes.
-const segment_rows = 32 * leaf_rows;
+const least_leaf_rows = 32;
+/// Leaves of a segment, the piece of work along the reduced axes.
+const segment_leaves = 32;
 /// Levels of joining within a segment.
-const segment_levels = std.math.log2_int(usize, segment_rows / leaf_rows) + 1;
+const segment_levels = std.math.log2_int(usize, segment_leaves) + 1;
 /// Over as many segments as memory can hold; so few columns at a time that all levels take 98 KiB of a stack at most: the caller's may be small.
 const joining_levels = 24;
 const joining_columns = 256;
@@ -35,8 +35,11 @@ pub fn run(
     executor: ?*const abi.Executor,
 ) reduce_problem.Error!void {
     const rows = reduced.len();
-    const segments = @max(1, (rows + segment_rows - 1) / segment_rows);
     const width = kept.innerLen();
+    const is_ready = kept.innerStride(0) == 1 and problem.x.storage.is(T);
+    const leaf_rows = if (Partial == T and is_ready) leafRows(width, reduced.innerStride(0)) else least_leaf_rows;
+    const segment_rows = segment_leaves * leaf_rows;
+    const segments = @max(1, (rows + segment_rows - 1) / segment_rows);
     const buffer: ?workspace.Buffer = if (segments == 1) null else try workspace.acquire(planesOf(T, Partial) * segments * kept.len() * @sizeOf(T));
     defer if (buffer) |held| workspace.release(held);
     const tiles = (width + tile_columns - 1) / tile_columns * (kept.len() / width);
@@ -46,15 +49,24 @@ pub fn run(
         .kept = kept,
         .reduced = reduced,
         .rows = rows,
+        .leaf_rows = leaf_rows,
         .segments = segments,
         .width = width,
-        .is_ready = kept.innerStride(0) == 1 and problem.x.storage.is(T),
+        .is_ready = is_ready,
         .partials = if (buffer) |held| held.slice(T, 0, planesOf(T, Partial) * segments * kept.len()).ptr else null,
     };
     try parallel.run(executor, tiles * segments, Tiles(T, Partial), &job);
     if (segments == 1) return;
     const joining: Joining(T, Partial) = .{ .tiles = &job };
     try parallel.run(executor, tiles, Joining(T, Partial), &joining);
+}
+
+/// Rows that share vectors are folded in as many lanes as a run is.
+fn leafRows(width: usize, step: isize) usize {
+    inline for (kernel.packed_widths) |known| {
+        if (width == known and step == known) return kernel.leaf_len / known;
+    }
+    return least_leaf_rows;
 }
 
 /// Rows of numbers that partial results are: values, or means and sums of squares.
@@ -136,6 +148,7 @@ fn Tiles(comptime T: type, comptime Partial: type) type {
         kept: *const reduce_problem.Kept,
         reduced: *const reduce_problem.Reduced,
         rows: usize,
+        leaf_rows: usize,
         segments: usize,
         width: usize,
         /// Whether the values of a row are adjacent and of type T.
@@ -176,8 +189,12 @@ fn Tiles(comptime T: type, comptime Partial: type) type {
             return job.partials.?[(plane * job.segments + segment) * job.kept.len() + span.first ..][0..span.len];
         }
 
+        fn segmentRows(job: *const Self) usize {
+            return segment_leaves * job.leaf_rows;
+        }
+
         fn rowsOf(job: *const Self, segment: usize) usize {
-            return @min(segment_rows, job.rows - segment * segment_rows);
+            return @min(job.segmentRows(), job.rows - segment * job.segmentRows());
         }
 
         fn foldSegment(job: *const Self, cascade: *Leaves, span: Span, segment: usize) void {
@@ -187,11 +204,11 @@ fn Tiles(comptime T: type, comptime Partial: type) type {
                 job.load(base + job.reduced.walk(0, 0).start, span.len, &shifts);
                 for (shifts[0..span.len]) |*shift| shift.* = generic.moments_kernel.shiftOf(T, shift.*);
             }
-            var row = segment * segment_rows;
+            var row = segment * job.segmentRows();
             const last = row + job.rowsOf(segment);
             var walk = job.reduced.walk(0, row);
             while (row < last) {
-                const leaf_end = @min(row + leaf_rows, last);
+                const leaf_end = @min(row + job.leaf_rows, last);
                 const target = cascade.next();
                 target.count = 0;
                 while (row < leaf_end) {

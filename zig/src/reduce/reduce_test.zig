@@ -202,3 +202,47 @@ test "of nothing a fold has its identity, whatever strides nothing kept" {
         }
     }
 }
+
+fn testShortRows(comptime T: type) !void {
+    const allocator = std.testing.allocator;
+    var random: std.Random.DefaultPrng = .init(24);
+    const rng = random.random();
+    const executor = test_support.executor(3);
+    for ([_]usize{ 2, 3, 4 }) |width| for ([_]usize{ 1, 7, 511, 513, 40_000 }) |rows| {
+        const x = try allocator.alloc(T, width * rows);
+        defer allocator.free(x);
+        for (x) |*value| value.* = 1 + rng.floatNorm(T) * 0.0001;
+        const values = try allocator.alloc(f64, rows);
+        defer allocator.free(values);
+        for (kernels.available()) |set| for (std.enums.values(kernel.Fold)) |fold| {
+            var out: [4]T = undefined;
+            const problem: reduce.Problem = .{
+                .fold = fold,
+                .x = viewOf(T, x, .of(T), &.{ width, rows }, &.{ 1, @intCast(width) }),
+                .out = viewOf(T, &out, .of(T), &.{width}, &.{1}),
+            };
+            try reduce.runWith(T, tensor_kernels.tableOf(T, set), &problem, &executor);
+            for (out[0..width], 0..) |value, column| {
+                for (values, 0..) |*target, row| target.* = x[row * width + column];
+                const tolerance = (if (fold == .product) @as(f64, 2) * @as(f64, @floatFromInt(rows)) else 50) * std.math.floatEps(T);
+                try std.testing.expectApproxEqRel(scalar(fold, values), @as(f64, value), 2e-11 + tolerance);
+            }
+        };
+        x[width * (rows / 2) + 1] = std.math.nan(T);
+        for (kernels.available()) |set| for ([_]kernel.Fold{ .maximum, .minimum }) |fold| {
+            var out: [4]T = undefined;
+            const problem: reduce.Problem = .{
+                .fold = fold,
+                .x = viewOf(T, x, .of(T), &.{ width, rows }, &.{ 1, @intCast(width) }),
+                .out = viewOf(T, &out, .of(T), &.{width}, &.{1}),
+            };
+            try reduce.runWith(T, tensor_kernels.tableOf(T, set), &problem, null);
+            for (out[0..width], 0..) |value, column| try std.testing.expectEqual(column == 1, std.math.isNan(value));
+        };
+    };
+}
+
+test "columns of rows that are shorter than a vector are folded apart, and NaN stays in its column" {
+    try testShortRows(f32);
+    try testShortRows(f64);
+}

@@ -126,3 +126,74 @@ test "the best of lines come in order and ties by index on every instruction set
     try testBest(i32);
     try testBest(u64);
 }
+
+/// Whether the value at one place is better than that at another.
+fn isBetter(comptime T: type, is_largest: bool, x: []const T, a: usize, b: usize) bool {
+    if (@typeInfo(T) == .float) {
+        const a_is_nan = x[a] != x[a];
+        const b_is_nan = x[b] != x[b];
+        if (a_is_nan != b_is_nan) return a_is_nan == is_largest;
+        if (a_is_nan) return a < b;
+    }
+    if (x[a] == x[b]) return a < b;
+    return (x[a] > x[b]) == is_largest;
+}
+
+fn testManyBest(comptime T: type) !void {
+    const allocator = std.testing.allocator;
+    var random: std.Random.DefaultPrng = .init(33);
+    const rng = random.random();
+    const count = 9000;
+    const x = try allocator.alloc(T, count);
+    defer allocator.free(x);
+    const order = try allocator.alloc(usize, count);
+    defer allocator.free(order);
+    const values = try allocator.alloc(T, count);
+    defer allocator.free(values);
+    const indices = try allocator.alloc(i64, count);
+    defer allocator.free(indices);
+    const is_float = @typeInfo(T) == .float;
+    // Of many different values, few, one, rising ones, and some that are no numbers or zeros of both signs.
+    for (0..5) |kind| {
+        for (x, 0..) |*value, i| value.* = switch (kind) {
+            0 => if (is_float) rng.floatNorm(T) else rng.int(T),
+            1 => if (is_float) @floatFromInt(rng.uintLessThan(u8, 7)) else rng.uintLessThan(u8, 7),
+            2 => 3,
+            3 => if (is_float) @floatFromInt(i) else @intCast(i),
+            else => if (!is_float) rng.int(T) else switch (rng.uintLessThan(u8, 4)) {
+                0 => std.math.nan(T),
+                1 => -0.0,
+                2 => 0,
+                else => rng.floatNorm(T),
+            },
+        };
+        for ([_]bool{ true, false }) |is_largest| {
+            const Context = struct { x: []const T, is_largest: bool };
+            for (order, 0..) |*place, i| place.* = i;
+            std.mem.sort(usize, order, Context{ .x = x, .is_largest = is_largest }, struct {
+                fn before(context: Context, a: usize, b: usize) bool {
+                    return isBetter(T, context.is_largest, context.x, a, b);
+                }
+            }.before);
+            for ([_]usize{ 65, 500, 4000, 8999, count }) |k| {
+                const view = viewOf(T, x, &.{ 1, count }, &.{ count, 1 });
+                const target = viewOf(T, values, &.{ 1, k }, &.{ @intCast(k), 1 });
+                const found = viewOf(i64, indices, &.{ 1, k }, &.{ @intCast(k), 1 });
+                for (kernels.available()) |set| {
+                    try top_k.runWith(T, tensor_kernels.tableOf(T, set), &view, &target, &found, is_largest, null);
+                    for (indices[0..k], values[0..k], order[0..k]) |index, value, place| {
+                        try std.testing.expectEqual(@as(i64, @intCast(place)), index);
+                        try std.testing.expectEqual(@as(Bits(T), @bitCast(x[place])), @as(Bits(T), @bitCast(value)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+test "many of a long line come in order, ties by index, NaN as the largest" {
+    try testManyBest(f32);
+    try testManyBest(f64);
+    try testManyBest(i32);
+    try testManyBest(u64);
+}

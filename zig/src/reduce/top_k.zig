@@ -8,6 +8,7 @@ const generic = @import("generic");
 const parallel = @import("../tensor/parallel.zig");
 const strided = @import("../tensor/strided.zig");
 const tensor_kernels = @import("../tensor/tensor_kernels.zig");
+const top_k_select = @import("top_k_select.zig");
 const workspace = @import("../memory/workspace.zig");
 
 const best_kernel = generic.best_kernel;
@@ -60,10 +61,14 @@ pub fn runWith(
     const lines: strided.Space(3) = .of(.{ &parts[0], &parts[1], &parts[2] });
     const k = values.shape[axis];
     const threads = parallel.threadCount(executor);
-    const is_few = k <= best_kernel.most_kept and x.shape[axis] <= std.math.maxInt(best_kernel.Key(T));
-    const pieces = if (threads == 1) 1 else @min(lines.len(), 4 * threads);
-    const heap_len = if (is_few) 0 else k;
-    const buffer = try workspace.acquire(pieces * heap_len * @sizeOf(Job(T).Entry));
+    const line_len = x.shape[axis];
+    const is_few = k <= best_kernel.most_kept and line_len <= std.math.maxInt(best_kernel.Key(T));
+    const is_selected = !is_few and line_len >= top_k_select.least_len and line_len <= std.math.maxInt(u32);
+    const pieces = if (threads == 1) 1 else @min(lines.len(), if (is_selected) threads else 4 * threads);
+    const heap_len = if (is_few or is_selected) 0 else k;
+    const words_len = if (is_selected) top_k_select.wordsOf(line_len) else 0;
+    const Word = top_k_select.Word(T);
+    const buffer = try workspace.acquire(pieces * (heap_len * @sizeOf(Job(T).Entry) + words_len * @sizeOf(Word)));
     defer workspace.release(buffer);
     const job: Job(T) = .{
         .table = table,
@@ -76,6 +81,7 @@ pub fn runWith(
         .k = k,
         .is_few = is_few,
         .heaps = buffer.slice(Job(T).Entry, 0, pieces * heap_len),
+        .words = buffer.slice(Word, 0, pieces * words_len),
     };
     try parallel.run(executor, pieces, Job(T), &job);
 }
@@ -94,6 +100,8 @@ fn Job(comptime T: type) type {
         is_few: bool,
         /// Otherwise there are k entries for each piece: a heap whose root is the worst of the best.
         heaps: []Entry,
+        /// Of long lines the best are selected, in words for each piece.
+        words: []top_k_select.Word(T),
 
         const Self = @This();
         const Entry = struct { value: T, index: usize };
@@ -105,6 +113,12 @@ fn Job(comptime T: type) type {
                 const last = (piece + 1) * count / job.pieces;
                 if (job.is_few) {
                     for (first..last) |line| job.selectFew(line);
+                    continue;
+                }
+                if (job.words.len > 0) {
+                    const words_len = job.words.len / job.pieces;
+                    const words = job.words[piece * words_len ..][0..words_len];
+                    for (first..last) |line| if (job.is_largest) job.selectMany(true, words, line) else job.selectMany(false, words, line);
                     continue;
                 }
                 const heap = job.heaps[piece * job.k ..][0..job.k];
@@ -148,6 +162,36 @@ fn Job(comptime T: type) type {
                 job.table.best(&.{ .is_largest = job.is_largest, .k = job.k, .ptr = ptr, .len = len, .first = done, .kept = &kept });
             }
             for (kept.indices[1..][0..job.k], 0..) |index, rank| job.write(line, rank, job.read(line, @intCast(index), 1, &buffer)[0], @intCast(index));
+        }
+
+        /// The values of a line, for those who go through it.
+        const Reader = struct {
+            job: *const Self,
+            line: usize,
+
+            pub fn value(reader: Reader, index: usize) T {
+                var buffer: [tile_len]T align(64) = undefined;
+                return reader.job.read(reader.line, index, 1, &buffer)[0];
+            }
+
+            pub fn tiles(reader: Reader, len: usize, consumer: anytype) void {
+                var buffer: [tile_len]T align(64) = undefined;
+                var done: usize = 0;
+                while (done < len) : (done += tile_len) {
+                    const count = @min(tile_len, len - done);
+                    consumer.tile(reader.job.read(reader.line, done, count, &buffer)[0..count], done);
+                }
+            }
+        };
+
+        fn selectMany(job: *const Self, comptime is_largest: bool, words: []top_k_select.Word(T), line: usize) void {
+            const Selection = top_k_select.Selection(T, is_largest);
+            const reader: Reader = .{ .job = job, .line = line };
+            var selection: Selection = .{ .k = job.k, .words = words };
+            for (selection.best(reader, job.x.shape[job.x.rank - 1]), 0..) |word, rank| {
+                const index = Selection.placeOf(word);
+                job.write(line, rank, reader.value(index), index);
+            }
         }
 
         fn select(job: *const Self, comptime is_largest: bool, heap: []Entry, line: usize) void {

@@ -144,7 +144,11 @@ fn placed(len: i64, is_exclusive: bool) -> (i64, i64) {
 }
 
 /// Prefix products of x in `memory`, which may be that of x.
-pub(super) fn on_host(x: &TensorView<'_>, options: &ScanOptions, memory: HostMemory) -> Result<()> {
+pub(super) fn on_host(
+    x: &TensorView<'_>,
+    options: &ScanOptions,
+    memory: &HostMemory,
+) -> Result<()> {
     let dtype = x.dtype();
     let all = row_major(x.shape());
     let source = Lines::of(x.shape(), x.strides().unwrap_or(&all), options)?;

@@ -81,7 +81,7 @@ pub fn scan_on_host<H: Host>(
     check_out(options.name(), &memory, &described.shape, described.dtype)?;
     if options.operation == Scan::Product {
         let multiplications = cpu::len(x).saturating_mul(8);
-        let multiply = || prefix_products::on_host(x, options, memory);
+        let multiply = move || prefix_products::on_host(x, options, &memory);
         return Ok(host.run(multiplications, multiply)?);
     }
     let mut memory = memory.pairs();

@@ -121,16 +121,21 @@ fn place(item: &Bound<'_, PyAny>) -> PyResult<i64> {
 /// The bounds and the step of a slice, as Python reads them: an end that is not given is the one beyond all others.
 fn bounds(slice: &Bound<'_, PySlice>) -> PyResult<Index> {
     let py = slice.py();
-    let (mut start, mut stop, mut step) = (0, 0, 0);
+    let (mut start, mut stop, mut stride) = (0, 0, 0);
     // SAFETY: a slice, and places for its three numbers.
     let outcome = unsafe {
-        ffi::PySlice_Unpack(slice.as_ptr(), &raw mut start, &raw mut stop, &raw mut step)
+        ffi::PySlice_Unpack(
+            slice.as_ptr(),
+            &raw mut start,
+            &raw mut stop,
+            &raw mut stride,
+        )
     };
     if outcome == 0 {
         return Ok(Index::Slice {
             start: Some(start as i64),
             stop: Some(stop as i64),
-            step: step as i64,
+            step: stride as i64,
         });
     }
     // What Python refuses is refused with a message of ours.
