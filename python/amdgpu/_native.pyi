@@ -60,6 +60,8 @@ __all__ = [
     "attach_processes",
     "attach_start",
     "attach_stop",
+    "attention",
+    "attention_gradient",
     "batch_norm",
     "batch_norm_gradient",
     "batch_norm_training",
@@ -67,6 +69,7 @@ __all__ = [
     "cast",
     "cast_on_device",
     "check_target",
+    "class_loss",
     "compile_job",
     "compile_source",
     "convolve",
@@ -80,6 +83,7 @@ __all__ = [
     "device_name",
     "device_text",
     "dtype_names",
+    "element_loss",
     "elementwise",
     "elementwise_fast_call",
     "elementwise_on_device",
@@ -96,6 +100,7 @@ __all__ = [
     "from_dlpack",
     "gather",
     "gather_on_device",
+    "geam",
     "graph_operations",
     "index_add",
     "index_add_on_device",
@@ -189,6 +194,7 @@ __all__ = [
     "telemetry_snapshot",
     "top_k",
     "top_k_on_device",
+    "trace_function",
     "training_order",
     "training_split",
     "transpose",
@@ -237,8 +243,8 @@ def dtype_names() -> list[str]: ...
 def list_devices() -> list[dict[str, Any]]: ...
 def set_current_device(device: int | str) -> None: ...
 def rocm_device_count() -> int: ...
-def rocm_get_device_info(id: int) -> dict[str, Any]: ...
-def rocm_set_device(id: int) -> None: ...
+def rocm_get_device_info(device_id: int) -> dict[str, Any]: ...
+def rocm_set_device(device_id: int) -> None: ...
 def rocm_get_device() -> int: ...
 def rocm_synchronize() -> None: ...
 def set_device_text(device: str) -> None: ...

@@ -33,7 +33,7 @@ class TracedFunction(Generic[_P, _R]):
         """What the function gives, by its graph."""
         recent = self._recent
         if recent is not None and not keywords:
-            made = recent.run_fitting(args)
+            made: _R | None = recent.run_fitting(args)
             if made is not None:
                 return made
         if _native.is_tracing():
@@ -47,7 +47,8 @@ class TracedFunction(Generic[_P, _R]):
         if type(results) is _Leaf and not keywords and all(type(one) is _native.Array for one in args):
             # Such calls need no look at what is nested in what.
             self._recent = graph
-        return _restored(results, iter(graph.run(arrays)))
+        restored: _R = _restored(results, iter(graph.run(arrays)))
+        return restored
 
     def graph(self, *args: _P.args, **keywords: _P.kwargs) -> Executable:
         """The graph for these arguments, which is made where it is not there yet: to look at, to profile, to draw."""
@@ -66,8 +67,9 @@ class TracedFunction(Generic[_P, _R]):
 
     def _traced(self, key: Any, arrays: list[_native.Array]) -> tuple[_native.ExecutableGraph, Any]:
         if not arrays:
+            name = getattr(self._function, "__name__", "the function")
             raise InvalidArgumentError(
-                f"{self.__name__}: no argument is an amdgpu.Array, so there is nothing to trace:"
+                f"{name}: no argument is an amdgpu.Array, so there is nothing to trace:"
                 " pass arrays of a device, as amdgpu.array(x) makes them"
             )
 

@@ -1,5 +1,6 @@
 //! graph.h: graphs of operations, built by hand or parsed, and their runs.
 
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::{Dtype, ErrorCode};
@@ -416,8 +417,9 @@ pub extern "C" fn agpu_graph_profile(
         let mut text = String::new();
         for timing in &timings {
             let node = compiled.executable.graph().node(timing.node);
-            text += &format!(
-                "{} {} {:e}\n",
+            let _ = writeln!(
+                text,
+                "{} {} {:e}",
                 timing.node,
                 node.operation_name(),
                 timing.seconds

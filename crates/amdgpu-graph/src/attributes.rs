@@ -449,7 +449,7 @@ pub fn attributes_of(operation: &Operation) -> Attributes {
             };
             let epsilon = norm.operation.default_epsilon();
             made.with(name, Value::Ints(norm.axes.clone())).with_if(
-                norm.epsilon != epsilon,
+                norm.epsilon.to_bits() != epsilon.to_bits(),
                 "eps",
                 Value::Float(norm.epsilon),
             )
@@ -484,7 +484,11 @@ fn product_attributes(product: &Product) -> Attributes {
             "activation",
             text(product.activation.name()),
         )
-        .with_if(product.alpha != 1.0, "alpha", Value::Float(product.alpha))
+        .with_if(
+            product.alpha.to_bits() != 1.0_f64.to_bits(),
+            "alpha",
+            Value::Float(product.alpha),
+        )
 }
 
 /// The values for the axes that windows slide along.

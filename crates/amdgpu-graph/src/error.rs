@@ -14,7 +14,7 @@ pub enum Error {
     #[error("node {node}: {source}")]
     Node {
         node: String,
-        source: amdgpu_ops::Error,
+        source: Box<amdgpu_ops::Error>,
     },
     /// The graph or its arguments are not as they have to be.
     #[error("{message}")]
@@ -33,7 +33,8 @@ impl Error {
 impl Coded for Error {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Ops(error) | Self::Node { source: error, .. } => error.code(),
+            Self::Ops(error) => error.code(),
+            Self::Node { source, .. } => source.code(),
             Self::Array(error) => error.code(),
             Self::Refused { code, .. } => *code,
         }
@@ -41,7 +42,8 @@ impl Coded for Error {
 
     fn language(&self) -> Language {
         match self {
-            Self::Ops(error) | Self::Node { source: error, .. } => error.language(),
+            Self::Ops(error) => error.language(),
+            Self::Node { source, .. } => source.language(),
             Self::Array(error) => error.language(),
             Self::Refused { .. } => Language::Rust,
         }

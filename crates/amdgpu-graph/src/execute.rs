@@ -305,7 +305,7 @@ impl Executable {
         };
         done.map(drop).map_err(|source| Error::Node {
             node: format!("{id} ({})", node.operation_name()),
-            source,
+            source: Box::new(source),
         })
     }
 

@@ -70,25 +70,6 @@ impl Layout {
             && element_count(&self.shape) == count
             && amdgpu_array::is_row_major(&self.shape, &self.strides)
     }
-
-    /// The axes in order, where it shows an array of this shape with its axes in another order.
-    #[must_use]
-    pub fn permutation(&self, shape: &[i64]) -> Option<Dims> {
-        let strides = row_major(shape);
-        if self.offset_bytes != 0 || self.shape.len() != shape.len() {
-            return None;
-        }
-        let mut axes = Dims::new();
-        for (extent, stride) in self.shape.iter().zip(self.strides.iter()) {
-            let axis = (0..shape.len()).find(|axis| {
-                !axes.contains(&(*axis as i64))
-                    && shape[*axis] == *extent
-                    && (strides[*axis] == *stride || *extent == 1)
-            })?;
-            axes.push(axis as i64);
-        }
-        Some(axes)
-    }
 }
 
 /// How a value is made.

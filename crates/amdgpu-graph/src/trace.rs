@@ -63,7 +63,7 @@ pub fn trace<T>(
     }
     let mut ids = Vec::new();
     for array in outputs(&given) {
-        ids.push(tracer.resolve(&array)?);
+        ids.push(tracer.resolve(&array));
     }
     tracer.graph.set_outputs(ids);
     Ok(Traced {
@@ -127,13 +127,13 @@ impl GraphTracer {
     }
 
     /// The node whose value an array is.
-    fn resolve(&mut self, array: &Array) -> Result<NodeId> {
+    fn resolve(&mut self, array: &Array) -> NodeId {
         let Some(known) = self.find(array) else {
-            return Ok(self.constant(array));
+            return self.constant(array);
         };
         let node = known.node;
         let layout = layout_in(known, array);
-        Ok(self.graph.add_view(node, array.dtype, layout))
+        self.graph.add_view(node, array.dtype, layout)
     }
 
     fn constant(&mut self, array: &Array) -> NodeId {
@@ -151,19 +151,19 @@ impl GraphTracer {
         id
     }
 
-    fn input(&mut self, operand: &Operand) -> Result<Input> {
+    fn input(&mut self, operand: &Operand) -> Input {
         let Some(array) = &operand.array else {
-            return Ok(Input::Number(operand.number, operand.dtype));
+            return Input::Number(operand.number, operand.dtype);
         };
         // An operand may see the array with another shape.
         let seen = array.view(operand.shape.clone(), operand.strides.clone());
-        self.resolve(&seen).map(Input::Node)
+        Input::Node(self.resolve(&seen))
     }
 
     /// The elements of a target became the value of a node.
     fn assign(&mut self, target: &Array, values: NodeId) -> Result<()> {
         if self.find(target).is_none() {
-            if self.is_whole(target)? {
+            if Self::is_whole(target)? {
                 self.learn(target, values);
                 return Ok(());
             }
@@ -199,7 +199,7 @@ impl GraphTracer {
     /// # Errors
     ///
     /// `not-capturable` for other memory.
-    fn is_whole(&self, target: &Array) -> Result<bool> {
+    fn is_whole(target: &Array) -> Result<bool> {
         let range = target.storage().block_range();
         let (Some((first, bytes)), true) = (range, target.storage().made_in_trace()) else {
             return Err(Error::refused(
@@ -249,7 +249,8 @@ fn dense_where_one(shape: &[i64], strides: &[i64]) -> Dims {
 
 fn refused(error: Error) -> amdgpu_ops::Error {
     match error {
-        Error::Ops(error) | Error::Node { source: error, .. } => error,
+        Error::Ops(error) => error,
+        Error::Node { source, .. } => *source,
         Error::Array(error) => error.into(),
         Error::Refused { code, message } => amdgpu_ops::Error::refused(code, message),
     }
@@ -270,8 +271,7 @@ impl Tracer for GraphTracer {
         let inputs = inputs
             .iter()
             .map(|operand| self.input(operand))
-            .collect::<Result<SmallVec<[Input; 4]>>>()
-            .map_err(refused)?;
+            .collect::<SmallVec<[Input; 4]>>();
         let node = self.graph.push(Node {
             kind: Kind::Operation(operation),
             inputs,
@@ -286,7 +286,7 @@ impl Tracer for GraphTracer {
         if !self.depends(values) && self.find(target).is_none() {
             return Ok(());
         }
-        let values = self.resolve(values).map_err(refused)?;
+        let values = self.resolve(values);
         self.assign(target, values).map_err(refused)
     }
 

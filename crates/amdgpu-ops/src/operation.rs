@@ -143,6 +143,7 @@ impl Normalization {
 
 /// As [`Matmul`] without a `beta`: the two factors, then the bias and the residual that are there.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(clippy::struct_excessive_bools, reason = "options of a call")]
 pub struct Product {
     pub precision: Option<Precision>,
     pub transpose_a: bool,

@@ -60,6 +60,8 @@ fn inner(arrays: &[Bound<'_, Array>]) -> Vec<core::Array> {
     arrays.iter().map(|array| (**array.get()).clone()).collect()
 }
 
+/// Outputs, and the seconds of nodes by position.
+type Profiled = (Vec<Array>, Vec<(u32, f64)>);
 type Called<'py> = (Vec<core::Array>, Bound<'py, PyAny>);
 
 fn call<'py>(function: &Bound<'py, PyAny>, copies: &[core::Array]) -> PyResult<Called<'py>> {
@@ -144,7 +146,7 @@ impl ExecutableGraph {
 
     /// The only output, where the arguments are arrays of the shapes and dtypes that the graph was made for; None otherwise, and while this
     /// thread traces a function.
-    fn run_fitting<'py>(&self, arguments: &Bound<'py, PyTuple>) -> PyResult<Option<Array>> {
+    fn run_fitting(&self, arguments: &Bound<'_, PyTuple>) -> PyResult<Option<Array>> {
         let inputs = self.inner.graph().inputs();
         if arguments.len() != inputs.len() || tracing::is_tracing() {
             return Ok(None);
@@ -170,7 +172,7 @@ impl ExecutableGraph {
         &self,
         py: Python<'py>,
         arguments: Vec<Bound<'py, Array>>,
-    ) -> PyResult<(Vec<Array>, Vec<(u32, f64)>)> {
+    ) -> PyResult<Profiled> {
         let arrays = inner(&arguments);
         let (outputs, timings) = py
             .detach(|| self.inner.profile(&arrays))

@@ -36,16 +36,16 @@ pub fn rocm_device_count(py: Python<'_>) -> PyResult<usize> {
 
 /// Facts of a ROCm device.
 #[pyfunction]
-pub fn rocm_get_device_info<'py>(id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
-    let (py, id) = (id.py(), parse_id(id)?);
+pub fn rocm_get_device_info<'py>(device_id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+    let (py, id) = (device_id.py(), parse_id(device_id)?);
     let device = py.detach(|| rocm::device(id)).into_py_result(py)?;
     describe(py, &device)
 }
 
 /// Make a ROCm device the current one of the calling thread.
 #[pyfunction]
-pub fn rocm_set_device(id: &Bound<'_, PyAny>) -> PyResult<()> {
-    rocm::set_device_id(parse_id(id)?).into_py_result(id.py())
+pub fn rocm_set_device(device_id: &Bound<'_, PyAny>) -> PyResult<()> {
+    rocm::set_device_id(parse_id(device_id)?).into_py_result(device_id.py())
 }
 
 /// The id of the calling thread's current device, or -1.

@@ -81,13 +81,9 @@ impl Region {
         self.computed().is_some_and(|computed| {
             self.steps.iter().all(|step| {
                 let name = step.operation.computed_as(computed).name();
-                let is_own = matches!(
-                    step.operation,
-                    Elementwise::Standardize | Elementwise::Power
-                );
-                formulas::formula(name, computed).is_some()
-                    && !(is_own && !is_float(computed))
-                    && step.operation != Elementwise::Standardize
+                let is_own = step.operation == Elementwise::Standardize
+                    || (step.operation == Elementwise::Power && !is_float(computed));
+                !is_own && formulas::formula(name, computed).is_some()
             })
         })
     }

@@ -108,7 +108,8 @@ def _small_launches(figures: Figures, seconds: float) -> Iterator[Finding]:
                 f"`{kernel['title']}` is launched too often for too little work",
                 f"{output.count_text(kernel['calls'])} launches of {output.seconds_text(typical)} each on {kernel['device']}, where a "
                 f"launch alone costs about {output.seconds_text(cost)}",
-                "Give each launch more elements, record the launches in an `amdgpu.CapturedGraph` and replay it, or use `kernel.prepare(...)`.",
+                "Give each launch more elements, record the launches in an `amdgpu.CapturedGraph` and replay it, or use "
+                "`kernel.prepare(...)`.",
                 f"a kernel that runs for less than {SMALL_KERNEL_LAUNCHES:.0f} launches' cost (docs/performance.md), and "
                 f"{_share_threshold('launching it')}",
                 share,
