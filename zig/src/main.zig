@@ -36,6 +36,7 @@ const convolutions = @import("conv/convolve.zig");
 const pooling = @import("pool/pool.zig");
 const class_losses = @import("loss/class_loss.zig");
 const attentions = @import("attention/attention.zig");
+const attention_gradients = @import("attention/attention_gradient.zig");
 const random_numbers = @import("random/random.zig");
 
 fn describe(out: ?*abi.LibraryInfo) callconv(.c) abi.Status {
@@ -271,7 +272,7 @@ fn attentionGradient(
     output_count: u64,
     options: ?*const abi.AttentionOptions,
 ) callconv(.c) abi.Status {
-    return attentions.attentionGradient(@ptrCast(inputs), input_count, @ptrCast(outputs), output_count, options);
+    return attention_gradients.attentionGradient(@ptrCast(inputs), input_count, @ptrCast(outputs), output_count, options);
 }
 
 fn random(

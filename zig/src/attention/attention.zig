@@ -11,7 +11,6 @@ const builtin = @import("builtin");
 const abi = @import("../abi.zig");
 const status = @import("../status.zig");
 const generic = @import("generic");
-const attention_gradient = @import("attention_gradient.zig");
 const attention_kernel = @import("attention_kernel.zig");
 const cpu = @import("../simd/cpu.zig");
 const kernels = @import("../gemm/gemm_kernels.zig");
@@ -78,15 +77,7 @@ pub fn attention(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const ab
     return report(outcome);
 }
 
-pub fn attentionGradient(inputs: ?[*]const abi.Tensor, input_count: u64, outputs: ?[*]const abi.Tensor, output_count: u64, options: ?*const abi.AttentionOptions) abi.Status {
-    std.debug.assert(output_count == 3);
-    const problem = problemOf(inputs.?[0..input_count], options.?, true);
-    const results: [3]View = .{ .of(&outputs.?[0]), .of(&outputs.?[1]), .of(&outputs.?[2]) };
-    const outcome = if (options.?.compute.bits == 32) runGradient(f32, &problem, &results, options.?) else runGradient(f64, &problem, &results, options.?);
-    return report(outcome);
-}
-
-fn problemOf(inputs: []const abi.Tensor, given: *const abi.AttentionOptions, is_gradient: bool) Problem {
+pub fn problemOf(inputs: []const abi.Tensor, given: *const abi.AttentionOptions, is_gradient: bool) Problem {
     return .{
         .q = .of(&inputs[0]),
         .k = .of(&inputs[1]),
@@ -98,7 +89,7 @@ fn problemOf(inputs: []const abi.Tensor, given: *const abi.AttentionOptions, is_
     };
 }
 
-fn report(outcome: Error!void) abi.Status {
+pub fn report(outcome: Error!void) abi.Status {
     outcome catch |failure| return switch (failure) {
         error.OutOfMemory => status.fail(abi.errors.out_of_memory, "no memory for the blocks of an attention", .{}),
         error.ExecutorFailed => status.fail(abi.errors.internal, "the executor could not run the blocks of an attention", .{}),
@@ -108,10 +99,6 @@ fn report(outcome: Error!void) abi.Status {
 
 fn run(comptime T: type, problem: *const Problem, out: *const abi.Tensor, options: *const abi.AttentionOptions) Error!void {
     return runWith(T, .best(), problem, &.of(out), options.executor);
-}
-
-fn runGradient(comptime T: type, problem: *const Problem, results: *const [3]View, options: *const abi.AttentionOptions) Error!void {
-    return attention_gradient.runWith(T, .best(), problem, results, options.executor);
 }
 
 /// The routines of one instruction set.

@@ -18,6 +18,18 @@ const block_len = attention.block_len;
 const blockCount = attention.blockCount;
 const blockLen = attention.blockLen;
 
+pub fn attentionGradient(inputs: ?[*]const abi.Tensor, input_count: u64, outputs: ?[*]const abi.Tensor, output_count: u64, options: ?*const abi.AttentionOptions) abi.Status {
+    std.debug.assert(output_count == 3);
+    const problem = attention.problemOf(inputs.?[0..input_count], options.?, true);
+    const results: [3]View = .{ .of(&outputs.?[0]), .of(&outputs.?[1]), .of(&outputs.?[2]) };
+    const outcome = if (options.?.compute.bits == 32) runGradient(f32, &problem, &results, options.?) else runGradient(f64, &problem, &results, options.?);
+    return attention.report(outcome);
+}
+
+fn runGradient(comptime T: type, problem: *const Problem, results: *const [3]View, options: *const abi.AttentionOptions) attention.Error!void {
+    return runWith(T, .best(), problem, results, options.executor);
+}
+
 /// Uses the routines of a given instruction set, which this CPU must have. `results` are the gradients by queries, keys and values.
 pub fn runWith(comptime T: type, routines: attention.Routines(T), problem: *const Problem, results: *const [3]View, executor: ?*const abi.Executor) attention.Error!void {
     var blocks: attention.Blocks(T) = .{ .routines = routines, .problem = problem, .keys = .{ .view = &problem.k }, .values = .of(&routines, &problem.v) };
