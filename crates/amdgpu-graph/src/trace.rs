@@ -164,6 +164,7 @@ impl GraphTracer {
     fn assign(&mut self, target: &Array, values: NodeId) -> Result<()> {
         if self.find(target).is_none() {
             if Self::is_whole(target)? {
+                let values = self.graph.dense(values);
                 self.learn(target, values);
                 return Ok(());
             }
@@ -179,7 +180,7 @@ impl GraphTracer {
         let covers =
             layout.is_dense(old.len()) && new.dtype == old.dtype && layout.shape == old.shape;
         let node = if covers {
-            values
+            self.graph.dense(values)
         } else {
             let (shape, dtype) = (old.shape.clone(), old.dtype);
             self.graph.push(Node {
