@@ -85,6 +85,8 @@ def array(source: Any, dtype: npt.DTypeLike | None = None, *, device: AMDGPUDevi
     """
     import numpy as np
 
+    if isinstance(source, Array) and _native.is_tracing() and device is None:
+        return source.astype(source.dtype if dtype is None else _dtype(dtype))
     if not isinstance(source, np.ndarray) and (
         hasattr(source, "__dlpack__") or hasattr(source, "__cuda_array_interface__")
     ):

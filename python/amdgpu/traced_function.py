@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from amdgpu import _native
@@ -26,6 +26,8 @@ class TracedFunction(Generic[_P, _R]):
         self._function = function
         self._optimize = optimize
         self._graphs: dict[Any, tuple[_native.ExecutableGraph, Any]] = {}
+        self._name = getattr(function, "__name__", "the function")
+        self._traces = 0
         self._recent: Any = None
         self._lock = threading.Lock()
 
@@ -40,10 +42,7 @@ class TracedFunction(Generic[_P, _R]):
             return self._function(*args, **keywords)
         arrays: list[_native.Array] = []
         key = _flattened((args, keywords), arrays)
-        found = self._graphs.get(key)
-        if found is None:
-            found = self._traced(key, arrays)
-        graph, results = found
+        graph, results = self._found(key, arrays)
         if type(results) is _Leaf and not keywords and all(type(one) is _native.Array for one in args):
             # Such calls need no look at what is nested in what.
             self._recent = graph
@@ -54,7 +53,7 @@ class TracedFunction(Generic[_P, _R]):
         """The graph for these arguments, which is made where it is not there yet: to look at, to profile, to draw."""
         arrays: list[_native.Array] = []
         key = _flattened((args, keywords), arrays)
-        return Executable((self._graphs.get(key) or self._traced(key, arrays))[0])
+        return Executable(self._found(key, arrays)[0])
 
     def explain(self, *args: _P.args, **keywords: _P.kwargs) -> str:
         """What runs for these arguments, what was joined and what was not, as text."""
@@ -63,13 +62,22 @@ class TracedFunction(Generic[_P, _R]):
     @property
     def traces(self) -> int:
         """How many graphs were made: one for each combination of shapes, dtypes and other arguments."""
-        return len(self._graphs)
+        return self._traces
+
+    def _found(self, key: Any, arrays: list[_native.Array]) -> tuple[_native.ExecutableGraph, Any]:
+        try:
+            found = self._graphs.get(key)
+        except TypeError as error:
+            raise InvalidArgumentError(
+                f"{self._name}: an argument that is no amdgpu.Array cannot be part of the key ({error}):"
+                " pass arrays as amdgpu.array(x) makes them, and other values as numbers, texts or tuples"
+            ) from None
+        return found or self._traced(key, arrays)
 
     def _traced(self, key: Any, arrays: list[_native.Array]) -> tuple[_native.ExecutableGraph, Any]:
         if not arrays:
-            name = getattr(self._function, "__name__", "the function")
             raise InvalidArgumentError(
-                f"{name}: no argument is an amdgpu.Array, so there is nothing to trace:"
+                f"{self._name}: no argument is an amdgpu.Array, so there is nothing to trace:"
                 " pass arrays of a device, as amdgpu.array(x) makes them"
             )
 
@@ -83,8 +91,14 @@ class TracedFunction(Generic[_P, _R]):
             if key in self._graphs:
                 return self._graphs[key]
             made = _native.trace_function(call, arrays, optimize=self._optimize)
+            self._traces += 1
             if len(self._graphs) >= _MOST_GRAPHS:
                 del self._graphs[next(iter(self._graphs))]
+                _native.record_fallback(
+                    "jit",
+                    f"{self._name} was traced for more than {_MOST_GRAPHS} combinations of shapes, dtypes and other arguments:"
+                    " the first graphs are dropped, and made again when they are asked for",
+                )
             self._graphs[key] = made
             return made
 
@@ -94,8 +108,8 @@ def jit(function: Callable[_P, _R], *, optimize: bool = True) -> TracedFunction[
 
     The function is called once for each combination of shapes, dtypes and other arguments; what it asks of its arrays in that call is the
     graph. So it must not look at values (`if x.sum() > 0` raises), and what it does besides, such as printing, is done in that call alone.
-    Arrays that are not arguments are constants: they must not change afterwards. Arguments and results may be nested in tuples, lists and
-    dicts; arguments that are no arrays (numbers, texts) are part of the key and have to be hashable.
+    Arrays that are not arguments are constants: they must not change afterwards. Arguments and results may be nested in tuples, named
+    tuples, lists and dicts; arguments that are no arrays (numbers, texts) are part of the key and have to be hashable.
 
     Args:
         function: A function of `amdgpu.Array`s.
@@ -139,24 +153,45 @@ class _Leaf:
         return hash((self.shape, self.dtype, self.device))
 
 
+class _Static:
+    """An argument or a result that is no array. 1, 1.0 and True are different ones, and so are 0.0 and -0.0: results have other dtypes."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Static) or type(self.value) is not type(other.value):
+            return False
+        if isinstance(self.value, float | complex):
+            return repr(self.value) == repr(other.value)
+        return bool(self.value == other.value)
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+
 def _flattened(value: Any, arrays: list[_native.Array]) -> Any:
     """Nested tuples, lists and dicts with a `_Leaf` for each array, which is appended to `arrays`; hashable where everything in it is."""
     if isinstance(value, _native.Array):
         arrays.append(value)
         return _Leaf(value)
-    if type(value) in (tuple, list):
-        return type(value), tuple([_flattened(one, arrays) for one in value])
-    if type(value) is dict:
+    kind = type(value)
+    if kind in (tuple, list) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+        return kind, tuple([_flattened(one, arrays) for one in value])
+    if kind is dict:
         return dict, tuple([(name, _flattened(one, arrays)) for name, one in value.items()])
-    return None, value
+    return _Static(value)
 
 
-def _restored(flat: Any, arrays: Iterable[_native.Array]) -> Any:
+def _restored(flat: Any, arrays: Iterator[_native.Array]) -> Any:
     if isinstance(flat, _Leaf):
-        return next(arrays)  # type: ignore[call-overload]
+        return next(arrays)
+    if isinstance(flat, _Static):
+        return flat.value
     kind, content = flat
-    if kind is None:
-        return content
     if kind is dict:
         return {name: _restored(one, arrays) for name, one in content}
-    return kind([_restored(one, arrays) for one in content])
+    restored = [_restored(one, arrays) for one in content]
+    return kind(*restored) if hasattr(kind, "_fields") else kind(restored)

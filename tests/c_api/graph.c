@@ -7,18 +7,18 @@ static agpu_graph build(agpu_device device) {
     const float values[6] = {1, -1, 2, 0.5f, -2, 1};
     agpu_array weight = ARRAY(device, "float32", values, 3, 2);
     agpu_graph graph = NULL;
-    uint32_t x = 0, w = 0, product = 0, sums = 0, turned = 0, flat = 0, count = 0;
+    uint32_t x = 0, w = 0, product = 0, sums = 0, transposed = 0, flat = 0, count = 0;
     DO(agpu_graph_create(&graph));
     DO(agpu_graph_add_input(graph, "float32", 2, (const int64_t[]){2, 3}, &x));
     DO(agpu_graph_add_constant(graph, weight, &w));
     DO(agpu_release(weight));
     DO(agpu_graph_add(graph, "matmul", (const uint32_t[]){x, w}, 2, "activation = \"relu\"", &product));
     DO(agpu_graph_add(graph, "sum", &product, 1, "axes = [1], keepdims = true", &sums));
-    DO(agpu_graph_add_permuted(graph, product, (const int64_t[]){1, 0}, 2, &turned));
-    DO(agpu_graph_add_reshape(graph, turned, 1, (const int64_t[]){-1}, &flat));
-    DO(agpu_graph_set_outputs(graph, (const uint32_t[]){sums, turned}, 2));
+    DO(agpu_graph_add_permuted(graph, product, (const int64_t[]){1, 0}, 2, &transposed));
+    DO(agpu_graph_add_reshape(graph, transposed, 1, (const int64_t[]){-1}, &flat));
+    DO(agpu_graph_set_outputs(graph, (const uint32_t[]){sums, transposed}, 2));
     DO(agpu_graph_node_count(graph, &count));
-    CHECK(count == 7); /* What is turned is copied before it is seen otherwise. */
+    CHECK(count == 7); /* A transposed view is copied before it is reshaped. */
     agpu_graph_node_facts facts = AGPU_GRAPH_NODE_FACTS_INIT;
     DO(agpu_graph_node_info(graph, sums, &facts));
     CHECK(strcmp(facts.operation, "sum") == 0 && facts.dimensions == 2 && facts.shape[0] == 2 && facts.shape[1] == 1);
@@ -26,14 +26,14 @@ static agpu_graph build(agpu_device device) {
 }
 
 static void check_outputs(agpu_array outputs[2]) {
-    float sums[2], turned[4];
+    float sums[2], transposed[4];
     DO(agpu_array_read(outputs[0], sums, sizeof sums));
     agpu_array dense = NULL;
     DO(agpu_ops_contiguous(outputs[1], NULL, &dense));
-    DO(agpu_array_read(dense, turned, sizeof turned));
+    DO(agpu_array_read(dense, transposed, sizeof transposed));
     /* {1, 2, 3} and {-1, 0, 1} times the weights are {-1, 3} and {-3, 2}. */
     CHECK(sums[0] == 3 && sums[1] == 2);
-    CHECK(turned[0] == 0 && turned[1] == 0 && turned[2] == 3 && turned[3] == 2);
+    CHECK(transposed[0] == 0 && transposed[1] == 0 && transposed[2] == 3 && transposed[3] == 2);
     DO(agpu_release(dense));
     DO(agpu_release(outputs[0]));
     DO(agpu_release(outputs[1]));

@@ -10,8 +10,8 @@ int main() {
         const auto weight = graph.constant(array_of<float>(device, "float32", {2, 2}, {1, 2, 3, 4}));
         const auto product = graph.add("matmul", {x, weight});
         const auto sums = graph.add("sum", {graph.add("multiply", {product, product})}, "axes = [0]");
-        const auto turned = graph.reshape(graph.permuted(product, {1, 0}), {4, 1});
-        graph.set_outputs({sums, turned});
+        const auto transposed = graph.reshape(graph.permuted(product, {1, 0}), {4, 1});
+        graph.set_outputs({sums, transposed});
         CHECK(graph.node_count() == 8 && graph.info(sums).shape[0] == 2);
         CHECK(graph.text().find("return %4") != std::string::npos && graph.dot().starts_with("digraph"));
         graph.compile(device);

@@ -43,8 +43,8 @@ static void products() {
     const auto bias = graph.add_constant(DType::Float32, {2}, upload(Values{1, -1}));
     const auto product = graph.add_node(OpType::MATMUL, {x, w});
     const auto hidden = graph.add_node(OpType::RELU, {graph.add_node(OpType::ADD, {product, bias})});
-    const auto turned = graph.add_node(OpType::TRANSPOSE, {hidden}, "axes = [1, 0]");
-    const auto flat = graph.add_node(OpType::RESHAPE, {turned}, "shape = [-1]");
+    const auto transposed = graph.add_node(OpType::TRANSPOSE, {hidden}, "axes = [1, 0]");
+    const auto flat = graph.add_node(OpType::RESHAPE, {transposed}, "shape = [-1]");
     const auto total = graph.add_node(OpType::REDUCE_SUM, {graph.add_node(OpType::MUL, {flat, graph.add_number(2)})});
     CHECK((graph.shape(flat) == std::vector<std::int64_t>{4} && graph.dtype(total) == "float32"));
 

@@ -36,9 +36,9 @@ def test_a_graph_runs() -> None:
 def test_views_of_views() -> None:
     graph = Graph()
     x = graph.input((2, 3, 4))
-    turned = graph.permute_dims(x, (2, 0, 1))
-    again = graph.permute_dims(turned, (1, 0, 2))
-    flat = graph.reshape(turned, (4, -1))
+    transposed = graph.permute_dims(x, (2, 0, 1))
+    again = graph.permute_dims(transposed, (1, 0, 2))
+    flat = graph.reshape(transposed, (4, -1))
     graph.outputs = [graph.add("multiply", again, 2.0), graph.add("sum", flat, axes=[0])]
     values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     double, total = graph.compile("cpu:0")(amdgpu.array(values, device="cpu:0"))

@@ -18,17 +18,21 @@ def numbers(*shape: int, seed: int = 0, dtype: str = "float32") -> amdgpu.Array:
 
 
 def same(function: Callable[..., Any], *arguments: Any) -> amdgpu.graph.Executable:
-    """Checks that the traced function gives the same bits, and returns its graph."""
+    """Checks that the graph of a function, traced with other values, gives the bits of the function; returns the graph."""
     traced = amdgpu.jit(function)
-    expected, made = function(*arguments), traced(*arguments)
-    for wanted, got in zip(flat(expected), flat(made), strict=True):
-        assert wanted.dtype == got.dtype
-        np.testing.assert_array_equal(got.numpy(), wanted.numpy())
-    again = traced(*arguments)
-    for one, other in zip(flat(made), flat(again), strict=True):
-        np.testing.assert_array_equal(one.numpy(), other.numpy())
+    traced(*[other(one) for one in arguments])
+    expected = flat(function(*arguments))
+    for _ in range(2):
+        for wanted, got in zip(expected, flat(traced(*arguments)), strict=True):
+            assert wanted.dtype == got.dtype
+            np.testing.assert_array_equal(got.numpy(), wanted.numpy())
     assert traced.traces == 1
     return traced.graph(*arguments)
+
+
+def other(array: amdgpu.Array) -> amdgpu.Array:
+    """Other values of the same shape and dtype: those from the back to the front."""
+    return amdgpu.array(np.ascontiguousarray(array.numpy().reshape(-1)[::-1]).reshape(array.shape), device="cpu:0")
 
 
 def flat(value: Any) -> list[amdgpu.Array]:
@@ -255,6 +259,65 @@ def test_arguments_are_not_changed() -> None:
 
     with pytest.raises(errors.NotCapturableError, match="argument 0 in place"):
         amdgpu.jit(function)(numbers(3))
+
+
+def test_what_other_calls_would_give_is_not_repeated() -> None:
+    generator = amdgpu.random.Generator(1)
+    kernel = amdgpu.RawKernel(
+        'extern "C" __global__ void twice(float* y, const float* x) { y[0] = 2 * x[0]; }', "twice"
+    )
+
+    def launch(x: amdgpu.Array) -> amdgpu.Array:
+        y = amdgpu.empty(1, "float32", device="cpu:0")
+        kernel((1,), (1,), (y, x))
+        return y
+
+    with pytest.raises(errors.NotCapturableError, match="a draw of random numbers"):
+        amdgpu.jit(lambda x: x + generator.uniform(size=3, device="cpu:0"))(numbers(3))
+    with pytest.raises(errors.NotCapturableError, match="launching a kernel of your own"):
+        amdgpu.jit(launch)(numbers(1))
+
+
+def test_writing_to_arrays_that_others_made() -> None:
+    kept = numbers(3)
+
+    def function(x: amdgpu.Array) -> amdgpu.Array:
+        kept.copy_from(x)
+        return x * 2.0
+
+    with pytest.raises(errors.NotCapturableError, match="did not make itself"):
+        amdgpu.jit(function)(numbers(3))
+
+
+def test_a_graph_does_not_run_while_launches_are_recorded() -> None:
+    traced = amdgpu.jit(lambda x: x + 1.0)
+    x = numbers(3)
+    traced(x)
+    with pytest.raises(errors.NotCapturableError, match="running a graph of operations"), amdgpu.CapturedGraph():
+        traced(x)
+
+
+def test_numbers_of_other_types_have_graphs_of_their_own() -> None:
+    traced = amdgpu.jit(lambda x, factor: x * factor)
+    x = amdgpu.array(np.array([1, 2], np.int32), device="cpu:0")
+    assert [traced(x, factor).dtype for factor in (1, 1.0, True)] == [(x * factor).dtype for factor in (1, 1.0, True)]
+    y = numbers(2)
+    assert np.signbit(traced(y * 0.0 + 1.0, -0.0).numpy()).all()
+    assert not np.signbit(traced(y * 0.0 + 1.0, 0.0).numpy()).any()
+
+
+def test_arguments_that_are_no_keys() -> None:
+    with pytest.raises(errors.InvalidArgumentError, match=r"cannot be part of the key .*pass arrays as amdgpu.array"):
+        amdgpu.jit(lambda x, y: x)(numbers(3), np.ones(3))
+
+
+def test_more_graphs_than_are_kept() -> None:
+    traced = amdgpu.jit(lambda x, factor: x * factor)
+    x = numbers(2)
+    for factor in range(70):
+        traced(x, float(factor))
+    np.testing.assert_array_equal(traced(x, 0.0).numpy(), x.numpy() * 0)
+    assert traced.traces == 71
 
 
 def test_operations_that_graphs_do_not_hold() -> None:

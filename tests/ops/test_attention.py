@@ -124,11 +124,11 @@ def test_gradients_are_finite_differences(rng):
 def test_arrays_with_gaps_are_read_where_they_lie(rng):
     q, k, v = scene(rng, np.float32, (3, 2), lengths=(40, 50))
     moved = tuple(np.ascontiguousarray(np.moveaxis(x, 1, 2)).swapaxes(1, 2) for x in (q, k, v))
-    turned = tuple(np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)[..., ::-1, :] for x in (q, k, v))
+    transposed = tuple(np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)[..., ::-1, :] for x in (q, k, v))
     assert not moved[0].flags.c_contiguous
     assert np.array_equal(attend(*moved), attend(q, k, v))
     expected = expected_of(*(x[..., ::-1, :] for x in (q, k, v)))
-    check(attend(*turned), expected, np.float32, 4)
+    check(attend(*transposed), expected, np.float32, 4)
     for found, same in zip(gradients(*moved, q), gradients(q, k, v, q), strict=True):
         assert np.array_equal(found, same)
     repeated = np.broadcast_to(k[:1], k.shape)

@@ -10,12 +10,12 @@ from ops_oracle import FLOATS
 TOLERANCES = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-6, "float64": 1e-15}
 
 
-def turned(x, is_transposed):
+def transposed(x, is_transposed):
     return np.swapaxes(x, -1, -2) if is_transposed else x
 
 
 def given(rng, shape, is_transposed, dtype):
-    return np.ascontiguousarray(turned(rng.standard_normal(shape), is_transposed)).astype(dtype)
+    return np.ascontiguousarray(transposed(rng.standard_normal(shape), is_transposed)).astype(dtype)
 
 
 def compute(a, b, device=None, **options):
@@ -34,7 +34,7 @@ def test_sums_of_matrices_are_numpys(dtype, transpose_a, transpose_b, rng):
             a, b = given(rng, shape, transpose_a, dtype), given(rng, other, transpose_b, dtype)
             for alpha, beta in ((1.0, 1.0), (2.0, -0.5), (0.0, 3.0), (0.25, 0.0), (0.0, 0.0)):
                 wide = (
-                    turned(x.astype(np.float64), is_transposed)
+                    transposed(x.astype(np.float64), is_transposed)
                     for x, is_transposed in ((a, transpose_a), (b, transpose_b))
                 )
                 first, second = wide

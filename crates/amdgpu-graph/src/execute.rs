@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims};
+use amdgpu_array::{Array, Dims, recording};
 use amdgpu_aura::OpenDevice;
 use amdgpu_hal::MemoryKind;
 use amdgpu_ops::{DeviceOps, Operand};
@@ -128,6 +128,8 @@ impl Executable {
         arguments: &[Array],
         timings: Option<&mut Vec<Timing>>,
     ) -> Result<Vec<Array>> {
+        // Its memory serves the next run as well, which a replay would not know.
+        recording::check_not_recording("running a graph of operations")?;
         let arguments = self.checked(arguments)?;
         let idle = self.lock_idle().pop();
         let mut values = match idle {

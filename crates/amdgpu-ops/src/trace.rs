@@ -117,13 +117,29 @@ pub(crate) fn check_untraced(name: &str, inputs: &[(&str, &Operand)]) -> Result<
         depends = arrays().any(|array| tracer.depends(array));
         Ok(())
     })?;
-    if !depends {
-        return Ok(());
+    if depends {
+        return Err(outside(name));
     }
-    Err(Error::refused(
+    Ok(())
+}
+
+/// Refuses what gives something else in every call: the graph would repeat what it gave once.
+///
+/// # Errors
+///
+/// `not-capturable` while this thread traces a function.
+pub fn check_repeatable(name: &str) -> Result<()> {
+    if is_tracing() {
+        return Err(outside(name));
+    }
+    Ok(())
+}
+
+fn outside(name: &str) -> Error {
+    Error::refused(
         ErrorCode::NotCapturable,
         format!("{name} cannot be part of a graph: call it outside the function that is traced"),
-    ))
+    )
 }
 
 /// What a tracer does is no part of what it traces.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_array::{MemoryLocation, Storage, Uses};
+use amdgpu_array::{MemoryLocation, Storage, Uses, tracing};
 use amdgpu_aura as aura;
 use amdgpu_aura::{Argument, PackedArguments, ParameterKind};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -275,6 +275,11 @@ fn own_address(
         let reason = "the array was freed";
         return Err(misfit(kernel, index, py, ErrorCode::UseAfterFree, reason));
     }
+    tracing::check_values_unseen(
+        "launching a kernel of your own",
+        inner.storage().is_traced(),
+    )
+    .into_py_result(py)?;
     if !inner.is_contiguous() {
         return Err(not_contiguous(kernel, index, py));
     }

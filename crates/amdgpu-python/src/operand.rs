@@ -9,6 +9,7 @@ use amdgpu_abi::layout::{DTYPE_BOOL, DTYPE_COMPLEX, DTYPE_FLOAT, DTYPE_INT, DTYP
 use amdgpu_abi::{DeviceRef, Dtype, ErrorCode, Language};
 use amdgpu_array::{
     self as core, Dims, External, Imported, MemoryLocation, Storage, is_contiguous, row_major,
+    tracing,
 };
 use amdgpu_hal as hal;
 use amdgpu_hal::DevicePointer;
@@ -90,6 +91,8 @@ impl<'py> Operand<'py> {
     fn of_array(array: &Bound<'py, Array>) -> PyResult<Self> {
         let inner = array.get();
         inner.check_alive().into_py_result(array.py())?;
+        tracing::check_values_unseen("lending an array", inner.storage().is_traced())
+            .into_py_result(array.py())?;
         inner.settle_uses(array.py())?;
         Ok(Self {
             data: inner.data(),

@@ -10,13 +10,13 @@ const test_support = @import("../tensor/test_support.zig");
 const heads = 4;
 const key_heads = 2;
 
-/// A view of heads, rows and columns; `turned` has the rows adjacent.
-fn viewOf(comptime T: type, values: []T, shape: [3]usize, turned: bool) strided.View {
+/// A view of heads, rows and columns; `transposed` has the rows adjacent.
+fn viewOf(comptime T: type, values: []T, shape: [3]usize, transposed: bool) strided.View {
     var view: strided.View = .{ .storage = .of(T), .address = @intFromPtr(values.ptr), .rank = 3, .shape = @splat(1), .strides = @splat(0) };
     view.shape[0..3].* = shape;
     const rows: isize = @intCast(shape[1]);
     const columns: isize = @intCast(shape[2]);
-    view.strides[0..3].* = if (turned) .{ rows * columns, 1, rows } else .{ rows * columns, columns, 1 };
+    view.strides[0..3].* = if (transposed) .{ rows * columns, 1, rows } else .{ rows * columns, columns, 1 };
     return view;
 }
 
@@ -49,7 +49,7 @@ fn expectClose(comptime T: type, expected: f64, actual: f64, largest: f64) !void
     try std.testing.expect(@abs(expected - actual) <= 64 * std.math.floatEps(T) * largest);
 }
 
-fn testShape(comptime T: type, lengths: [2]usize, sizes: [2]usize, is_causal: bool, has_mask: bool, turned: bool) !void {
+fn testShape(comptime T: type, lengths: [2]usize, sizes: [2]usize, is_causal: bool, has_mask: bool, transposed: bool) !void {
     const allocator = std.testing.allocator;
     const queries, const keys = lengths;
     const size, const value_size = sizes;
@@ -67,16 +67,16 @@ fn testShape(comptime T: type, lengths: [2]usize, sizes: [2]usize, is_causal: bo
     for (&results, [_]usize{ lens[3], lens[0], lens[1], lens[2] }) |*values, len| values.* = try allocator.alloc(T, len);
     defer for (results) |values| allocator.free(values);
     var problem: attention.Problem = .{
-        .q = viewOf(T, given[0], shapes[0], turned),
-        .k = viewOf(T, given[1], shapes[1], turned),
-        .v = viewOf(T, given[2], shapes[2], turned),
-        .gradient = viewOf(T, given[3], shapes[3], turned),
-        .mask = if (has_mask) viewOf(T, given[4], shapes[4], turned) else null,
+        .q = viewOf(T, given[0], shapes[0], transposed),
+        .k = viewOf(T, given[1], shapes[1], transposed),
+        .v = viewOf(T, given[2], shapes[2], transposed),
+        .gradient = viewOf(T, given[3], shapes[3], transposed),
+        .mask = if (has_mask) viewOf(T, given[4], shapes[4], transposed) else null,
         .scale = 0.3,
         .is_causal = is_causal,
     };
-    const out = viewOf(T, results[0], shapes[3], turned);
-    const gradients: [3]strided.View = .{ viewOf(T, results[1], shapes[0], turned), viewOf(T, results[2], shapes[1], turned), viewOf(T, results[3], shapes[2], turned) };
+    const out = viewOf(T, results[0], shapes[3], transposed);
+    const gradients: [3]strided.View = .{ viewOf(T, results[1], shapes[0], transposed), viewOf(T, results[2], shapes[1], transposed), viewOf(T, results[3], shapes[2], transposed) };
     const executor = test_support.executor(3);
     const shares = try allocator.alloc(f64, keys);
     defer allocator.free(shares);

@@ -17,7 +17,7 @@ use crate::generated::random::{Kind, random_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Scalar, Target};
-use crate::{Arg, DeviceOps, Error, KernelKey, Result, cast};
+use crate::{Arg, DeviceOps, Error, KernelKey, Result, cast, trace};
 
 const NAME: &str = "random";
 
@@ -232,6 +232,7 @@ pub fn draw(
     dtype: Dtype,
     out: Option<&Array>,
 ) -> Result<Array> {
+    trace::check_repeatable("a draw of random numbers")?;
     what.check_dtype(dtype)?;
     what.check_bounds(dtype)?;
     for (name, parameter, range) in what.parameters() {

@@ -20,6 +20,12 @@ pub fn copy_from(slf: &Bound<'_, Array>, source: &Bound<'_, PyAny>) -> PyResult<
     let py = slf.py();
     let this = slf.get();
     this.check_writable().into_py_result(py)?;
+    if let (true, Ok(own)) = (tracing::is_tracing(), source.cast::<Array>()) {
+        let from = &own.get().inner;
+        return py
+            .detach(|| strided::copy(&this.inner, from))
+            .into_py_result(py);
+    }
     let Some(operand) = Operand::borrow(source, None)? else {
         let message = format!(
             "copy_from needs an array, not {}",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use amdgpu_abi::layout::DTYPE_BFLOAT;
 use amdgpu_abi::promotion::promote;
 use amdgpu_abi::{Dtype, ErrorCode, Language};
-use amdgpu_array::{self as core, Dims, Storage, tracing};
+use amdgpu_array::{self as core, Dims, Storage};
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{MAX_INPUTS, TensorView, TensorViewMut};
 use amdgpu_ops::cpu::{HOST, Host, HostMemory};
@@ -19,7 +19,7 @@ use pyo3::types::{PyInt, PyTuple};
 use smallvec::SmallVec;
 
 use crate::array::Array;
-use crate::errors::{IntoPyResult, from_coded, raise};
+use crate::errors::{from_coded, raise};
 use crate::operand::{Operand, exact_numpy, new_array, numpy_memory, plain_dtype, to_numpy_dtype};
 use crate::ops::number::{self, dtype_beside, is_number};
 
@@ -185,10 +185,6 @@ fn borrowed<'a, 'py>(
     name: &str,
     object: &Bound<'py, PyAny>,
 ) -> PyResult<Argument<'a, 'py>> {
-    if let Ok(array) = object.cast::<Array>() {
-        tracing::check_values_unseen(operation, array.get().storage().is_traced())
-            .into_py_result(object.py())?;
-    }
     if let Some(operand) = Operand::borrow_host(object)? {
         return Ok(Argument::Borrowed(Box::new(operand)));
     }

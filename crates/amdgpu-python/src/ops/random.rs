@@ -9,7 +9,7 @@ use amdgpu_ops::random::{
     Choice, Draw, Generator, InterleavedLayout, SeedSequence, State, Stream, choice, draw, dropout,
     interleaved_bits, permutation, tensorflow_bits, tensorflow_stateless,
 };
-use amdgpu_ops::{DeviceOps, Operand};
+use amdgpu_ops::{DeviceOps, Operand, trace};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
@@ -85,9 +85,10 @@ impl RandomGenerator {
     }
 
     /// The place of so many elements, which nobody else gets: key, position, jumps.
-    fn take(&self, words_each: u64, count: u64) -> (u64, u64, u32) {
+    fn take(&self, py: Python<'_>, words_each: u64, count: u64) -> PyResult<(u64, u64, u32)> {
+        trace::check_repeatable("a draw of random numbers").into_py_result(py)?;
         let stream = self.0.take(words_each, count);
-        (stream.key, stream.position, stream.jumps)
+        Ok((stream.key, stream.position, stream.jumps))
     }
 
     /// Numbers of a distribution by its name.
