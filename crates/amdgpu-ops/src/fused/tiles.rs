@@ -222,7 +222,7 @@ fn check_apart(region: &Region, views: &[TensorView<'_>], memory: &HostMemory) -
         let is_same = view.data() == memory.data().cast_const()
             && view.dtype() == memory.dtype()
             && view.shape() == memory.shape()
-            && strides == own_strides;
+            && strides == without_ones(memory.shape(), &own_strides);
         if own.0 < other.1 && other.0 < own.1 && !is_same {
             return Err(Error::refused(
                 ErrorCode::InvalidArgument,
@@ -242,13 +242,16 @@ fn broadcast_strides(view: &TensorView<'_>, rank: usize) -> Dims {
     let dense = amdgpu_array::row_major(shape);
     let own = view.strides().unwrap_or(&dense);
     let mut strides = Dims::from_elem(0, rank - shape.len());
-    strides.extend(
-        shape
-            .iter()
-            .zip(own)
-            .map(|(extent, stride)| if *extent == 1 { 0 } else { *stride }),
-    );
+    strides.extend_from_slice(&without_ones(shape, own));
     strides
+}
+
+/// Strides, with 0 for axes of one element, whose strides are never walked.
+fn without_ones(shape: &[i64], strides: &[i64]) -> Dims {
+    let walked = shape.iter().zip(strides);
+    walked
+        .map(|(extent, stride)| if *extent == 1 { 0 } else { *stride })
+        .collect()
 }
 
 impl Tiles<'_> {
