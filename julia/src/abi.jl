@@ -347,7 +347,7 @@ struct Activation
     reserved::UInt32
 end
 
-"`agpu_matmul_options`. out = activation(alpha * (a @ b) + beta * out + bias + residual). `executor` may be NULL: one thread. `bias` [n], `residual` [..., m, n] and * `activation` may be NULL; both tensors are of the type that is summed in. Softmax is no activation of a product."
+"`agpu_matmul_options`. out = activation(alpha * (a @ b) + beta * out + bias + residual). `executor` may be NULL: one thread. `bias` [n], `residual` [..., m, n] and `activation` may be NULL; both tensors are of the type that is summed in. Softmax is no activation of a product."
 struct MatmulOptions
     size_bytes::UInt64
     alpha::Float64
@@ -360,7 +360,7 @@ struct MatmulOptions
     reserved::UInt32
 end
 
-"`agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64, and complex64 or complex128 for operations AGPU_COMPLEX_*. * `alpha`: slope of leaky_relu, scale of elu, and so of their gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of * the result. Exponents of integers are not negative."
+"`agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64, and complex64 or complex128 for operations AGPU_COMPLEX_*. `alpha`: slope of leaky_relu, scale of elu, and so of their gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative."
 struct ElementwiseOptions
     size_bytes::UInt64
     operation::UInt32
@@ -379,7 +379,7 @@ struct NormalizeOptions
     executor::Ptr{Executor}
 end
 
-"`agpu_reduce_options`. The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and * deviation, whose root is taken for the latter."
+"`agpu_reduce_options`. The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and deviation, whose root is taken for the latter."
 struct ReduceOptions
     size_bytes::UInt64
     operation::UInt32
@@ -429,7 +429,7 @@ struct BlocksOptions
     executor::Ptr{Executor}
 end
 
-"`agpu_segments_options`. `has_offsets` is 1 where segments are given by where they begin, and where the last one ends; else every value has the row that it belongs to. * Values of the row `skipped` are left out. `wraps` is 1 where negative rows count from the end."
+"`agpu_segments_options`. `has_offsets` is 1 where segments are given by where they begin, and where the last one ends; else every value has the row that it belongs to. Values of the row `skipped` are left out. `wraps` is 1 where negative rows count from the end."
 struct SegmentsOptions
     size_bytes::UInt64
     operation::UInt32
@@ -523,7 +523,7 @@ struct AttentionOptions
     executor::Ptr{Executor}
 end
 
-"`agpu_pool_options`. Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents * of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written * to `indices`, int64 of the shape of the result, if that is not NULL."
+"`agpu_pool_options`. Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written to `indices`, int64 of the shape of the result, if that is not NULL."
 struct PoolOptions
     size_bytes::UInt64
     operation::UInt32
@@ -547,7 +547,7 @@ struct PoolOptions
     executor::Ptr{Executor}
 end
 
-"`agpu_random_options`. Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and * standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), * 0 for 2^64; for interleaved bits `span` is the number of threads."
+"`agpu_random_options`. Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), 0 for 2^64; for interleaved bits `span` is the number of threads."
 struct RandomOptions
     size_bytes::UInt64
     distribution::UInt32

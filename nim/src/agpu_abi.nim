@@ -337,7 +337,7 @@ type
     alpha*: float32
     beta*: float32
     reserved*: uint32
-  MatmulOptions* {.bycopy.} = object ## `agpu_matmul_options` out = activation(alpha * (a @ b) + beta * out + bias + residual). `executor` may be NULL: one thread. `bias` [n], `residual` [..., m, n] and * `activation` may be NULL; both tensors are of the type that is summed in. Softmax is no activation of a product.
+  MatmulOptions* {.bycopy.} = object ## `agpu_matmul_options` out = activation(alpha * (a @ b) + beta * out + bias + residual). `executor` may be NULL: one thread. `bias` [n], `residual` [..., m, n] and `activation` may be NULL; both tensors are of the type that is summed in. Softmax is no activation of a product.
     sizeBytes*: uint64
     alpha*: float64
     beta*: float64
@@ -347,7 +347,7 @@ type
     activation*: ptr Activation
     precision*: uint32
     reserved*: uint32
-  ElementwiseOptions* {.bycopy.} = object ## `agpu_elementwise_options` `compute` is the type that is computed in: float32, float64, int32, int64 or uint64, and complex64 or complex128 for operations AGPU_COMPLEX_*. * `alpha`: slope of leaky_relu, scale of elu, and so of their gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of * the result. Exponents of integers are not negative.
+  ElementwiseOptions* {.bycopy.} = object ## `agpu_elementwise_options` `compute` is the type that is computed in: float32, float64, int32, int64 or uint64, and complex64 or complex128 for operations AGPU_COMPLEX_*. `alpha`: slope of leaky_relu, scale of elu, and so of their gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative.
     sizeBytes*: uint64
     operation*: uint32
     compute*: Dtype
@@ -360,7 +360,7 @@ type
     rowAxes*: uint64
     epsilon*: float64
     executor*: ptr Executor
-  ReduceOptions* {.bycopy.} = object ## `agpu_reduce_options` The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and * deviation, whose root is taken for the latter.
+  ReduceOptions* {.bycopy.} = object ## `agpu_reduce_options` The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and deviation, whose root is taken for the latter.
     sizeBytes*: uint64
     operation*: uint32
     compute*: Dtype
@@ -392,7 +392,7 @@ type
     mode*: uint32
     reserved*: uint32
     executor*: ptr Executor
-  SegmentsOptions* {.bycopy.} = object ## `agpu_segments_options` `has_offsets` is 1 where segments are given by where they begin, and where the last one ends; else every value has the row that it belongs to. * Values of the row `skipped` are left out. `wraps` is 1 where negative rows count from the end.
+  SegmentsOptions* {.bycopy.} = object ## `agpu_segments_options` `has_offsets` is 1 where segments are given by where they begin, and where the last one ends; else every value has the row that it belongs to. Values of the row `skipped` are left out. `wraps` is 1 where negative rows count from the end.
     sizeBytes*: uint64
     operation*: uint32
     start*: uint32
@@ -459,7 +459,7 @@ type
     hasMask*: uint32
     reserved*: uint32
     executor*: ptr Executor
-  PoolOptions* {.bycopy.} = object ## `agpu_pool_options` Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents * of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written * to `indices`, int64 of the shape of the result, if that is not NULL.
+  PoolOptions* {.bycopy.} = object ## `agpu_pool_options` Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written to `indices`, int64 of the shape of the result, if that is not NULL.
     sizeBytes*: uint64
     operation*: uint32
     compute*: Dtype
@@ -480,7 +480,7 @@ type
     divisor*: int64
     indices*: ptr Tensor
     executor*: ptr Executor
-  RandomOptions* {.bycopy.} = object ## `agpu_random_options` Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and * standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), * 0 for 2^64; for interleaved bits `span` is the number of threads.
+  RandomOptions* {.bycopy.} = object ## `agpu_random_options` Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), 0 for 2^64; for interleaved bits `span` is the number of threads.
     sizeBytes*: uint64
     distribution*: uint32
     skip*: uint32

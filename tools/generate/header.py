@@ -145,7 +145,7 @@ def parse(source: str) -> Header:
             line = body[match.start() :].split("\n", 1)[0]
             raise SystemExit(f"agpu.h: unknown form: {line}")
         if group["comment"] is not None:
-            comment = " ".join(group["comment"].split())
+            comment = " ".join(re.sub(r"\n\s*\*", " ", group["comment"]).split())
             continue
         if group["space"]:
             if group["space"].count("\n") > 1:

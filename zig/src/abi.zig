@@ -435,7 +435,7 @@ pub const Activation = extern struct {
     reserved: u32,
 };
 
-/// `agpu_matmul_options`. out = activation(alpha * (a @ b) + beta * out + bias + residual). `executor` may be NULL: one thread. `bias` [n], `residual` [..., m, n] and * `activation` may be NULL; both tensors are of the type that is summed in. Softmax is no activation of a product.
+/// `agpu_matmul_options`. out = activation(alpha * (a @ b) + beta * out + bias + residual). `executor` may be NULL: one thread. `bias` [n], `residual` [..., m, n] and `activation` may be NULL; both tensors are of the type that is summed in. Softmax is no activation of a product.
 pub const MatmulOptions = extern struct {
     size_bytes: u64,
     alpha: f64,
@@ -448,7 +448,7 @@ pub const MatmulOptions = extern struct {
     reserved: u32,
 };
 
-/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64, and complex64 or complex128 for operations AGPU_COMPLEX_*. * `alpha`: slope of leaky_relu, scale of elu, and so of their gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of * the result. Exponents of integers are not negative.
+/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64, and complex64 or complex128 for operations AGPU_COMPLEX_*. `alpha`: slope of leaky_relu, scale of elu, and so of their gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative.
 pub const ElementwiseOptions = extern struct {
     size_bytes: u64,
     operation: u32,
@@ -467,7 +467,7 @@ pub const NormalizeOptions = extern struct {
     executor: ?*const Executor,
 };
 
-/// `agpu_reduce_options`. The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and * deviation, whose root is taken for the latter.
+/// `agpu_reduce_options`. The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and deviation, whose root is taken for the latter.
 pub const ReduceOptions = extern struct {
     size_bytes: u64,
     operation: u32,
@@ -517,7 +517,7 @@ pub const BlocksOptions = extern struct {
     executor: ?*const Executor,
 };
 
-/// `agpu_segments_options`. `has_offsets` is 1 where segments are given by where they begin, and where the last one ends; else every value has the row that it belongs to. * Values of the row `skipped` are left out. `wraps` is 1 where negative rows count from the end.
+/// `agpu_segments_options`. `has_offsets` is 1 where segments are given by where they begin, and where the last one ends; else every value has the row that it belongs to. Values of the row `skipped` are left out. `wraps` is 1 where negative rows count from the end.
 pub const SegmentsOptions = extern struct {
     size_bytes: u64,
     operation: u32,
@@ -611,7 +611,7 @@ pub const AttentionOptions = extern struct {
     executor: ?*const Executor,
 };
 
-/// `agpu_pool_options`. Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents * of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written * to `indices`, int64 of the shape of the result, if that is not NULL.
+/// `agpu_pool_options`. Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written to `indices`, int64 of the shape of the result, if that is not NULL.
 pub const PoolOptions = extern struct {
     size_bytes: u64,
     operation: u32,
@@ -635,7 +635,7 @@ pub const PoolOptions = extern struct {
     executor: ?*const Executor,
 };
 
-/// `agpu_random_options`. Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and * standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), * 0 for 2^64; for interleaved bits `span` is the number of threads.
+/// `agpu_random_options`. Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), 0 for 2^64; for interleaved bits `span` is the number of threads.
 pub const RandomOptions = extern struct {
     size_bytes: u64,
     distribution: u32,

@@ -165,6 +165,28 @@ pub(crate) fn run(
     }
 }
 
+/// Refuses inputs that were freed, lie on another device, or have no values because a function is being traced.
+///
+/// # Errors
+///
+/// `use-after-free`, `wrong-device`, `not-capturable`.
+pub(crate) fn check_inputs(call: &Call<'_>) -> Result<()> {
+    if trace::is_tracing() {
+        trace::check_untraced(call.name, call.inputs)?;
+    }
+    for (name, operand) in call.inputs {
+        if let Some(array) = &operand.array {
+            check_input(call, name, array)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_input(call: &Call<'_>, name: &str, array: &Array) -> Result<()> {
+    array.check_alive()?;
+    check_device(call.name, name, array, call.ops.device())
+}
+
 fn in_place(
     call: &Call<'_>,
     on_host: impl FnOnce(&[TensorView<'_>], &mut ArrayHost<'_>) -> Result<()>,
@@ -172,8 +194,7 @@ fn in_place(
     let mut numbers: SmallVec<[[u64; 2]; 4]> = SmallVec::new();
     for (name, operand) in call.inputs {
         if let Some(array) = &operand.array {
-            array.check_alive()?;
-            check_device(call.name, name, array, call.ops.device())?;
+            check_input(call, name, array)?;
             array.finish_uses()?;
         }
         numbers.push(operand.element());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use amdgpu_abi::promotion::{as_float, compute_type, is_float};
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, coalesce_all};
+use amdgpu_array::{Array, Dims, coalesce_all, element_count};
 use amdgpu_aura::Kernel;
 pub use amdgpu_matrix::Elementwise;
 pub use amdgpu_matrix::ElementwiseOptions;
@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::cast;
 use crate::cpu::{self, Call};
 use crate::div_ceil::DivCeil;
-use crate::generated::elementwise::{Body, Kind, Signature, VECTOR_BYTES, Walk};
+use crate::generated::elementwise::{Body, Kind, Rows, Signature, VECTOR_BYTES, Walk};
 use crate::generated::{formulas, source};
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target, broadcast};
@@ -180,13 +180,7 @@ pub fn compute(
     args.extend(numbers.map(|operand| Arg::from(operand.number.for_dtype(computed))));
     let arrays = operands.iter().filter_map(|operand| operand.array.as_ref());
     let memory = result.array.iter().chain(arrays);
-    args.extend(memory.zip(&chosen.are_direct).map(|(array, is_direct)| {
-        if *is_direct {
-            Arg::Array(array)
-        } else {
-            Arg::Address(array)
-        }
-    }));
+    args.extend(memory.zip(&chosen.are_direct).map(pointer));
     args.extend(chosen.tail.iter().copied());
     launch(
         &chosen.kernel,
@@ -312,6 +306,126 @@ fn choose_strided(
         are_direct: walk.are_dense.iter().copied().collect(),
         tail,
     })
+}
+
+/// A row has so many elements at least where a kernel walks row by row.
+const ROW_ELEMENTS: i64 = 256;
+/// Work-items at most of a block that walks a row, and elements at most of each of them.
+const ROW_BLOCK: i64 = 1024;
+const ROW_PARTS: i64 = 8;
+/// Work-items of a block are a multiple of the lanes of the widest vectors.
+const LANES: i64 = 16;
+
+/// As [`compute`] for arrays, on a device whose neighbouring work-items are lanes of one vector: each block computes a part of one row. False,
+/// and nothing is computed, where rows are short or their elements do not lie side by side.
+///
+/// # Errors
+///
+/// As [`compute`].
+pub fn compute_rows(
+    ops: &DeviceOps,
+    body: &Body,
+    arrays: &[Operand],
+    result: &Operand,
+    computed: Dtype,
+) -> Result<bool> {
+    let wide: Few<(&Operand, Dims)> = std::iter::once(result)
+        .chain(arrays)
+        .map(|operand| (operand, operand.broadcast_strides(result.rank())))
+        .collect();
+    let all: Few<&[i64]> = wide.iter().map(|(_, strides)| strides.as_slice()).collect();
+    let (extents, strides) = coalesce_all(&result.shape, &all);
+    let last = extents.len() - 1;
+    let (width, rows) = (extents[last], element_count(&extents[..last]));
+    let are_walked = (ROW_ELEMENTS..source::GRID_LIMIT * ROW_BLOCK).contains(&width)
+        && source::is_narrow(rows)
+        && strides[0][last] == 1
+        && strides.iter().all(|own| matches!(own[last], 0 | 1))
+        && last < RANK_LIMIT
+        && arrays.iter().all(|one| !one.is_number());
+    if !are_walked {
+        return Ok(false);
+    }
+    let (chunks, block, parts) = cut_row(width);
+    let walk = Rows {
+        parts,
+        are_dense: wide
+            .iter()
+            .map(|(one, strides)| one.is_dense_as(&result.shape, strides))
+            .collect(),
+        rank: last,
+        repeats: strides[1..].iter().map(|own| own[last] == 0).collect(),
+    };
+    let kernel = kernel_of_rows(ops, body, arrays, (result.dtype, computed), &walk)?;
+    let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::from_slice(&[Arg::Float(0.0)]);
+    let memory = wide.iter().filter_map(|(one, _)| one.array.as_ref());
+    args.extend(memory.zip(&walk.are_dense).map(pointer));
+    args.push(Arg::from(width));
+    if last > 0 {
+        let outer: Vec<Dims> = (strides.iter())
+            .map(|own| Dims::from_slice(&own[..last]))
+            .collect();
+        args.extend_from_slice(&source::walk_arguments(&extents[..last], &outer));
+    }
+    let shape = Shape {
+        grid: [rows, chunks, 1],
+        block: [block, 1, 1],
+        shared_bytes: 0,
+    };
+    launch(&kernel, shape, &args)?;
+    Ok(true)
+}
+
+/// Blocks of a row, their work-items, and the elements of each of these.
+fn cut_row(width: i64) -> (i64, i64, i64) {
+    let chunks = width.div_ceil_positive(ROW_BLOCK * ROW_PARTS);
+    let chunk = width.div_ceil_positive(chunks);
+    let parts = (chunk.div_ceil_positive(ROW_BLOCK) as u64)
+        .next_power_of_two()
+        .cast_signed();
+    let block = chunk.div_ceil_positive(parts);
+    if chunks == 1 {
+        return (chunks, block, parts);
+    }
+    (chunks, block.div_ceil_positive(LANES) * LANES, parts)
+}
+
+fn kernel_of_rows(
+    ops: &DeviceOps,
+    body: &Body,
+    arrays: &[Operand],
+    (result, computed): (Dtype, Dtype),
+    walk: &Rows,
+) -> Result<Arc<Kernel>> {
+    let kinds: Few<Kind> = arrays
+        .iter()
+        .map(|operand| Kind {
+            dtype: operand.dtype,
+            is_array: true,
+        })
+        .collect();
+    let signature = Signature {
+        body,
+        kinds: &kinds,
+        result,
+        computed,
+    };
+    let mut key = key_of(&signature, "elementwise rows")
+        .with(walk.rank as u64)
+        .with(walk.parts as u64);
+    for flag in walk.are_dense.iter().chain(&walk.repeats) {
+        key = key.flag(*flag);
+    }
+    ops.kernel(key, "elementwise", || signature.rows_source(walk))
+}
+
+/// An array as a launch takes it: itself, or its address where it has gaps.
+fn pointer<'a>((array, is_direct): (&'a Array, &bool)) -> Arg<'a> {
+    if *is_direct {
+        Arg::Array(array)
+    } else {
+        Arg::Address(array)
+    }
 }
 
 fn key_of(signature: &Signature<'_>, family: &'static str) -> KernelKey {

@@ -5,8 +5,8 @@
 pub mod region;
 mod tiles;
 
-use amdgpu_abi::ErrorCode;
-use amdgpu_array::Array;
+use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_array::{Array, element_count};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call};
@@ -20,11 +20,13 @@ pub use region::{Region, Source, Step};
 
 /// Inputs that a kernel of elementwise steps takes at most.
 pub const MOST_INPUTS: usize = 6;
+/// Results of fewer elements are computed in parts sooner than a kernel is started.
+const FEWEST_ELEMENTS: i64 = 1 << 15;
 const NAME: &str = "fused";
 
 impl Region {
-    /// The result in `out`, or in a new array: by one kernel, on a CPU device in parts that stay in its caches. What no kernel computes is
-    /// computed step by step; that is counted, and told once.
+    /// The result in `out`, or in a new array: by one kernel. A CPU device computes small results, and such with short rows, in parts that
+    /// stay in its caches, and what no kernel computes is computed step by step; the latter is counted, and told once.
     ///
     /// # Errors
     ///
@@ -50,44 +52,71 @@ impl Region {
             inputs: &named,
             out,
         };
+        if ops.computes_on_host()
+            && let Some(made) = self.run_rows(&call, inputs)?
+        {
+            return Ok(made);
+        }
         cpu::run_one(
             &call,
-            || self.run_kernel(ops, inputs, out),
+            || self.run_kernel(&call, inputs),
             |views, host| tiles::on_host(self, views, host),
         )
     }
 
-    fn run_kernel(
-        &self,
-        ops: &DeviceOps,
-        inputs: &[Operand],
-        out: Option<&Array>,
-    ) -> Result<Array> {
+    /// The result by a kernel of the CPU; `None` where it is computed in parts: small results, short rows, what no kernel computes.
+    fn run_rows(&self, call: &Call<'_>, inputs: &[Operand]) -> Result<Option<Array>> {
         let Some(computed) = self.computed() else {
-            return Err(Error::no_kernel("the steps are computed in several dtypes"));
+            return Ok(None);
         };
-        let named: SmallVec<[(&str, &Operand); 6]> =
-            inputs.iter().map(|one| ("input", one)).collect();
-        let shape = broadcast(NAME, &named)?;
+        let shape = broadcast(NAME, call.inputs)?;
+        if element_count(&shape) < FEWEST_ELEMENTS {
+            return Ok(None);
+        }
+        cpu::check_inputs(call)?;
+        let made = self.target(call, inputs, &shape)?;
+        let body = self.body(computed);
+        match elementwise::compute_rows(call.ops, body, inputs, &made, computed) {
+            Ok(true) => made.into_array().map(Some),
+            Ok(false) => Ok(None),
+            Err(error) if error.permits_fallback() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Memory for the result.
+    fn target(&self, call: &Call<'_>, inputs: &[Operand], shape: &[i64]) -> Result<Operand> {
         let reads: SmallVec<[&Operand; 6]> = inputs.iter().collect();
         let target = Target {
             operation: NAME,
-            device: ops.device(),
-            out,
+            device: call.ops.device(),
+            out: call.out,
             inputs: &reads,
             may_alias: true,
             is_dense: false,
         };
-        let made = target.resolve(&shape, self.dtype())?;
-        let body = self.body.get_or_init(|| {
+        target.resolve(shape, self.dtype())
+    }
+
+    /// What a kernel computes of each element.
+    fn body(&self, computed: Dtype) -> &Body {
+        self.body.get_or_init(|| {
             let (functions, text) = steps(self, computed);
             Body::Steps {
                 name: self.name(),
                 functions,
                 text,
             }
-        });
-        elementwise::compute(ops, body, inputs, &made, computed, 0.0)?;
+        })
+    }
+
+    fn run_kernel(&self, call: &Call<'_>, inputs: &[Operand]) -> Result<Array> {
+        let Some(computed) = self.computed() else {
+            return Err(Error::no_kernel("the steps are computed in several dtypes"));
+        };
+        let shape = broadcast(NAME, call.inputs)?;
+        let made = self.target(call, inputs, &shape)?;
+        elementwise::compute(call.ops, self.body(computed), inputs, &made, computed, 0.0)?;
         made.into_array()
     }
 }

@@ -275,7 +275,11 @@ impl Operand {
         self.address() == other.address()
             && self.dtype == other.dtype
             && self.shape == other.shape
-            && self.strides == other.strides
+            && (self
+                .shape
+                .iter()
+                .zip(self.strides.iter().zip(&other.strides)))
+            .all(|(extent, (own, others))| own == others || *extent == 1)
     }
 
     /// Refuses element types that operations do not compute.

@@ -393,7 +393,7 @@ pub struct Activation {
     pub reserved: u32,
 }
 
-/// `agpu_matmul_options`. out = activation(alpha * (a @ b) + beta * out + bias + residual). `executor` may be NULL: one thread. `bias` [n], `residual` [..., m, n] and * `activation` may be NULL; both tensors are of the type that is summed in. Softmax is no activation of a product.
+/// `agpu_matmul_options`. out = activation(alpha * (a @ b) + beta * out + bias + residual). `executor` may be NULL: one thread. `bias` [n], `residual` [..., m, n] and `activation` may be NULL; both tensors are of the type that is summed in. Softmax is no activation of a product.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MatmulOptions {
@@ -408,7 +408,7 @@ pub struct MatmulOptions {
     pub reserved: u32,
 }
 
-/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64, and complex64 or complex128 for operations AGPU_COMPLEX_*. * `alpha`: slope of leaky_relu, scale of elu, and so of their gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of * the result. Exponents of integers are not negative.
+/// `agpu_elementwise_options`. `compute` is the type that is computed in: float32, float64, int32, int64 or uint64, and complex64 or complex128 for operations AGPU_COMPLEX_*. `alpha`: slope of leaky_relu, scale of elu, and so of their gradients, whose inputs are x (for sigmoid and tanh the result) and the gradient of the result. Exponents of integers are not negative.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ElementwiseOptions {
@@ -431,7 +431,7 @@ pub struct NormalizeOptions {
     pub executor: *const Executor,
 }
 
-/// `agpu_reduce_options`. The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and * deviation, whose root is taken for the latter.
+/// `agpu_reduce_options`. The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and deviation, whose root is taken for the latter.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ReduceOptions {
@@ -493,7 +493,7 @@ pub struct BlocksOptions {
     pub executor: *const Executor,
 }
 
-/// `agpu_segments_options`. `has_offsets` is 1 where segments are given by where they begin, and where the last one ends; else every value has the row that it belongs to. * Values of the row `skipped` are left out. `wraps` is 1 where negative rows count from the end.
+/// `agpu_segments_options`. `has_offsets` is 1 where segments are given by where they begin, and where the last one ends; else every value has the row that it belongs to. Values of the row `skipped` are left out. `wraps` is 1 where negative rows count from the end.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentsOptions {
@@ -605,7 +605,7 @@ pub struct AttentionOptions {
     pub executor: *const Executor,
 }
 
-/// `agpu_pool_options`. Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents * of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written * to `indices`, int64 of the shape of the result, if that is not NULL.
+/// `agpu_pool_options`. Padding is what precedes the first pixel; windows may reach as far behind the last, or farther. Adaptive windows are told by the extents of image and result alone. `divisor` is that of averages, 0 the number of values; where the largest values stand in their planes is written to `indices`, int64 of the shape of the result, if that is not NULL.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct PoolOptions {
@@ -631,7 +631,7 @@ pub struct PoolOptions {
     pub executor: *const Executor,
 }
 
-/// `agpu_random_options`. Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and * standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), * 0 for 2^64; for interleaved bits `span` is the number of threads.
+/// `agpu_random_options`. Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), 0 for 2^64; for interleaved bits `span` is the number of threads.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct RandomOptions {
@@ -763,7 +763,7 @@ pub struct MatrixSymbols {
     pub describe: unsafe extern "C" fn(out: *mut LibraryInfo) -> Status,
     /// See `agpu.h`.
     pub last_error: unsafe extern "C" fn(out: *mut LastError) -> Status,
-    /// a[..., m, k] @ b[..., k, n] into out[..., m, n], any strides; the axes before the last two stretch as NumPy's do, to those of `out`. `out` must * not overlap an operand. Both operands f32, f64, f16, bf16 or i8. `out` is of the same type; f16 and bf16 are summed in f32 and may be written * to f32; i8 is summed in i32, wrapping, and written to i32.
+    /// a[..., m, k] @ b[..., k, n] into out[..., m, n], any strides; the axes before the last two stretch as NumPy's do, to those of `out`. `out` must not overlap an operand. Both operands f32, f64, f16, bf16 or i8. `out` is of the same type; f16 and bf16 are summed in f32 and may be written to f32; i8 is summed in i32, wrapping, and written to i32.
     pub matmul: unsafe extern "C" fn(
         a: *const Tensor,
         b: *const Tensor,
@@ -779,7 +779,7 @@ pub struct MatrixSymbols {
         activation: *const Activation,
         executor: *const Executor,
     ) -> Status,
-    /// Tensor operations: any strides, broadcast axes have stride 0, at most 16 axes. Descriptions are validated by the caller (amdgpu-matrix) and * only asserted here. `out` is the very view of an input or shares no memory with any.
+    /// Tensor operations: any strides, broadcast axes have stride 0, at most 16 axes. Descriptions are validated by the caller (amdgpu-matrix) and only asserted here. `out` is the very view of an input or shares no memory with any.
     pub elementwise: unsafe extern "C" fn(
         inputs: *const Tensor,
         input_count: u64,
@@ -821,42 +821,42 @@ pub struct MatrixSymbols {
         out: *const Tensor,
         options: *const EmbeddingOptions,
     ) -> Status,
-    /// Values of x in the dtype of `out`, as NumPy converts them; what an integer type does not hold becomes the smallest number of int32, of int64 * where the type is int64 or uint32, cut to the low bits.
+    /// Values of x in the dtype of `out`, as NumPy converts them; what an integer type does not hold becomes the smallest number of int32, of int64 where the type is int64 or uint32, cut to the low bits.
     pub cast: unsafe extern "C" fn(
         inputs: *const Tensor,
         input_count: u64,
         out: *const Tensor,
         options: *const CastOptions,
     ) -> Status,
-    /// Inputs: arrays of indices of the shape of `out`, which is int64 and row-major: sums of indices times strides, negative indices counted from the * end of their axis. AGPU_ERROR_INDEX_OUT_OF_RANGE for one that is none.
+    /// Inputs: arrays of indices of the shape of `out`, which is int64 and row-major: sums of indices times strides, negative indices counted from the end of their axis. AGPU_ERROR_INDEX_OUT_OF_RANGE for one that is none.
     pub offsets: unsafe extern "C" fn(
         inputs: *const Tensor,
         input_count: u64,
         out: *const Tensor,
         options: *const OffsetsOptions,
     ) -> Status,
-    /// Inputs: x, of which only the address and the size of elements (1, 2, 4, 8 or 16 bytes) matter, and offsets as int64. `out` is row-major, of the * shape of the offsets and then of the block.
+    /// Inputs: x, of which only the address and the size of elements (1, 2, 4, 8 or 16 bytes) matter, and offsets as int64. `out` is row-major, of the shape of the offsets and then of the block.
     pub gather: unsafe extern "C" fn(
         inputs: *const Tensor,
         input_count: u64,
         out: *const Tensor,
         options: *const BlocksOptions,
     ) -> Status,
-    /// Inputs: offsets as int64, and values of the shape of the offsets and then of the block. Only the address and dtype of `out` matter, which may be * any dtype of 1, 2, 4, 8 or 16 bytes where values are assigned. Values are taken in their order. An element in two blocks has the same index in * both.
+    /// Inputs: offsets as int64, and values of the shape of the offsets and then of the block. Only the address and dtype of `out` matter, which may be any dtype of 1, 2, 4, 8 or 16 bytes where values are assigned. Values are taken in their order. An element in two blocks has the same index in both.
     pub scatter: unsafe extern "C" fn(
         inputs: *const Tensor,
         input_count: u64,
         out: *const Tensor,
         options: *const BlocksOptions,
     ) -> Status,
-    /// Inputs: values of shape (n..., inner...), and int32 or int64 of shape (n...): the row of `out`, of shape (rows, inner...), that values belong to; or * offsets of shape (rows + 1). Every row joins its values in their order, whatever the number of threads; those of 16 and of 32 bits of floats are * joined with more bits and rounded once. AGPU_ERROR_INDEX_OUT_OF_RANGE before anything is written.
+    /// Inputs: values of shape (n..., inner...), and int32 or int64 of shape (n...): the row of `out`, of shape (rows, inner...), that values belong to; or offsets of shape (rows + 1). Every row joins its values in their order, whatever the number of threads; those of 16 and of 32 bits of floats are joined with more bits and rounded once. AGPU_ERROR_INDEX_OUT_OF_RANGE before anything is written.
     pub segments: unsafe extern "C" fn(
         inputs: *const Tensor,
         input_count: u64,
         out: *const Tensor,
         options: *const SegmentsOptions,
     ) -> Status,
-    /// Without `out` the elements of x that are not zero are counted; with it, their indices are written, a row of int64 for each, by the counts. Where a * second input is given, of the shape of x and with elements of 1, 2, 4, 8 or 16 bytes, its elements are written in the place of indices.
+    /// Without `out` the elements of x that are not zero are counted; with it, their indices are written, a row of int64 for each, by the counts. Where a second input is given, of the shape of x and with elements of 1, 2, 4, 8 or 16 bytes, its elements are written in the place of indices.
     pub nonzero: unsafe extern "C" fn(
         inputs: *const Tensor,
         input_count: u64,
@@ -892,7 +892,7 @@ pub struct MatrixSymbols {
         output_count: u64,
         options: *const TopKOptions,
     ) -> Status,
-    /// Images are (batch, channels, rows, columns), weights (outputs, channels of a group, rows, columns). Inputs: forward: image, weight, bias where * there is one; image gradient: gradient of the result, weight; weight gradient: image, gradient of the result.
+    /// Images are (batch, channels, rows, columns), weights (outputs, channels of a group, rows, columns). Inputs: forward: image, weight, bias where there is one; image gradient: gradient of the result, weight; weight gradient: image, gradient of the result.
     pub convolve: unsafe extern "C" fn(
         inputs: *const Tensor,
         input_count: u64,
@@ -906,14 +906,14 @@ pub struct MatrixSymbols {
         out: *const Tensor,
         options: *const PoolOptions,
     ) -> Status,
-    /// Inputs: x of shape (rows..., classes), the targets (classes as int32 or int64 of shape (rows...), or shares of the shape of x), the weights of the * classes where there are any, and of gradients that of the result, broadcast to (rows...). `out` has the shape (rows...), or no axes where terms are * joined; a gradient has the shape of x. AGPU_ERROR_INDEX_OUT_OF_RANGE for a class that there is not, and nothing is written.
+    /// Inputs: x of shape (rows..., classes), the targets (classes as int32 or int64 of shape (rows...), or shares of the shape of x), the weights of the classes where there are any, and of gradients that of the result, broadcast to (rows...). `out` has the shape (rows...), or no axes where terms are joined; a gradient has the shape of x. AGPU_ERROR_INDEX_OUT_OF_RANGE for a class that there is not, and nothing is written.
     pub class_loss: unsafe extern "C" fn(
         inputs: *const Tensor,
         input_count: u64,
         out: *const Tensor,
         options: *const ClassLossOptions,
     ) -> Status,
-    /// Inputs: queries of shape (batch..., heads, length, size), keys and values of shape (batch..., key heads, keys, size), of which each serves as many * heads as there are to each of them, and where there is one a mask broadcast to (batch..., heads, length, keys): truth values, or what is added * to the scores. `out` has the shape of the queries, with the size of the values.
+    /// Inputs: queries of shape (batch..., heads, length, size), keys and values of shape (batch..., key heads, keys, size), of which each serves as many heads as there are to each of them, and where there is one a mask broadcast to (batch..., heads, length, keys): truth values, or what is added to the scores. `out` has the shape of the queries, with the size of the values.
     pub attention: unsafe extern "C" fn(
         inputs: *const Tensor,
         input_count: u64,
@@ -928,7 +928,7 @@ pub struct MatrixSymbols {
         output_count: u64,
         options: *const AttentionOptions,
     ) -> Status,
-    /// Random numbers in `out`. Inputs, row-major: parameters as float64 without axes or of the shape of `out` (gamma: shape, scale; beta: a, b; poisson: * mean; binomial: trials, chance; bernoulli: the chance, where it is not `a`), or what dropout keeps.
+    /// Random numbers in `out`. Inputs, row-major: parameters as float64 without axes or of the shape of `out` (gamma: shape, scale; beta: a, b; poisson: mean; binomial: trials, chance; bernoulli: the chance, where it is not `a`), or what dropout keeps.
     pub random: unsafe extern "C" fn(
         inputs: *const Tensor,
         input_count: u64,

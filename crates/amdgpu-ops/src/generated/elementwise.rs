@@ -86,6 +86,19 @@ pub struct Walk {
     pub repeats: Vec<bool>,
 }
 
+/// How a kernel walks arrays row by row.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// For the result and each array: whether it is dense, so that the launch takes a pointer.
+    pub are_dense: Vec<bool>,
+    /// Axes in front of the rows.
+    pub rank: usize,
+    /// For each array, whether it has one value for all of a row.
+    pub repeats: Vec<bool>,
+    /// Elements that a work-item computes, each as many farther as the block has work-items.
+    pub parts: i64,
+}
+
 impl Signature<'_> {
     /// Elements that a work-item computes at once: 16 bytes of the widest array.
     #[must_use]
@@ -217,6 +230,57 @@ extern \"C\" __global__ void elementwise(double alpha{numbers}, R* result{parame
 }}
 ",
             last = parts - 1,
+        )
+    }
+
+    /// The kernel of processors whose neighbouring work-items are lanes of one vector: they compute neighbouring elements of a row, whose place
+    /// every block computes once, as it asks once whether all of its elements are there.
+    #[must_use]
+    pub fn rows_source(&self, rows: &Rows) -> String {
+        let (text, numbers) = self.head();
+        let arrays = self.arrays();
+        let names =
+            std::iter::once("result".to_owned()).chain(arrays.iter().map(|k| format!("a{k}")));
+        let ctypes = std::iter::once("R".to_owned()).chain(arrays.iter().map(|k| format!("A{k}")));
+        let (mut parameters, mut setup, mut offsets, mut declarations) =
+            (Vec::new(), String::new(), Vec::new(), String::new());
+        for ((name, ctype), is_dense) in names.zip(ctypes).zip(&rows.are_dense) {
+            let (parameter, statement) =
+                source::pointer_parameter(*is_dense, &ctype, &name, name == "result");
+            parameters.push(parameter);
+            setup += &statement;
+            let _ = writeln!(declarations, "    long long o_{name} = 0;");
+            offsets.push(format!("o_{name}"));
+        }
+        let call = self.call(|k| {
+            let position = arrays.iter().position(|index| *index == k);
+            let repeats = position.is_some_and(|position| rows.repeats[position]);
+            let place = if repeats { "" } else { " + i" };
+            format!("a{k}[o_a{k}{place}]")
+        });
+        format!(
+            "{text}
+extern \"C\" __global__ void elementwise(double alpha{numbers}, {parameters},
+                                       unsigned long long width{walk_parameters}) {{
+{setup}{declarations}{walked}    const unsigned long long first = (unsigned long long)blockIdx.y * blockDim.x * {parts};
+    if (first + blockDim.x * {parts} <= width) {{
+        #pragma unroll
+        for (int part = 0; part < {parts}; part++) {{
+            const unsigned long long i = first + part * blockDim.x + threadIdx.x;
+            result[o_result + i] = {call};
+        }}
+    }} else {{
+        for (int part = 0; part < {parts}; part++) {{
+            const unsigned long long i = first + part * blockDim.x + threadIdx.x;
+            if (i < width) result[o_result + i] = {call};
+        }}
+    }}
+}}
+",
+            parts = rows.parts,
+            parameters = parameters.join(", "),
+            walk_parameters = source::walk_parameters("d", rows.rank, offsets.len()),
+            walked = source::walk("d", rows.rank, &offsets, "blockIdx.x", "unsigned"),
         )
     }
 
