@@ -1,12 +1,16 @@
 """The one place that knows how the Zig sources become a library: which objects there are and for which CPU each is compiled.
 
     python zig/compile.py library OUTPUT [--machine x86_64|aarch64]
-    python zig/compile.py test [--fast] [arguments for zig test]
+    python zig/compile.py test [--fast|--safe] [arguments for zig test]
 
 `python` is an interpreter that has the `ziglang` package. One library serves every CPU of an architecture: the routines of
 each instruction set are an object file of their own, and the baseline code chooses among them by CPUID. Objects are compiled
 side by side, a process for each processor, and kept in Zig's local cache under a hash of what they are made of: one whose
 sources did not change is not compiled again.
+
+Tests are compiled with safety checks, and so are the routines that run on every CPU; those of other instruction sets, which are the same
+sources with wider vectors, are the library's own, so that the tests try what users get. `--safe` compiles these with checks as well, `--fast`
+nothing.
 A `build.zig` would say the same, but compiling Zig's build runner takes more than a minute in a fresh clone.
 """
 
@@ -69,6 +73,8 @@ BASELINE = {"x86_64": "x86_64", "aarch64": "baseline"}
 DRIVERS = "drivers"
 # The program of all tests.
 TESTS = "tests"
+# Safety checks in tests and in what runs on every CPU alone.
+MIXED = "mixed"
 # Objects of this many builds are kept, so that going back and forth between two branches compiles nothing.
 KEPT_BUILDS = 4
 
@@ -87,6 +93,16 @@ class Build:
         """Of one module; they count for the `-M` that follows them."""
         strip = ["-fstrip"] if self.optimize == "fast" else []
         return ["-target", f"{self.machine}-linux", "-O", self.optimize, "-fPIC", *strip, f"-mcpu={cpu}"]
+
+    def of(self, name: str) -> Build:
+        """How an object is compiled: in tests, safety checks are for what runs on every CPU."""
+        is_wide = name != DRIVERS and ROUTINES[self.machine][name][1] != BASELINE[self.machine]
+        return Build(self.machine, "fast") if self.optimize == MIXED and is_wide else Build(self.machine, self.mode)
+
+    @property
+    def mode(self) -> str:
+        """Zig's name of what is compiled for every CPU."""
+        return "safe" if self.optimize == MIXED else self.optimize
 
     def modules(self, name: str) -> list[str]:
         """Arguments that define the root module of an object and those under it."""
@@ -151,7 +167,7 @@ def compile_object(build: Build, name: str) -> Path:
 def compile_objects(build: Build, names: Sequence[str]) -> list[Path]:
     """All of them, a process for each processor that this one may use."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        return list(pool.map(lambda name: compile_object(build, name), names))
+        return list(pool.map(lambda name: compile_object(build.of(name), name), names))
 
 
 def build_library(output: Path, machine: str) -> int:
@@ -166,20 +182,20 @@ def build_library(output: Path, machine: str) -> int:
 
 
 def run_tests(passed_on: list[str], *, optimize: str) -> int:
-    """Compiles and runs every test, with safety checks unless `optimize` is "fast"."""
+    """Compiles and runs every test."""
     build = Build(platform.machine(), optimize)
     if passed_on:
         objects = compile_objects(build, list(ROUTINES[build.machine]))
-        return subprocess.run(
-            [*ZIG, "test", *map(str, objects), *build.modules(DRIVERS), *passed_on], check=False
-        ).returncode
+        drivers = build.of(DRIVERS).modules(DRIVERS)
+        return subprocess.run([*ZIG, "test", *map(str, objects), *drivers, *passed_on], check=False).returncode
     return subprocess.run([test_program(build)], check=False).returncode
 
 
 def test_program(build: Build) -> Path:
     """The program of all tests, linked unless it is there."""
     names = [DRIVERS, *ROUTINES[build.machine]]
-    key = hashlib.blake2b("".join(map(build.key, names)).encode(), digest_size=16).hexdigest()
+    keys = [build.of(name).key(name) for name in names]
+    key = hashlib.blake2b("".join(keys).encode(), digest_size=16).hexdigest()
     folder = cache_folder()
     path = folder / f"{TESTS}-{key}"
     if path.exists():
@@ -187,7 +203,8 @@ def test_program(build: Build) -> Path:
         return path
     objects = compile_objects(build, names[1:])
     draft = folder / f"{os.getpid()}-{path.name}"
-    command = [*ZIG, "test", "--test-no-exec", f"-femit-bin={draft}", *map(str, objects), *build.modules(DRIVERS)]
+    command = [*ZIG, "test", "--test-no-exec", f"-femit-bin={draft}", *map(str, objects)]
+    command += build.of(DRIVERS).modules(DRIVERS)
     subprocess.run(command, check=True)
     draft.replace(path)
     forget_old(folder, f"{TESTS}-*")
@@ -210,8 +227,10 @@ def main(arguments: list[str]) -> int:
                 return build_library(Path(output), machine)
             case ["test", "--fast", *passed_on]:
                 return run_tests(passed_on, optimize="fast")
-            case ["test", *passed_on]:
+            case ["test", "--safe", *passed_on]:
                 return run_tests(passed_on, optimize="safe")
+            case ["test", *passed_on]:
+                return run_tests(passed_on, optimize=MIXED)
     except subprocess.CalledProcessError as error:
         # Zig has said what is wrong.
         return error.returncode
