@@ -282,7 +282,7 @@ def test_pools_compile_as_older_cpp(standard: str, is_clang: bool, tmp_path: Pat
     """They have no use for what C++20 brought."""
     source = harness.SOURCES / "rocm_pools.cpp"
     compiler = harness.clang(source) if is_clang else harness.compiler_of(source)
-    assert harness.build("rocm_pools.cpp", tmp_path, f"-std={standard}", compiler=compiler).is_file()
+    assert harness.build_object("rocm_pools.cpp", tmp_path, f"-std={standard}", compiler=compiler).is_file()
 
 
 @pytest.mark.slow

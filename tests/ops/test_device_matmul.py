@@ -46,6 +46,7 @@ def check(result: Any, operands: tuple[Any, Any], options: dict[str, Any], preci
     )
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("precision", list(PRODUCT_CALL))
 def test_generated_products_agree_with_the_library(cpu: Any, precision: str) -> None:
     for operands, options in cases.calls(precision):

@@ -41,6 +41,7 @@ def expected_fallbacks() -> Iterator[list[str]]:
     }
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_elementwise_kernels_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.elementwise((dtype,)))
@@ -54,16 +55,19 @@ def test_operations_on_complex_numbers_agree_with_the_library(cpu: Any) -> None:
     compare(cpu, cases.complex_numbers())
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_reductions_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.reductions((dtype,)))
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("dtype", [*cases.FLOATS, np.dtype(np.int32)], ids=str)
 def test_normalizations_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.normalizations((dtype,)))
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_gradients_of_normalizations_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.normalization_gradients((dtype,)))
@@ -77,21 +81,25 @@ def test_indexing_and_sorting_agree_with_the_library(cpu: Any) -> None:
     compare(cpu, cases.indexing_and_sorting())
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_segments_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.segments((dtype,)))
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_losses_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.losses((dtype,)))
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_attention_agrees_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.attentions((dtype,)))
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_images_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.images((dtype,)))

@@ -42,10 +42,10 @@ def build(source: str, folder: Path, *flags: str, compiler: Sequence[str] | None
     return program
 
 
-def build_object(source: str, folder: Path, *, compiler: Sequence[str] | None = None) -> Path:
-    """Compiles a file of tests/c_api without linking it."""
+def build_object(source: str, folder: Path, *flags: str, compiler: Sequence[str] | None = None) -> Path:
+    """Compiles a file of tests/c_api without linking it: Zig would compile a C++ library of its own for that, which takes a minute."""
     made = folder / f"{Path(source).stem}.o"
-    _compile(source, made, "-c", compiler=compiler)
+    _compile(source, made, "-c", *flags, compiler=compiler)
     return made
 
 
