@@ -53,8 +53,13 @@ def _rust_elementwise(row: Row) -> str:
     inputs = ", ".join(json.dumps(name) for name in row["inputs"])
     return (
         f"ElementwiseRow {{ name: {json.dumps(row['name'])}, inputs: &[{inputs}], class: Class::{camel(row['dtypes'])}, "
-        f"cost: {row.get('cost', 1)}, {formulas}, alpha: {float(row.get('alpha', 0))} }}"
+        f"cost: {row.get('cost', 1)}, is_exact: {str(_is_exact(row)).lower()}, {formulas}, alpha: {float(row.get('alpha', 0))} }}"
     )
+
+
+def _is_exact(row: Row) -> bool:
+    """Whether results are rounded correctly."""
+    return "absolute_ulps" not in row and row.get("ulps", 0) <= 0.5
 
 
 def _rust_complex(row: Row) -> str:

@@ -44,6 +44,8 @@ pub struct ElementwiseRow {
     pub class: Class,
     /// Work of one element in operations of the processor.
     pub cost: u64,
+    /// Whether the result is the exact one, rounded correctly: every implementation gives the same bits.
+    pub is_exact: bool,
     /// HIP-C for values of every type.
     pub hip: Option<&'static str>,
     /// HIP-C for floats, where there is none for every type.

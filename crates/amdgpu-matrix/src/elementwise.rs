@@ -80,6 +80,12 @@ impl Elementwise {
         self.row().cost
     }
 
+    /// Whether the result is the exact one, rounded correctly, so that every implementation gives the same bits.
+    #[must_use]
+    pub const fn is_exact(self) -> bool {
+        self.row().is_exact
+    }
+
     /// The dtype in which inputs of these dtypes meet, and that of the result.
     ///
     /// # Errors

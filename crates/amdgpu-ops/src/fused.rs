@@ -5,6 +5,7 @@
 pub mod region;
 mod tiles;
 
+use amdgpu_abi::promotion::compute_type;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, element_count};
 use smallvec::SmallVec;
@@ -64,18 +65,21 @@ impl Region {
         )
     }
 
-    /// The result by a kernel of the CPU; `None` where it is computed in parts: small results, short rows, what no kernel computes.
+    /// The result by a kernel of the CPU; `None` where it is computed in parts: small results, short rows, what no kernel computes or not to the
+    /// same bits.
     fn run_rows(&self, call: &Call<'_>, inputs: &[Operand]) -> Result<Option<Array>> {
-        let Some(computed) = self.computed() else {
+        let shape = broadcast(NAME, call.inputs)?;
+        // The bits of functions such as `exp` are those of the operations one by one.
+        let is_exact = self.steps.iter().all(|step| step.operation.is_exact());
+        let (Some(common), true) = (self.common(), is_exact) else {
             return Ok(None);
         };
-        let shape = broadcast(NAME, call.inputs)?;
         if element_count(&shape) < FEWEST_ELEMENTS {
             return Ok(None);
         }
         cpu::check_inputs(call)?;
         let made = self.target(call, inputs, &shape)?;
-        let body = self.body(computed);
+        let (body, computed) = (self.body(common), compute_type(common));
         match elementwise::compute_rows(call.ops, body, inputs, &made, computed) {
             Ok(true) => made.into_array().map(Some),
             Ok(false) => Ok(None),
@@ -99,9 +103,9 @@ impl Region {
     }
 
     /// What a kernel computes of each element.
-    fn body(&self, computed: Dtype) -> &Body {
+    fn body(&self, common: Dtype) -> &Body {
         self.body.get_or_init(|| {
-            let (functions, text) = steps(self, computed);
+            let (functions, text) = steps(self, common);
             Body::Steps {
                 name: self.name(),
                 functions,
@@ -111,12 +115,13 @@ impl Region {
     }
 
     fn run_kernel(&self, call: &Call<'_>, inputs: &[Operand]) -> Result<Array> {
-        let Some(computed) = self.computed() else {
+        let Some(common) = self.common() else {
             return Err(Error::no_kernel("the steps are computed in several dtypes"));
         };
         let shape = broadcast(NAME, call.inputs)?;
         let made = self.target(call, inputs, &shape)?;
-        elementwise::compute(call.ops, self.body(computed), inputs, &made, computed, 0.0)?;
+        let computed = compute_type(common);
+        elementwise::compute(call.ops, self.body(common), inputs, &made, computed, 0.0)?;
         made.into_array()
     }
 }

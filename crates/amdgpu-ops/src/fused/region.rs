@@ -78,9 +78,10 @@ impl Region {
     /// Whether one kernel computes the steps: all in one dtype, each with a formula.
     #[must_use]
     pub fn is_computable(&self) -> bool {
-        self.computed().is_some_and(|computed| {
+        self.common().is_some_and(|common| {
+            let computed = compute_type(common);
             self.steps.iter().all(|step| {
-                let name = step.operation.computed_as(computed).name();
+                let name = self.computed_step(step, common).name();
                 let is_own = step.operation == Elementwise::Standardize
                     || (step.operation == Elementwise::Power && !is_float(computed));
                 !is_own && formulas::formula(name, computed).is_some()
@@ -88,18 +89,37 @@ impl Region {
         })
     }
 
-    /// The float in which all steps are computed; `None` where they differ, so that no kernel computes the region.
+    /// The operation that a kernel computes for a step, in a region whose inputs and values have the dtype `common`.
     #[must_use]
-    pub fn computed(&self) -> Option<Dtype> {
-        let floats = || {
+    pub fn computed_step(&self, step: &Step, common: Dtype) -> Elementwise {
+        let are_truth_values = step.arguments.iter().all(|source| {
+            let dtype = match source {
+                Source::Input(index) => self.inputs[*index],
+                Source::Step(index) => self.steps[*index].dtype,
+                Source::Number(_, dtype) => *dtype,
+            };
+            dtype == Dtype::BOOL
+        });
+        let own = if are_truth_values {
+            Dtype::BOOL
+        } else {
+            common
+        };
+        step.operation.computed_as(own)
+    }
+
+    /// The dtype of all inputs and values that are no truth values.
+    #[must_use]
+    pub fn common(&self) -> Option<Dtype> {
+        let all = || {
             self.steps
                 .iter()
                 .map(|step| step.dtype)
                 .chain(self.inputs.iter().copied())
         };
-        let first = floats().find(|dtype| *dtype != Dtype::BOOL)?;
-        floats()
+        let first = all().find(|dtype| *dtype != Dtype::BOOL)?;
+        all()
             .all(|dtype| dtype == first || dtype == Dtype::BOOL)
-            .then(|| compute_type(first))
+            .then_some(first)
     }
 }

@@ -3,25 +3,22 @@
 use std::fmt::Write as _;
 
 use amdgpu_abi::Dtype;
-use amdgpu_abi::promotion::is_float;
+use amdgpu_abi::promotion::compute_type;
 
 use super::elementwise::VALUES;
 use super::formulas;
+use super::source::c_type;
 use crate::Scalar;
 use crate::fused::region::{Region, Source};
 
-/// A function for each step, and the statements that call them and return the last value.
+/// A function for each step, and the statements that call them and return the last value; `common` is the dtype of inputs and values.
 #[must_use]
-pub fn steps(region: &Region, computed: Dtype) -> (String, String) {
+pub fn steps(region: &Region, common: Dtype) -> (String, String) {
+    let computed = compute_type(common);
     let (mut functions, mut text) = (String::new(), String::new());
     let mut own: Vec<&str> = Vec::new();
     for (place, step) in region.steps.iter().enumerate() {
-        let common = if step.operation.inputs().is_empty() {
-            step.dtype
-        } else {
-            computed
-        };
-        let name = step.operation.computed_as(common).name();
+        let name = region.computed_step(step, common).name();
         let helpers = formulas::own_helpers(name);
         if !own.contains(&helpers) {
             own.push(helpers);
@@ -56,12 +53,11 @@ pub fn steps(region: &Region, computed: Dtype) -> (String, String) {
             arguments.join(", "),
             literal(Scalar::Float(step.alpha), Dtype::F64)
         );
-        // A value that an array of a narrow dtype would have rounded.
-        let narrow = is_float(step.dtype) && step.dtype.bits == 16;
-        let (kind, rounded) = match (returned, narrow) {
+        // An array of a narrower dtype would have rounded the value, or kept its low bits.
+        let (kind, rounded) = match (returned, step.dtype == computed) {
             ("bool", _) => ("bool", call),
-            (_, true) => ("C", format!("(C)(R){call}")),
-            (_, false) => ("C", call),
+            (_, true) => ("C", call),
+            (_, false) => ("C", format!("(C)({}){call}", c_type(step.dtype))),
         };
         let _ = write!(text, "const {kind} t{place} = {rounded}; ");
     }
