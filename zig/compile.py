@@ -8,9 +8,9 @@ each instruction set are an object file of their own, and the baseline code choo
 side by side, a process for each processor, and kept in Zig's local cache under a hash of what they are made of: one whose
 sources did not change is not compiled again.
 
-Tests are compiled with safety checks, and so are the routines that run on every CPU; those of other instruction sets, which are the same
-sources with wider vectors, are the library's own, so that the tests try what users get. `--safe` compiles these with checks as well, `--fast`
-nothing.
+Tests are compiled with safety checks, and so are the routines that run on every CPU; those of other instruction sets, which are the
+same sources with wider vectors, are the library's own, so that the tests try what users get. `--safe` compiles these with checks as
+well, `--fast` nothing.
 A `build.zig` would say the same, but compiling Zig's build runner takes more than a minute in a fresh clone.
 """
 
@@ -225,10 +225,8 @@ def main(arguments: list[str]) -> int:
                 return build_library(Path(output), platform.machine())
             case ["library", output, "--machine", machine]:
                 return build_library(Path(output), machine)
-            case ["test", "--fast", *passed_on]:
-                return run_tests(passed_on, optimize="fast")
-            case ["test", "--safe", *passed_on]:
-                return run_tests(passed_on, optimize="safe")
+            case ["test", "--fast" | "--safe" as mode, *passed_on]:
+                return run_tests(passed_on, optimize=mode.removeprefix("--"))
             case ["test", *passed_on]:
                 return run_tests(passed_on, optimize=MIXED)
     except subprocess.CalledProcessError as error:

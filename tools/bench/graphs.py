@@ -1,11 +1,11 @@
-"""Graphs of `amdgpu.jit` on the CPU beside PyTorch.
+"""Graphs of `amdgpu.jit` on the CPU: networks beside PyTorch, a chain of elementwise operations, and what a call costs.
 
-ResNet-50 and BERT-base in float32 beside PyTorch, eager and compiled, a chain of ten elementwise
-operations beside one pass over the memory, and what a call of a graph costs.
+ResNet-50 and BERT-base in float32, random weights, beside our operations one by one, PyTorch eager and `torch.compile`; ten elementwise
+operations of one array beside one negation, which reads and writes as much; a graph of one addition beside the addition.
 
-`--python PATH` names an interpreter that has torch; without it an environment is made under .x/bench. `--only BERT` takes the rows whose name
-holds the text, `--batch 1` one of the two batches. Each contender has a process of its own; they take turns, the least of the rounds counts, and
-results are compared before anything is timed.
+`--python PATH` names an interpreter that has torch; without it an environment is made under .x/bench. `--only BERT` takes the rows whose
+name holds the text, `--batch 1` one of the two batches. Each contender has a process of its own; they take turns, the least of the rounds
+counts, and results are compared before anything is timed.
 """
 
 from __future__ import annotations
