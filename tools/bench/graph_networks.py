@@ -23,7 +23,7 @@ from suite import torch_peer
 from suite.contender import Contender
 
 PEER = "PyTorch on the CPU, and what each row names"
-WORKER = Path(__file__).with_name("suite") / "graph_worker.py"
+WORKER = Path(__file__).with_name("suite") / "graph_networks_worker.py"
 MODELS = ("ResNet-50", "BERT-base")
 ROUNDS = 3
 # Largest difference of results, by the largest value: sums of some thousand float32 products, through 50 layers.
@@ -34,7 +34,7 @@ LENGTHS = (4_000_000, 64_000_000)
 
 def run(report: Report, arguments: list[str]) -> None:
     """Networks, then the chain, then an empty graph."""
-    parser = argparse.ArgumentParser(prog="./x bench graphs --", description=__doc__)
+    parser = argparse.ArgumentParser(prog="./x bench graph_networks --", description=__doc__)
     parser.add_argument("--python", default="", help="an interpreter with torch and numpy")
     parser.add_argument("--only", default="", metavar="TEXT", help="rows whose name holds the text")
     parser.add_argument("--batch", default="1,16", metavar="N,…", help="images and texts at once (default: 1,16)")
