@@ -1,14 +1,17 @@
 //! Options of operations by name, as texts and builders give them.
 
+mod indexed;
+mod trained;
+
 use amdgpu_abi::dtypes::Precision;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Dims;
 use amdgpu_ops::batch_norm::BatchNormOptions;
-use amdgpu_ops::convolve::{Convolve, ConvolveOptions};
+use amdgpu_ops::convolve::{Convolve, ConvolveOptions, ConvolvePass};
 use amdgpu_ops::matmul::Activation;
 use amdgpu_ops::normalize::Normalize;
 use amdgpu_ops::operation::{Normalization, Product, Reduction};
-use amdgpu_ops::pool::{Pool, PoolOptions};
+use amdgpu_ops::pool::{Direction, Pool, PoolOptions};
 use amdgpu_ops::reduce::Reduce;
 use amdgpu_ops::scan::{Scan, ScanOptions};
 use amdgpu_ops::sort::SortOptions;
@@ -261,30 +264,33 @@ fn family_of(name: &str, taken: &mut Taken<'_>) -> Result<Operation> {
         }));
     }
     if let Some(operation) = Scan::from_name(name) {
-        return Ok(Operation::Scan(ScanOptions {
+        let options = ScanOptions {
             operation,
             axis: taken.int("axis", -1)?,
             is_exclusive: taken.flag("exclusive", false)?,
             is_reversed: taken.flag("reversed", false)?,
             thread_limit: None,
-        }));
+        };
+        return Ok(if taken.flag("indices", false)? {
+            Operation::CumulativeBest(options)
+        } else {
+            Operation::Scan(options)
+        });
     }
     if let Some(operation) = Normalize::from_name(name) {
-        let last = taken.ints("normalized_shape")?;
-        let are_last = last.is_some();
-        let axes = taken.ints("axes")?;
-        return Ok(Operation::Normalize(Normalization {
-            operation,
-            axes: last.or(axes).unwrap_or_else(|| Dims::from_slice(&[-1])),
-            are_last,
-            epsilon: taken.float("eps", operation.default_epsilon())?,
-        }));
+        return Ok(Operation::Normalize(normalization_of(operation, taken)?));
     }
     if let Some(operation) = Pool::from_name(name) {
         return pool_of(operation, taken);
     }
     if let Some(operation) = Convolve::from_name(name) {
         return convolution_of(operation, taken);
+    }
+    if let Some(operation) = indexed::operation_of(name, taken)? {
+        return Ok(operation);
+    }
+    if let Some(operation) = trained::operation_of(name, taken)? {
+        return Ok(operation);
     }
     let Some(operation) = Named::from_name(name) else {
         return refused(format!(
@@ -295,6 +301,18 @@ fn family_of(name: &str, taken: &mut Taken<'_>) -> Result<Operation> {
     Ok(Operation::Elementwise {
         operation,
         alpha: taken.float("alpha", 0.0)?,
+    })
+}
+
+fn normalization_of(operation: Normalize, taken: &mut Taken<'_>) -> Result<Normalization> {
+    let last = taken.ints("normalized_shape")?;
+    let are_last = last.is_some();
+    let axes = taken.ints("axes")?;
+    Ok(Normalization {
+        operation,
+        axes: last.or(axes).unwrap_or_else(|| Dims::from_slice(&[-1])),
+        are_last,
+        epsilon: taken.float("eps", operation.default_epsilon())?,
     })
 }
 
@@ -315,34 +333,66 @@ fn pool_of(operation: Pool, taken: &mut Taken<'_>) -> Result<Operation> {
             stride.map(|one| one.max(1))
         };
     }
-    Ok(Operation::Pool {
+    let options = PoolOptions {
+        window,
+        sliding,
+        ceil_mode: taken.flag("ceil_mode", false)?,
+        output,
+        layout: taken.layout()?,
+        counts_padding: taken.flag("count_include_pad", true)?,
+        divisor_override: taken.int("divisor_override", 0)?,
+        thread_limit: None,
+    };
+    let shape = taken.ints("shape")?.unwrap_or_default();
+    let direction = match taken.text("direction")?.as_deref() {
+        None => return Ok(Operation::Pool { operation, options }),
+        Some("with_indices") => Direction::WithIndices,
+        Some("gradient") => Direction::Gradient,
+        Some("indices_gradient") => Direction::IndicesGradient(shape),
+        Some("unpool") => Direction::Unpool(shape),
+        Some(other) => {
+            return refused(format!(
+                "{}: direction is with_indices, gradient, indices_gradient or unpool, not {other:?}",
+                operation.name()
+            ));
+        }
+    };
+    Ok(Operation::PoolPass {
         operation,
-        options: PoolOptions {
-            window,
-            sliding,
-            ceil_mode: taken.flag("ceil_mode", false)?,
-            output,
-            layout: taken.layout()?,
-            counts_padding: taken.flag("count_include_pad", true)?,
-            divisor_override: taken.int("divisor_override", 0)?,
-            thread_limit: None,
-        },
+        options,
+        direction,
     })
 }
 
 fn convolution_of(operation: Convolve, taken: &mut Taken<'_>) -> Result<Operation> {
     let spatial = operation.spatial;
-    Ok(Operation::Convolve {
-        options: ConvolveOptions {
-            operation,
-            sliding: taken.sliding(spatial)?,
-            is_same: taken.flag("same", false)?,
-            output_padding: taken.along("output_padding", spatial, 0)?,
-            groups: taken.int("groups", 1)?,
-            layout: taken.layout()?,
-            thread_limit: None,
-        },
-        is_tf32: taken.flag("tf32", false)?,
+    let options = ConvolveOptions {
+        operation,
+        sliding: taken.sliding(spatial)?,
+        is_same: taken.flag("same", false)?,
+        output_padding: taken.along("output_padding", spatial, 0)?,
+        groups: taken.int("groups", 1)?,
+        layout: taken.layout()?,
+        thread_limit: None,
+    };
+    let is_tf32 = taken.flag("tf32", false)?;
+    let shape = taken.ints("shape")?.unwrap_or_default();
+    let pass = match taken.text("gradient")?.as_deref() {
+        None => return Ok(Operation::Convolve { options, is_tf32 }),
+        Some("input") => ConvolvePass::ImageGradient,
+        Some("weight") => ConvolvePass::WeightGradient,
+        Some(other) => {
+            return refused(format!(
+                "{}: gradient is input or weight, not {other:?}",
+                operation.name()
+            ));
+        }
+    };
+    Ok(Operation::ConvolveGradient {
+        pass,
+        options,
+        shape,
+        is_tf32,
     })
 }
 
@@ -390,7 +440,9 @@ pub fn names() -> Vec<&'static str> {
         .into_iter()
         .chain(Reduce::ALL.iter().map(|one| one.name()))
         .chain(Scan::ALL.iter().map(|one| one.name()))
-        .chain(["softmax", "log_softmax", "layer_norm", "rms_norm"])
+        .chain(Normalize::ALL.iter().map(|one| one.name()))
+        .chain(indexed::NAMES)
+        .chain(trained::names())
         .chain(Pool::all().map(Pool::name))
         .chain(Convolve::all().map(Convolve::name))
         .chain(Named::names())
@@ -436,27 +488,49 @@ pub fn attributes_of(operation: &Operation) -> Attributes {
             .with("axis", Value::Int(options.axis))
             .with_if(options.is_exclusive, "exclusive", Value::Flag(true))
             .with_if(options.is_reversed, "reversed", Value::Flag(true)),
+        Operation::CumulativeBest(options) => made
+            .with("axis", Value::Int(options.axis))
+            .with("indices", Value::Flag(true)),
         Operation::Sort(options) => made.with("axis", Value::Int(options.axis)).with_if(
             options.is_descending,
             "descending",
             Value::Flag(true),
         ),
-        Operation::Normalize(norm) => {
-            let name = if norm.are_last {
-                "normalized_shape"
-            } else {
-                "axes"
-            };
-            let epsilon = norm.operation.default_epsilon();
-            made.with(name, Value::Ints(norm.axes.clone())).with_if(
-                norm.epsilon.to_bits() != epsilon.to_bits(),
-                "eps",
-                Value::Float(norm.epsilon),
-            )
-        }
+        Operation::Normalize(norm) => normalization_attributes(norm),
         Operation::Matmul(product) => product_attributes(product),
         Operation::Convolve { options, is_tf32 } => convolution_attributes(options, *is_tf32),
         Operation::Pool { operation, options } => pool_attributes(*operation, options),
+        Operation::PoolPass {
+            operation,
+            options,
+            direction,
+        } => {
+            let made = pool_attributes(*operation, options);
+            match direction {
+                Direction::WithIndices => made.with("direction", text("with_indices")),
+                Direction::Gradient => made.with("direction", text("gradient")),
+                Direction::IndicesGradient(shape) => made
+                    .with("direction", text("indices_gradient"))
+                    .with("shape", Value::Ints(shape.clone())),
+                Direction::Unpool(shape) => made
+                    .with("direction", text("unpool"))
+                    .with("shape", Value::Ints(shape.clone())),
+            }
+        }
+        Operation::ConvolveGradient {
+            pass,
+            options,
+            shape,
+            is_tf32,
+        } => {
+            let by = match pass {
+                ConvolvePass::WeightGradient => "weight",
+                _ => "input",
+            };
+            convolution_attributes(options, *is_tf32)
+                .with("gradient", text(by))
+                .with("shape", Value::Ints(shape.clone()))
+        }
         Operation::BatchNorm {
             options,
             has_weight,
@@ -466,7 +540,24 @@ pub fn attributes_of(operation: &Operation) -> Attributes {
             .with("eps", Value::Float(options.epsilon))
             .with_if(*has_weight, "weight", Value::Flag(true))
             .with_if(*has_bias, "bias", Value::Flag(true)),
+        _ => indexed::attributes_of(operation).unwrap_or_else(|| trained::attributes_of(operation)),
     }
+}
+
+fn normalization_attributes(norm: &Normalization) -> Attributes {
+    let name = if norm.are_last {
+        "normalized_shape"
+    } else {
+        "axes"
+    };
+    let epsilon = norm.operation.default_epsilon();
+    Attributes::new()
+        .with(name, Value::Ints(norm.axes.clone()))
+        .with_if(
+            norm.epsilon.to_bits() != epsilon.to_bits(),
+            "eps",
+            Value::Float(norm.epsilon),
+        )
 }
 
 fn product_attributes(product: &Product) -> Attributes {

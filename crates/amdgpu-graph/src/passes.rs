@@ -1,20 +1,24 @@
 //! Rewrites of graphs that leave what they compute.
 
+mod attention;
 mod common;
 mod constants;
 mod epilogue;
 mod fuse;
 mod images;
+mod rows;
 
 use amdgpu_ops::DeviceOps;
 
 use crate::{Graph, Result};
 
+pub use attention::fuse_attention;
 pub use common::merge_common;
 pub use constants::fold_constants;
 pub use epilogue::fuse_epilogues;
 pub use fuse::fuse_elementwise;
 pub use images::fold_batch_norms;
+pub use rows::fuse_rows;
 
 /// What the passes did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,10 +44,13 @@ pub fn optimize(graph: &mut Graph, ops: &DeviceOps) -> Result<Report> {
     graph.rebuild();
     fold_constants(graph, ops, &mut report)?;
     merge_common(graph, &mut report);
+    fuse_attention(graph, ops, &mut report)?;
     fold_batch_norms(graph, ops, &mut report)?;
     fuse_epilogues(graph, &mut report);
     graph.rebuild();
     fuse_elementwise(graph, &mut report);
+    graph.rebuild();
+    fuse_rows(graph, ops, &mut report);
     graph.rebuild();
     graph.verify()?;
     Ok(report)

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { openBrowser, openPage } from "./harness/browser";
 import { startLoadServer, startProgram, startServer } from "./harness/servers";
 
-const PAGES = ["overview", "device", "kernels", "performance", "memory", "network", "lanes"];
+const PAGES = ["overview", "device", "kernels", "performance", "memory", "network", "lanes", "graphs"];
 const SETTLE_MS = 5000;
 const HEIGHT = 900;
 const PAGE_MS = 4000;

@@ -34,7 +34,9 @@ fn is_same(one: &Node, other: &Node) -> bool {
     let is_kind = match (&one.kind, &other.kind) {
         (Kind::View(a), Kind::View(b)) | (Kind::Assign(a), Kind::Assign(b)) => a == b,
         (Kind::Operation(a), Kind::Operation(b)) => a == b,
+        (Kind::Result(a), Kind::Result(b)) => a == b,
         (Kind::Fused(a), Kind::Fused(b)) => a == b,
+        (Kind::Rows(a), Kind::Rows(b)) => a == b,
         _ => false,
     };
     is_kind && one.dtype == other.dtype && one.shape == other.shape && same_inputs(one, other)
