@@ -79,10 +79,10 @@ def test_inside_a_layer() -> None:
     weights = [numbers(32, 32, seed=seed) * 0.2 for seed in range(4)]
 
     def layer(x: amdgpu.Array) -> amdgpu.Array:
-        heads = [(x @ weight).reshape(2, 20, 4, 8).permute_dims((0, 2, 1, 3)) for weight in weights[:3]]
+        heads = [(x @ weight).reshape(2, 20, 4, 8).transpose(0, 2, 1, 3) for weight in weights[:3]]
         q, k, v = heads
         mixed = ops.softmax(q @ k.swapaxes(-1, -2) / 8**0.5) @ v
-        return x + mixed.permute_dims((0, 2, 1, 3)).reshape(2, 20, 32) @ weights[3]
+        return x + mixed.transpose(0, 2, 1, 3).reshape(2, 20, 32) @ weights[3]
 
     traced, x = amdgpu.jit(layer), numbers(2, 20, 32, seed=9)
     assert ATTENTION in operations(traced, x)

@@ -48,16 +48,7 @@ WAYS: tuple[Callable[[Any, Any, Any], Any], ...] = (
 # Their values are not set.
 UNDEFINED = {"empty", "empty_like"}
 # Shapes that depend on values, draws that a graph would repeat, and values that the function itself looks at.
-REFUSED = {
-    "argwhere",
-    "dropout",
-    "masked_select",
-    "nonzero",
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-}
+REFUSED = {"argwhere", "dropout", "masked_select", "nonzero"}
 NAMES = sorted(name for name in ops.__all__ if name not in UNDEFINED and callable(getattr(ops, name)))
 
 

@@ -1,5 +1,7 @@
 //! Scores of queries and keys, their softmax and the sum of values by it are one operation, which keeps no scores in memory.
 
+use amdgpu_abi::Dtype;
+use amdgpu_abi::dtypes::Precision;
 use amdgpu_abi::promotion::is_float;
 use amdgpu_ops::attention::AttentionOptions;
 use amdgpu_ops::normalize::Normalize;
@@ -57,6 +59,22 @@ fn product_of(node: &Node) -> Option<&Product> {
         Kind::Operation(Operation::Matmul(product)) => Some(product),
         _ => None,
     }
+}
+
+/// A product without options, in the precision of one, where attention computes no less exactly.
+fn plain(product: &Product, dtype: Dtype) -> Option<Product> {
+    let is_own = match product.precision {
+        None => true,
+        Some(Precision::Fp64) => dtype == Dtype::F64,
+        Some(Precision::Fp32 | Precision::Tf32) => dtype == Dtype::F32,
+        Some(Precision::Fp16) => dtype == Dtype::F16,
+        Some(Precision::Bf16) => dtype == Dtype::BF16,
+        Some(Precision::Int8) => false,
+    };
+    is_own.then(|| Product {
+        precision: product.precision,
+        ..Product::plain()
+    })
 }
 
 fn step_of(node: &Node) -> Option<Elementwise> {
@@ -122,7 +140,7 @@ impl Found {
         counts: &[usize],
     ) -> std::result::Result<Self, Reason> {
         let last = graph.node(id);
-        if product_of(last).is_none_or(|product| *product != Product::plain()) {
+        if product_of(last).is_none_or(|product| plain(product, last.dtype) != Some(*product)) {
             return Err("the product with the values has options");
         }
         let v = last.inputs[1].node().ok_or("the values are a number")?;
@@ -158,12 +176,12 @@ impl Found {
         }
         let scores = graph.node(at);
         let product = product_of(scores).ok_or("there is no product")?;
-        let plain = Product {
+        let own = plain(product, scores.dtype).map(|plain| Product {
             transpose_b: product.transpose_b,
             alpha: product.alpha,
-            ..Product::plain()
-        };
-        if *product != plain {
+            ..plain
+        });
+        if own != Some(*product) {
             return Err("the product of queries and keys has options");
         }
         let mut q = scores.inputs[0].node().ok_or("the queries are a number")?;

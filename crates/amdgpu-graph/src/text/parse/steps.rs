@@ -2,6 +2,7 @@
 
 use amdgpu_abi::Dtype;
 use amdgpu_ops::fused::{Region, Source, Step};
+use amdgpu_ops::normalize::Normalize;
 use amdgpu_ops::{Elementwise, Operation, RowChain};
 use smallvec::SmallVec;
 
@@ -35,7 +36,11 @@ impl Reader<'_> {
         }
         let name = self.word()?;
         let parameters = self.count()?;
-        let Operation::Normalize(norm) = operation_of(name, &self.attributes()?)? else {
+        let attributes = self.attributes()?;
+        if Normalize::from_name(name).is_none() {
+            return refused(format!("{name} is no normalisation"));
+        }
+        let Operation::Normalize(norm) = operation_of(name, &attributes)? else {
             return refused(format!("{name} is no normalisation"));
         };
         let Some(following) = dtypes.get(leading + parameters..) else {
