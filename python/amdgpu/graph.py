@@ -99,7 +99,7 @@ class Graph:
         return self._node(self._native.constant(array if isinstance(array, _native.Array) else made(array), name))
 
     def add(self, operation: str, *inputs: Node | float, **options: Any) -> Node:
-        """Adds an operation; shape and dtype of its result follow from its inputs. Of several results it is the first; `result` adds others.
+        """Adds an operation; shape and dtype of its result follow from its inputs. `result` adds further results, where there are some.
 
         Args:
             operation: One of `operations()`.

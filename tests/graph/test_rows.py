@@ -39,8 +39,8 @@ def same(function: Callable[..., Any], *arguments: amdgpu.Array) -> list[list[st
 
 
 NORMS: dict[str, Callable[[amdgpu.Array], amdgpu.Array]] = {
-    "softmax": lambda x: ops.softmax(x),
-    "log_softmax": lambda x: ops.log_softmax(x),
+    "softmax": ops.softmax,
+    "log_softmax": ops.log_softmax,
     "layer_norm": lambda x: ops.layer_norm(x, x.shape[-1]),
     "rms_norm": lambda x: ops.rms_norm(x, x.shape[-1]),
 }
@@ -142,9 +142,7 @@ def test_threads() -> None:
     wrong: list[int] = []
 
     def work(which: int) -> None:
-        wrong.extend(
-            which for _ in range(30) if not np.array_equal(traced(inputs[which]).numpy(), expected[which])
-        )
+        wrong.extend(which for _ in range(30) if not np.array_equal(traced(inputs[which]).numpy(), expected[which]))
 
     threads = [threading.Thread(target=work, args=(which,)) for which in range(6)]
     for thread in threads:

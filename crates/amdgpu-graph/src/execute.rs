@@ -13,15 +13,8 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::passes::Report;
-use crate::watch::Watched;
+use crate::watch::{Timing, Watched};
 use crate::{Error, Graph, Input, Kind, Layout, Node, NodeId, Place, Plan, Result};
-
-/// How long a node took.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Timing {
-    pub node: NodeId,
-    pub seconds: f64,
-}
 
 /// A graph on a device, with planned memory. Runs of several threads have shared memory of their own each.
 pub struct Executable {

@@ -290,8 +290,8 @@ impl Graph {
     }
 
     /// Puts the nodes in order again after a pass that made readers stand before what they read, and drops those that no output needs.
-    /// Arguments stay.
-    pub(crate) fn rebuild(&mut self) {
+    /// Arguments stay. Returns where each node is now, if it is still there.
+    pub(crate) fn rebuild(&mut self) -> Vec<Option<NodeId>> {
         let mut places: Vec<Option<NodeId>> = vec![None; self.nodes.len()];
         let mut ordered = Vec::with_capacity(self.nodes.len());
         let mut place = |id: NodeId, nodes: &[Node], places: &mut Vec<Option<NodeId>>| {
@@ -339,6 +339,7 @@ impl Graph {
         }
         self.inputs = self.inputs.iter().map(|id| moved(*id)).collect();
         self.outputs = self.outputs.iter().map(|id| moved(*id)).collect();
+        places
     }
 
     /// Lets all readers of a node read another one.

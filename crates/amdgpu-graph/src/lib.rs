@@ -25,9 +25,10 @@ mod trace;
 mod watch;
 
 pub use error::{Error, Result};
-pub use execute::{Executable, Timing};
+pub use execute::Executable;
 pub use graph::Graph;
 pub use node::{Input, Kind, Layout, Node, NodeId};
 pub use plan::{Place, Plan};
 pub use text::{parse, parse_attributes};
 pub use trace::{Traced, trace};
+pub use watch::Timing;

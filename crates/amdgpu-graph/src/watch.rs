@@ -9,7 +9,7 @@ use amdgpu_telemetry::now_ns;
 use serde_json::{Value, json};
 
 use crate::passes::Report;
-use crate::{Graph, Plan, Timing};
+use crate::{Graph, NodeId, Plan};
 
 /// Graphs of one answer.
 const MAX_GRAPHS: usize = 32;
@@ -17,6 +17,13 @@ const MAX_GRAPHS: usize = 32;
 const MAX_NODES: usize = 400;
 
 static WATCHED: ForkLocal<Mutex<Vec<Weak<Watched>>>> = ForkLocal::new(Mutex::default);
+
+/// How long a node took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timing {
+    pub node: NodeId,
+    pub seconds: f64,
+}
 
 /// A graph with what its runs left for watchers.
 pub(crate) struct Watched {
@@ -85,8 +92,8 @@ impl Watched {
             let mut own = timings.filter(|timing| timing.node.0 == id);
             own.next().map(|timing| timing.seconds)
         };
-        let nodes = self.graph.ids().zip(self.graph.nodes()).take(MAX_NODES);
-        let nodes: Vec<Value> = nodes
+        let first = self.graph.ids().zip(self.graph.nodes()).take(MAX_NODES);
+        let all: Vec<Value> = first
             .map(|(id, node)| {
                 json!({
                     "id": id.0,
@@ -104,7 +111,7 @@ impl Watched {
         json!({
             "name": name,
             "device": self.device,
-            "nodes": nodes,
+            "nodes": all,
             "node_count": self.graph.nodes().len(),
             "outputs": self.graph.outputs().iter().map(|id| id.0).collect::<Vec<_>>(),
             "notes": notes,

@@ -249,20 +249,19 @@ impl Operation {
             Self::Copy => "copy",
             Self::Transpose { .. } => "transpose",
             Self::Reduce(reduction) => reduction.operation.name(),
-            Self::Scan(options) => options.name(),
+            Self::Scan(options) | Self::CumulativeBest(options) => options.name(),
             Self::Sort(options) => options.name(),
             Self::Normalize(norm) => norm.operation.name(),
             Self::Matmul(_) => "matmul",
-            Self::Convolve { options, .. } => options.operation.name(),
-            Self::Pool { operation, .. } => operation.name(),
+            Self::Convolve { options, .. } | Self::ConvolveGradient { options, .. } => {
+                options.operation.name()
+            }
+            Self::Pool { operation, .. } | Self::PoolPass { operation, .. } => operation.name(),
             Self::Embedding => "embedding",
             Self::Gather { .. } => "gather",
             Self::BatchNorm { .. } => "batch_norm",
             Self::TopK(_) => "top_k",
-            Self::CumulativeBest(options) => options.name(),
             Self::SearchSorted { .. } => "searchsorted",
-            Self::PoolPass { operation, .. } => operation.name(),
-            Self::ConvolveGradient { options, .. } => options.operation.name(),
             Self::NormalizeGradient(norm) => norm.operation.gradient_name(),
             Self::BatchNormGradient(_) => "batch_norm_gradient",
             Self::Attention(_) => "scaled_dot_product_attention",
@@ -300,8 +299,9 @@ impl Operation {
     #[must_use]
     pub fn results(&self) -> usize {
         match self {
-            Self::TopK(_) | Self::CumulativeBest(_) => 2,
-            Self::PoolPass {
+            Self::TopK(_)
+            | Self::CumulativeBest(_)
+            | Self::PoolPass {
                 direction: Direction::WithIndices,
                 ..
             } => 2,
@@ -320,11 +320,15 @@ impl Operation {
             Self::Matmul(product) => {
                 exactly(2 + usize::from(product.has_bias) + usize::from(product.has_residual))
             }
-            Self::Convolve { .. } => (2, 3),
-            Self::Embedding | Self::Gather { .. } | Self::SearchSorted { .. } => exactly(2),
+            Self::Convolve { .. } | Self::NormalizeGradient(_) | Self::BatchNormGradient(_) => {
+                (2, 3)
+            }
+            Self::Embedding
+            | Self::Gather { .. }
+            | Self::SearchSorted { .. }
+            | Self::ConvolveGradient { .. }
+            | Self::SegmentReduce { .. } => exactly(2),
             Self::PoolPass { direction, .. } => exactly(direction.pooling().input_names().len()),
-            Self::ConvolveGradient { .. } | Self::SegmentReduce { .. } => exactly(2),
-            Self::NormalizeGradient(_) | Self::BatchNormGradient(_) => (2, 3),
             Self::Attention(_) => (3, 4),
             Self::AttentionGradient(_) => (4, 5),
             Self::ClassLoss {

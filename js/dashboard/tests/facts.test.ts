@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readBoundaries, readDevices, readNetworks, readProcesses, shortCommand } from "../src/data/facts";
-import { readKernelDetails, readKernels } from "../src/data/kernel_facts";
 import { readGraphs } from "../src/data/graph_facts";
+import { readKernelDetails, readKernels } from "../src/data/kernel_facts";
 import { readLanes } from "../src/data/lane_facts";
 import { joined, readMemory, sums } from "../src/data/memory_facts";
 import { metricTitle, seriesOf } from "../src/data/schema";

@@ -164,7 +164,10 @@ test("the graphs page draws a program's graph, says what was joined and takes cl
       titles.some((title) => title.includes("top_k")),
       titles.join("; "),
     );
-    assert.ok(titles.some((title) => /%\d+ result$/.test(title)), titles.join("; "));
+    assert.ok(
+      titles.some((title) => /%\d+ result$/.test(title)),
+      titles.join("; "),
+    );
     const lines = await page.$$eval(".graph-lines path", (found) => found.length);
     assert.ok(lines >= titles.length - 1, `${lines} lines between ${titles.length} nodes`);
     assert.match(await page.$eval("select[aria-label='Graph']", (menu) => menu.textContent ?? ""), /^layer\(float32/);

@@ -23,7 +23,7 @@ async function main(folder: string, isLoad: boolean, themes: string[], widths: n
         "--rate",
         "40",
         "--parts",
-        "kernels,products,spiking,learning,memory,checked",
+        "kernels,products,spiking,learning,memory,checked,graphs",
       );
   const browser = await openBrowser();
   try {

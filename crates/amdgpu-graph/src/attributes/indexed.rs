@@ -6,7 +6,7 @@ use amdgpu_ops::segments::{Join, JoinOptions, ScatterReduce, embedding_options};
 use amdgpu_ops::top_k::TopKOptions;
 use amdgpu_ops::{Operation, Scatter};
 
-use super::{Attributes, Taken, Value, refused};
+use super::options::{Attributes, Taken, Value, refused};
 use crate::Result;
 
 const EMBEDDING_GRADIENT: &str = "embedding_gradient";

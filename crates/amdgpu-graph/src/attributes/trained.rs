@@ -1,12 +1,14 @@
-//! Options of attention, losses and gradients.
+//! Options of norms, attention, losses and gradients.
 
+use amdgpu_array::Dims;
 use amdgpu_ops::Operation;
 use amdgpu_ops::attention::AttentionOptions;
 use amdgpu_ops::batch_norm::BatchNormOptions;
 use amdgpu_ops::loss::{ClassLoss, ClassLossOptions, Reduction};
 use amdgpu_ops::normalize::Normalize;
+use amdgpu_ops::operation::Normalization;
 
-use super::{Attributes, Taken, Value, normalization_attributes, normalization_of};
+use super::options::{Attributes, Taken, Value};
 use crate::Result;
 
 const ATTENTION: [&str; 2] = [
@@ -62,6 +64,21 @@ pub(super) fn operation_of(name: &str, taken: &mut Taken<'_>) -> Result<Option<O
         }
     }
     Ok(None)
+}
+
+pub(super) fn normalization_of(
+    operation: Normalize,
+    taken: &mut Taken<'_>,
+) -> Result<Normalization> {
+    let last = taken.ints("normalized_shape")?;
+    let are_last = last.is_some();
+    let axes = taken.ints("axes")?;
+    Ok(Normalization {
+        operation,
+        axes: last.or(axes).unwrap_or_else(|| Dims::from_slice(&[-1])),
+        are_last,
+        epsilon: taken.float("eps", operation.default_epsilon())?,
+    })
 }
 
 fn attention_of(taken: &mut Taken<'_>) -> Result<AttentionOptions> {
@@ -131,4 +148,20 @@ pub(super) fn attributes_of(operation: &Operation) -> Attributes {
             .with_if(*has_weight, "weight", Value::Flag(true)),
         _ => made,
     }
+}
+
+pub(super) fn normalization_attributes(norm: &Normalization) -> Attributes {
+    let name = if norm.are_last {
+        "normalized_shape"
+    } else {
+        "axes"
+    };
+    let epsilon = norm.operation.default_epsilon();
+    Attributes::new()
+        .with(name, Value::Ints(norm.axes.clone()))
+        .with_if(
+            norm.epsilon.to_bits() != epsilon.to_bits(),
+            "eps",
+            Value::Float(norm.epsilon),
+        )
 }

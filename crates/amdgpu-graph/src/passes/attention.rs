@@ -46,7 +46,7 @@ pub fn fuse_attention(graph: &mut Graph, ops: &DeviceOps, report: &mut Report) -
         }
     }
     if is_changed {
-        graph.rebuild();
+        report.renumber(&graph.rebuild());
     }
     Ok(())
 }
@@ -144,21 +144,59 @@ impl Found {
             return Err("the product with the values has options");
         }
         let v = last.inputs[1].node().ok_or("the values are a number")?;
+        if counts[softmax.index()] != 1 {
+            return Err("the shares are read elsewhere, too");
+        }
+        let (scores, mut scale, mask) = Self::scores(graph, softmax, counts)?;
+        let scores = graph.node(scores);
+        let product = product_of(scores).ok_or("there is no product")?;
+        let own = plain(product, scores.dtype).map(|plain| Product {
+            transpose_b: product.transpose_b,
+            alpha: product.alpha,
+            ..plain
+        });
+        if own != Some(*product) {
+            return Err("the product of queries and keys has options");
+        }
+        let mut q = scores.inputs[0].node().ok_or("the queries are a number")?;
+        let mut k = scores.inputs[1].node().ok_or("the keys are a number")?;
+        scale *= product.alpha;
+        for side in [&mut q, &mut k] {
+            while let Some((read, factor)) = scaled(graph, graph.node(*side)) {
+                if counts[side.index()] != 1 {
+                    break;
+                }
+                scale *= factor;
+                *side = read;
+            }
+        }
+        Ok(Self {
+            q,
+            k,
+            is_transposed: !product.transpose_b,
+            v,
+            mask,
+            scale,
+        })
+    }
+
+    /// The product that gives the scores of a softmax, their factor and their mask.
+    fn scores(
+        graph: &Graph,
+        softmax: NodeId,
+        counts: &[usize],
+    ) -> std::result::Result<(NodeId, f64, Option<NodeId>), Reason> {
         let (mut scale, mut mask) = (1.0, None);
         let mut at = graph.node(softmax).inputs[0]
             .node()
             .ok_or("the scores are a number")?;
-        let is_read_elsewhere = |id: NodeId| counts[id.index()] != 1;
-        if is_read_elsewhere(softmax) {
-            return Err("the shares are read elsewhere, too");
-        }
         loop {
-            if is_read_elsewhere(at) {
+            if counts[at.index()] != 1 {
                 return Err("the scores are read elsewhere, too");
             }
             let node = graph.node(at);
             if product_of(node).is_some() {
-                break;
+                return Ok((at, scale, mask));
             }
             if let Some((read, factor)) = scaled(graph, node) {
                 scale *= factor;
@@ -174,36 +212,6 @@ impl Found {
             mask = Some(added);
             at = read;
         }
-        let scores = graph.node(at);
-        let product = product_of(scores).ok_or("there is no product")?;
-        let own = plain(product, scores.dtype).map(|plain| Product {
-            transpose_b: product.transpose_b,
-            alpha: product.alpha,
-            ..plain
-        });
-        if own != Some(*product) {
-            return Err("the product of queries and keys has options");
-        }
-        let mut q = scores.inputs[0].node().ok_or("the queries are a number")?;
-        let mut k = scores.inputs[1].node().ok_or("the keys are a number")?;
-        scale *= product.alpha;
-        for side in [&mut q, &mut k] {
-            while let Some((read, factor)) = scaled(graph, graph.node(*side)) {
-                if is_read_elsewhere(*side) {
-                    break;
-                }
-                scale *= factor;
-                *side = read;
-            }
-        }
-        Ok(Self {
-            q,
-            k,
-            is_transposed: !product.transpose_b,
-            v,
-            mask,
-            scale,
-        })
     }
 
     /// Puts the operation in the place of the last product.
@@ -246,10 +254,11 @@ impl Found {
 fn scaled(graph: &Graph, node: &Node) -> Option<(NodeId, f64)> {
     let step = step_of(node).filter(|_| is_float(node.dtype))?;
     let (read, factor) = match (step, node.inputs.as_slice()) {
-        (Elementwise::Multiply, [Input::Node(read), Input::Number(Scalar::Float(factor), _)])
-        | (Elementwise::Multiply, [Input::Number(Scalar::Float(factor), _), Input::Node(read)]) => {
-            (*read, *factor)
-        }
+        (
+            Elementwise::Multiply,
+            [Input::Node(read), Input::Number(Scalar::Float(factor), _)]
+            | [Input::Number(Scalar::Float(factor), _), Input::Node(read)],
+        ) => (*read, *factor),
         (Elementwise::Divide, [Input::Node(read), Input::Number(Scalar::Float(divisor), _)]) => {
             (*read, 1.0 / divisor)
         }

@@ -20,7 +20,7 @@ pub fn merge_common(graph: &mut Graph, report: &mut Report) {
         if let Some(twin) = twin {
             report.merged += 1;
             report.notes.push(format!(
-                "{} is computed once for {twin} and {id}",
+                "{twin} ({}) is computed once, not again for each of its readers",
                 node.operation_name()
             ));
             graph.replace(id, twin);

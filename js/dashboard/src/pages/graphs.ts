@@ -103,13 +103,21 @@ function graphView(): { element: HTMLElement; update: (graph: GraphFacts) => voi
     device: new Fact("device"),
     nodes: new Fact("nodes"),
     runs: new Fact("runs"),
-    memory: new Fact("shared memory", "What values within the graph take; in brackets if none shared memory with another"),
+    memory: new Fact(
+      "shared memory",
+      "What values within the graph take; in brackets if none shared memory with another",
+    ),
     time: new Fact("last profile", "The sum of its nodes' times, with the device waited for after each"),
   };
   const picture = panel("Picture", {
     note: "Each node stands below what it reads. Yellow: operations that are computed together; blue: arguments; grey: constants; green border: results. After a profile a bar tells each node's share of the longest.",
   });
-  const box = h("div", { class: "chart-box graph-box", tabindex: 0, role: "region", "aria-label": "Picture of the graph" });
+  const box = h("div", {
+    class: "chart-box graph-box",
+    tabindex: 0,
+    role: "region",
+    "aria-label": "Picture of the graph",
+  });
   picture.body.append(box);
   const notes = panel("What was joined");
   const list = h("ul", { class: "graph-notes" });
@@ -151,7 +159,10 @@ function graphView(): { element: HTMLElement; update: (graph: GraphFacts) => voi
     setText(facts.nodes.value, count(graph.nodeCount));
     setText(facts.runs.value, count(graph.runs));
     setText(facts.memory.value, `${bytes(graph.sharedBytes)} (${bytes(graph.unsharedBytes)})`);
-    setText(facts.time.value, timed.length === 0 ? "none" : seconds(timed.reduce((sum, node) => sum + node.seconds, 0)));
+    setText(
+      facts.time.value,
+      timed.length === 0 ? "none" : seconds(timed.reduce((sum, node) => sum + node.seconds, 0)),
+    );
     const state = `${keyOf(graph)} ${graph.profiledNs}`;
     if (state === shown) return;
     shown = state;

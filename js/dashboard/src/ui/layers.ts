@@ -38,13 +38,17 @@ export function layersOf(nodes: readonly Linked[]): Map<number, Placed> {
   }
   const links = new Map(nodes.map((node) => [node.id, node.inputs.filter((read) => depth.has(read))]));
   const places = new Map<number, number>();
-  const number = (layer: readonly number[]): void => layer.forEach((id, place) => places.set(id, place));
-  layers.forEach(number);
+  const number = (layer: readonly number[]): void => {
+    for (const [place, id] of layer.entries()) places.set(id, place);
+  };
+  for (const layer of layers) number(layer);
   for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
     const isDown = sweep % 2 === 0;
     const neighbours = isDown ? links : readers;
     for (const layer of isDown ? layers : [...layers].reverse()) {
-      const wanted = new Map(layer.map((id) => [id, barycentre(neighbours.get(id) ?? [], places, places.get(id) ?? 0)]));
+      const wanted = new Map(
+        layer.map((id) => [id, barycentre(neighbours.get(id) ?? [], places, places.get(id) ?? 0)]),
+      );
       layer.sort((left, right) => (wanted.get(left) ?? 0) - (wanted.get(right) ?? 0));
       number(layer);
     }
