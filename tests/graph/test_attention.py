@@ -10,10 +10,11 @@ import pytest
 from amdgpu import ops
 
 ATTENTION = "scaled_dot_product_attention"
-BOUNDS = {"float16": 4e-3, "float32": 2e-6, "float64": 1e-14}
+# Of results near 1: some roundings of the dtype.
+BOUNDS = {"float16": 4e-3, "float32": 4e-6}
 
 
-def numbers(*shape: int, seed: int = 0, dtype: str = "float32") -> amdgpu.Array:
+def numbers(*shape: int, seed: int = 0, dtype: str = "float16") -> amdgpu.Array:
     values = np.random.default_rng(seed).standard_normal(shape)
     return amdgpu.array(values.astype(dtype), device="cpu:0")
 
@@ -24,6 +25,11 @@ def of_formula(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float, mask: 
         scores = scores + mask
     shares = np.exp(scores - scores.max(-1, keepdims=True))
     return shares / shares.sum(-1, keepdims=True) @ v.astype(np.float64)
+
+
+def close(got: amdgpu.Array, wanted: np.ndarray) -> None:
+    bound = BOUNDS[got.dtype.name]
+    np.testing.assert_allclose(got.numpy(), wanted, rtol=bound, atol=bound)
 
 
 def operations(traced: Callable[..., amdgpu.Array], *arguments: amdgpu.Array) -> list[str]:
@@ -48,31 +54,32 @@ def test_forms(form: str, shape: tuple[int, ...]) -> None:
     q, k, v = (numbers(*shape, seed=seed) for seed in range(3))
     assert ATTENTION in operations(traced, q, k, v)
     assert "one attention" in traced.explain(q, k, v)
-    expected = of_formula(q.numpy(), k.numpy(), v.numpy(), 0.25)
-    np.testing.assert_allclose(traced(q, k, v).numpy(), expected, rtol=1e-5, atol=BOUNDS["float32"])
+    close(traced(q, k, v), of_formula(q.numpy(), k.numpy(), v.numpy(), 0.25))
 
 
-@pytest.mark.parametrize("dtype", list(BOUNDS))
-def test_dtypes_and_a_mask(dtype: str) -> None:
+def test_transposed_by_an_operation() -> None:
+    traced = amdgpu.jit(lambda q, k, v: ops.softmax(q @ ops.transpose(k) * 0.25) @ v)
+    q, k, v = (numbers(40, 16, seed=seed) for seed in range(3))
+    assert operations(traced, q, k, v) == ["input", "input", "input", ATTENTION]
+    close(traced(q, k, v), of_formula(q.numpy(), k.numpy(), v.numpy(), 0.25))
+
+
+@pytest.mark.parametrize(("dtype", "batch", "length"), [("float16", 2, 50), ("float32", 8, 512)])
+def test_masks(dtype: str, batch: int, length: int) -> None:
+    q, k, v = (numbers(batch, length, 16, seed=seed, dtype=dtype) for seed in range(3))
+    given = numbers(length, length, seed=3, dtype=dtype)
+    seen = amdgpu.array(np.tril(np.ones((length, length), bool)), device="cpu:0")
+    causal = amdgpu.array(np.where(seen.numpy(), 0, -np.inf).astype(dtype), device="cpu:0")
     traced = amdgpu.jit(lambda q, k, v, mask: ops.softmax(q @ k.swapaxes(-1, -2) * 0.25 + mask) @ v)
-    q, v = numbers(2, 33, 16, dtype=dtype), numbers(2, 50, 7, seed=2, dtype=dtype)
-    k, mask = numbers(2, 50, 16, seed=1, dtype=dtype), numbers(33, 50, seed=3, dtype=dtype)
-    assert ATTENTION in operations(traced, q, k, v, mask)
-    expected = of_formula(q.numpy(), k.numpy(), v.numpy(), 0.25, mask.numpy().astype(np.float64))
-    np.testing.assert_allclose(traced(q, k, v, mask).numpy(), expected, rtol=BOUNDS[dtype], atol=BOUNDS[dtype])
-
-
-def test_masks_before_the_scores_and_of_truth_values() -> None:
-    q, k, v = (numbers(2, 24, 16, seed=seed) for seed in range(3))
-    causal = amdgpu.array(np.tril(np.ones((24, 24), bool)), device="cpu:0")
-    added = amdgpu.array(np.where(causal.numpy(), 0, -np.inf).astype(np.float32), device="cpu:0")
-    first = amdgpu.jit(lambda q, k, v: ops.softmax(added + q @ k.swapaxes(-1, -2) * 0.25) @ v)
-    chosen = amdgpu.jit(lambda q, k, v: ops.softmax(amdgpu.where(causal, q @ k.swapaxes(-1, -2) * 0.25, -np.inf)) @ v)
-    expected = of_formula(q.numpy(), k.numpy(), v.numpy(), 0.25, added.numpy().astype(np.float64))
-    for traced in (first, chosen):
-        assert ATTENTION in operations(traced, q, k, v)
-        assert "a query whose mask is -inf for every key gets zeros" in traced.explain(q, k, v)
-        np.testing.assert_allclose(traced(q, k, v).numpy(), expected, rtol=1e-5, atol=BOUNDS["float32"])
+    first = amdgpu.jit(lambda q, k, v: ops.softmax(causal + q @ k.swapaxes(-1, -2) * 0.25) @ v)
+    chosen = amdgpu.jit(lambda q, k, v: ops.softmax(amdgpu.where(seen, q @ k.swapaxes(-1, -2) * 0.25, -np.inf)) @ v)
+    values = [one.numpy() for one in (q, k, v)]
+    assert ATTENTION in operations(traced, q, k, v, given)
+    close(traced(q, k, v, given), of_formula(*values, 0.25, given.numpy().astype(np.float64)))
+    for function in (first, chosen):
+        assert ATTENTION in operations(function, q, k, v)
+        assert "a query whose mask is -inf for every key gets zeros" in function.explain(q, k, v)
+        close(function(q, k, v), of_formula(*values, 0.25, causal.numpy().astype(np.float64)))
 
 
 def test_inside_a_layer() -> None:
@@ -86,7 +93,15 @@ def test_inside_a_layer() -> None:
 
     traced, x = amdgpu.jit(layer), numbers(2, 20, 32, seed=9)
     assert ATTENTION in operations(traced, x)
-    np.testing.assert_allclose(traced(x).numpy(), layer(x).numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(traced(x).numpy(), layer(x).numpy(), rtol=1e-2, atol=1e-2)
+
+
+def same(function: Callable[..., amdgpu.Array], *arguments: amdgpu.Array) -> str:
+    """Checks that a function whose products stay gives what it gives; returns what is told of it."""
+    traced = amdgpu.jit(function)
+    assert ATTENTION not in operations(traced, *arguments)
+    close(traced(*arguments), function(*arguments).numpy())
+    return traced.explain(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -95,18 +110,16 @@ def test_inside_a_layer() -> None:
         (lambda q, k, v: ops.softmax((q @ k.T + 1.0) * 0.5) @ v, "more than a factor and a mask"),
         (lambda q, k, v: ops.softmax(amdgpu.tanh(q @ k.T)) @ v, "more than a factor and a mask"),
         (lambda q, k, v: ops.softmax((q @ k.T + q @ q.T) * 0.5) @ v, "the factor follows the mask"),
-        (lambda q, k, v: ops.softmax(q @ k.T) @ (v @ v.T)[:, :3], None),
+        (lambda q, k, v: ops.softmax(q @ k.T) @ v * 1.0 + (q @ k.T) @ v, "the scores are read elsewhere, too"),
     ],
 )
-def test_reasons(function: Form, reason: str | None) -> None:
-    q, k, v = (numbers(20, 16, seed=seed) for seed in range(3))
-    traced = amdgpu.jit(function)
-    np.testing.assert_allclose(traced(q, k, v).numpy(), function(q, k, v).numpy(), rtol=1e-5, atol=1e-5)
-    if reason is None:
-        assert ATTENTION in operations(traced, q, k, v)
-    else:
-        assert ATTENTION not in operations(traced, q, k, v)
-        assert reason in traced.explain(q, k, v)
+def test_reasons(function: Form, reason: str) -> None:
+    assert reason in same(function, *(numbers(20, 16, seed=seed) * 0.3 for seed in range(3)))
+
+
+def test_what_is_no_attention_is_not_told_of() -> None:
+    for function in (lambda q, k, v: ops.softmax(k * 2.0) @ v.T, lambda q, k, v: ops.softmax(q @ k.T, axis=0) @ v):
+        assert "attention" not in same(function, *(numbers(20, 16, seed=seed) * 0.3 for seed in range(3)))
 
 
 def test_shares_that_are_a_result_stay() -> None:
@@ -118,16 +131,24 @@ def test_shares_that_are_a_result_stay() -> None:
     q, k, v = (numbers(20, 16, seed=seed) for seed in range(3))
     assert "the shares are read elsewhere, too" in traced.explain(q, k, v)
     for got, wanted in zip(traced(q, k, v), function(q, k, v), strict=True):
-        np.testing.assert_allclose(got.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
+        close(got, wanted.numpy())
 
 
 def test_batches_that_broadcast_stay() -> None:
-    traced = amdgpu.jit(FORMS["scale after"])
     q, k, v = numbers(3, 20, 16), numbers(1, 20, 16, seed=1), numbers(3, 20, 16, seed=2)
-    assert ATTENTION not in operations(traced, q, k, v)
-    assert "broadcast" in traced.explain(q, k, v)
-    expected = FORMS["scale after"](q, k, v).numpy()
-    np.testing.assert_allclose(traced(q, k, v).numpy(), expected, rtol=1e-5, atol=1e-6)
+    assert "broadcast" in same(FORMS["scale after"], q, k, v)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((8, 64, 64), "float32"), ((2, 1, 32), "float16"), ((2, 20, 128), "float16")]
+)
+def test_shapes_for_which_the_products_are_faster_stay(shape: tuple[int, int, int], dtype: str) -> None:
+    batch, queries, size = shape
+    q, k, v = (
+        numbers(batch, queries, size, dtype=dtype),
+        *(numbers(batch, 40, size, seed=s, dtype=dtype) for s in (1, 2)),
+    )
+    assert "are faster one by one" in same(lambda q, k, v: ops.softmax(q @ k.swapaxes(-1, -2) * 0.1) @ v, q, k, v)
 
 
 def test_without_optimisation_everything_stays() -> None:

@@ -88,12 +88,26 @@ impl Operation {
             wanted: self.results(),
             asked: Described::new(),
         };
+        // Products convert operands of other dtypes before they ask for memory: they read zeros.
+        let zeros = [0_u64; 2];
+        let is_read = matches!(self, Self::Matmul(_));
+        let still: SmallVec<[Dims; 4]> = inputs
+            .iter()
+            .map(|input| Dims::from_elem(0, input.shape().len()))
+            .collect();
         let somewhere = inputs
             .iter()
-            .map(|input| {
-                let data = std::ptr::without_provenance(ALIGNED);
-                // SAFETY: checks look at the address alone; nothing is computed without memory for the result, which nobody gives.
-                unsafe { TensorView::from_parts(data, input.dtype(), HOST, input.shape(), None) }
+            .zip(&still)
+            .map(|(input, still)| {
+                let (dtype, shape) = (input.dtype(), input.shape());
+                let (data, strides) = if is_read {
+                    (zeros.as_ptr().cast(), Some(still.as_slice()))
+                } else {
+                    (std::ptr::without_provenance(ALIGNED), None)
+                };
+                // SAFETY: all indices of what is read name one element; of others checks look at the address alone, since nothing is computed
+                // without memory for the result, which nobody gives.
+                unsafe { TensorView::from_parts(data, dtype, HOST, shape, strides) }
             })
             .collect::<std::result::Result<SmallVec<[_; 4]>, _>>()?;
         let outcome = self.ask(&somewhere, &mut host);
