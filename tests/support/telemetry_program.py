@@ -69,8 +69,8 @@ CHECKED_COUNT = 200
 
 def layer(x: amdgpu.Array, residual: amdgpu.Array) -> tuple[amdgpu.Array, amdgpu.Array]:
     """A function whose graph has joined operations, a view, a product and two results of one operation."""
-    product = amdgpu.ops.softmax(x + residual) @ residual.T
-    values, indices = amdgpu.ops.top_k(amdgpu.tanh(product) * 0.5, 3)
+    product = amdgpu.ops.softmax(amdgpu.tanh(x + residual) * 2.0) @ residual.T
+    values, indices = amdgpu.ops.top_k(product, 3)
     return values, indices
 
 

@@ -20,8 +20,9 @@ use crate::operation::Normalization;
 use crate::{DeviceOps, Error, Operand, Result, normalize};
 
 const NAME: &str = "rows";
-/// Of the values of a part of the chain in a block of rows: those between the parts stay in the second cache of a core.
-const BLOCK_BYTES: i64 = 64 << 10;
+/// Of the values of a part of the chain in a block of rows: those between the parts stay in the second cache of a core. Half of it takes 1.1 times
+/// as long, a quarter 1.3 times.
+const BLOCK_BYTES: i64 = 256 << 10;
 /// Results of fewer blocks than this are computed by one thread.
 const FEW_BLOCKS: u64 = 3;
 
@@ -384,8 +385,8 @@ impl<'a> Blocks<'a> {
         let mut shape = Dims::from_slice(&self.extents[self.axis..]);
         shape[0] = self.chunk.min(self.extents[self.axis] - index[self.axis]);
         shape.extend_from_slice(&self.row);
-        // A word for each element, of which the two values between the parts have as many.
-        let words = element_count(&shape) as usize;
+        let bytes = element_count(&shape) as usize * self.dtype.size_bytes();
+        let words = bytes.div_ceil(size_of::<u64>());
         if scratch.len() < 2 * words {
             scratch.resize(2 * words, 0);
         }

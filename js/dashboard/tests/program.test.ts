@@ -173,7 +173,7 @@ test("the graphs page draws a program's graph, says what was joined and takes cl
     assert.match(await page.$eval("select[aria-label='Graph']", (menu) => menu.textContent ?? ""), /^layer\(float32/);
     const notes = await page.$$eval(".graph-notes li", (found) => found.map((note) => note.textContent ?? ""));
     assert.ok(
-      notes.some((note) => /softmax are computed for some rows at a time/.test(note)),
+      notes.some((note) => /3 operations are one kernel, %2: add, tanh, multiply/.test(note)),
       notes.join("; "),
     );
     const rows = await page.$$eval("table.data tbody tr", (found) => found.length);

@@ -12,6 +12,8 @@ use crate::{Graph, Input, Kind, Node, NodeId};
 
 /// Rows of more bytes do not stay in a core's second cache with what is computed from them.
 const MOST_ROW_BYTES: i64 = 128 << 10;
+/// Of values that do not stay in the caches between the operations; smaller ones take up to 1.3 times as long by rows, these 0.6 to 1.0 times.
+const LEAST_BYTES: u64 = 8 << 20;
 
 /// Joins normalisations with the steps before and after them, on devices that compute where arrays of the host lie.
 pub fn fuse_rows(graph: &mut Graph, ops: &DeviceOps, report: &mut Report) {
@@ -27,18 +29,13 @@ pub fn fuse_rows(graph: &mut Graph, ops: &DeviceOps, report: &mut Report) {
         let Some(found) = Found::of(graph, id, norm.clone(), &counts) else {
             continue;
         };
-        let row: i64 = graph.node(id).shape[graph.node(id).shape.len() - norm.axes.len()..]
-            .iter()
-            .product();
-        let bytes = row * graph.node(id).dtype.size_bytes() as i64;
-        if bytes > MOST_ROW_BYTES {
-            report.notes.push(format!(
-                "{id} ({}) is computed apart from what surrounds it: a row of {bytes} bytes does not stay in the caches",
+        match found.reason(graph, id) {
+            None => found.replace(graph, report),
+            Some(reason) => report.notes.push(format!(
+                "{id} ({}) is computed apart from what surrounds it: {reason}",
                 norm.operation.name()
-            ));
-            continue;
+            )),
         }
-        found.replace(graph, report);
     }
 }
 
@@ -157,6 +154,24 @@ impl Found {
             inputs,
             last,
         })
+    }
+
+    /// Why the parts are faster one after the other, by measurements on an AMD EPYC with caches of 1 and 32 MiB.
+    fn reason(&self, graph: &Graph, id: NodeId) -> Option<String> {
+        let node = graph.node(id);
+        let row = &node.shape[node.shape.len() - self.chain.norm.axes.len()..];
+        let row_bytes = row.iter().product::<i64>() * node.dtype.size_bytes() as i64;
+        if self.chain.after.is_none() {
+            return Some("of steps before it alone nothing is gained".to_owned());
+        }
+        if node.bytes() < LEAST_BYTES {
+            return Some(format!(
+                "values of {} bytes stay in the caches",
+                node.bytes()
+            ));
+        }
+        (row_bytes > MOST_ROW_BYTES)
+            .then(|| format!("a row of {row_bytes} bytes does not stay in the caches"))
     }
 
     fn replace(self, graph: &mut Graph, report: &mut Report) {
