@@ -12,7 +12,6 @@ import pytest
 from amdgpu import errors, ops
 from amdgpu.graph import Graph
 
-
 # Arrays from this size on are computed by rows.
 LARGE = (2048, 1024)
 
