@@ -99,7 +99,7 @@ class Graph:
         return self._node(self._native.constant(array if isinstance(array, _native.Array) else made(array), name))
 
     def add(self, operation: str, *inputs: Node | float, **options: Any) -> Node:
-        """Adds an operation; shape and dtype of its result follow from its inputs.
+        """Adds an operation; shape and dtype of its result follow from its inputs. `result` adds further results, where there are some.
 
         Args:
             operation: One of `operations()`.
@@ -116,6 +116,24 @@ class Graph:
             raise InvalidArgumentError(f"{operation}: at least one input is a node of the graph")
         lent = [one.id if isinstance(one, Node) else (one, nodes[0].dtype) for one in inputs]
         return self._node(self._native.add(operation, lent, options))
+
+    def result(self, operation: Node, index: int) -> Node:
+        """Adds another result of an operation that has several; result 0 is the node that `add` gave.
+
+        Args:
+            operation: The node of an operation such as `top_k`, whose result 1 are the indices.
+            index: The position of the result.
+
+        Raises:
+            InvalidArgumentError: The node is no operation, or has no such result.
+
+        Example:
+            >>> graph = Graph()
+            >>> values = graph.add("top_k", graph.input((2, 5)), k=3)
+            >>> graph.result(values, 1)
+            Node(id=2, shape=(2, 3), dtype='int64')
+        """
+        return self._node(self._native.result(operation.id, index))
 
     def reshape(self, node: Node, shape: Sequence[int]) -> Node:
         """Adds the elements of a node in row-major order under another shape; one extent may be -1."""
@@ -139,15 +157,18 @@ class Graph:
         """One dict per node: `operation`, `name`, `inputs`, `shape`, `dtype`."""
         return self._native.nodes
 
-    def compile(self, device: str | AMDGPUDevice | None = None, *, optimize: bool = True) -> Executable:
+    def compile(
+        self, device: str | AMDGPUDevice | None = None, *, optimize: bool = True, name: str = "graph"
+    ) -> Executable:
         """The graph for a device: operations joined where that is possible, memory planned.
 
         Args:
             device: A device or its name; None for the current one.
             optimize: False leaves every operation as it is.
+            name: What the dashboard calls it.
         """
         opened = device if isinstance(device, AMDGPUDevice) else default_device(device)
-        return Executable(self._native.compile(opened.native, optimize=optimize))
+        return Executable(self._native.compile(opened.native, optimize=optimize, name=name))
 
     def to_dot(self) -> str:
         """The graph in the language of Graphviz."""

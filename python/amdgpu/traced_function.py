@@ -90,7 +90,7 @@ class TracedFunction(Generic[_P, _R]):
         with self._lock:
             if key in self._graphs:
                 return self._graphs[key]
-            made = _native.trace_function(call, arrays, optimize=self._optimize)
+            made = _native.trace_function(call, arrays, optimize=self._optimize, name=self._name)
             self._traces += 1
             if len(self._graphs) >= _MOST_GRAPHS:
                 del self._graphs[next(iter(self._graphs))]

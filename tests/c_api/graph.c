@@ -84,6 +84,39 @@ static void runs(agpu_device device) {
     DO(agpu_release(x));
 }
 
+/* Values and indices of the two largest of each row. */
+static void several_results(agpu_device device) {
+    const float values[6] = {1, 5, 3, 9, -1, 2};
+    agpu_array x = ARRAY(device, "float32", values, 2, 3);
+    agpu_graph graph = NULL;
+    uint32_t input = 0, best = 0, indices = 0, again = 0;
+    DO(agpu_graph_create(&graph));
+    DO(agpu_graph_add_input(graph, "float32", 2, (const int64_t[]){2, 3}, &input));
+    DO(agpu_graph_add(graph, "top_k", &input, 1, "k = 2", &best));
+    DO(agpu_graph_add_result(graph, best, 1, &indices));
+    DO(agpu_graph_add_result(graph, best, 0, &again));
+    CHECK(again == best);
+    agpu_graph_node_facts facts = AGPU_GRAPH_NODE_FACTS_INIT;
+    DO(agpu_graph_node_info(graph, indices, &facts));
+    CHECK(strcmp(facts.operation, "result") == 0 && strcmp(facts.dtype, "int64") == 0 && facts.shape[1] == 2);
+    REFUSED(agpu_graph_add_result(graph, best, 2, &again), AGPU_ERROR_INVALID_ARGUMENT, "it has results 0 to 1");
+    REFUSED(agpu_graph_add_result(graph, input, 1, &again), AGPU_ERROR_INVALID_ARGUMENT, "it is no operation");
+    DO(agpu_graph_set_outputs(graph, (const uint32_t[]){indices, best}, 2));
+    DO(agpu_graph_compile(graph, device, NULL));
+    agpu_array outputs[2];
+    int64_t places[4];
+    float largest[4];
+    DO(agpu_graph_run(graph, &x, 1, outputs, 2));
+    DO(agpu_array_read(outputs[0], places, sizeof places));
+    DO(agpu_array_read(outputs[1], largest, sizeof largest));
+    CHECK(places[0] == 1 && places[1] == 2 && places[2] == 0 && places[3] == 2);
+    CHECK(largest[0] == 5 && largest[1] == 3 && largest[2] == 9 && largest[3] == 2);
+    DO(agpu_release(outputs[0]));
+    DO(agpu_release(outputs[1]));
+    DO(agpu_release(graph));
+    DO(agpu_release(x));
+}
+
 static void bad_input(agpu_device device) {
     agpu_graph graph = NULL;
     uint32_t x = 0, node = 0, nodes[24];
@@ -114,6 +147,7 @@ int main(void) {
     agpu_device device = NULL;
     DO(agpu_device_open("cpu:0", NULL, &device));
     runs(device);
+    several_results(device);
     bad_input(device);
     DO(agpu_release(device));
     uint64_t left = 0;

@@ -24,6 +24,12 @@ int main() {
         const auto again = amdgpu::Graph::parse("%0 = input : float32[2, 2]\n%1 = exp(%0)\nreturn %1\n");
         again.compile(device, true);
         CHECK(again.run({identity}, 1)[0].read<float>()[1] == 1);
+        const amdgpu::Graph best;
+        const auto values = best.add("top_k", {best.input("float32", {2, 2})}, "k = 1");
+        best.set_outputs({best.result(values, 1)});
+        best.compile(device);
+        CHECK((best.run({identity}, 1)[0].read<std::int64_t>() == std::vector<std::int64_t>{0, 1}));
+        expect(AGPU_ERROR_INVALID_ARGUMENT, "it has results 0 to 1", [&] { (void)best.result(values, 2); });
         expect(AGPU_ERROR_INVALID_ARGUMENT, "there is no operation", [&] { (void)graph.add("adds", {x}); });
         expect(AGPU_ERROR_OUT_OF_MEMORY, "workspace_bytes allows 1", [&] { graph.compile(device, true, 1); });
     }

@@ -123,3 +123,17 @@ def test_arguments_are_checked() -> None:
         run(amdgpu.zeros((2, 3), dtype="float64", device="cpu:0"))
     with pytest.raises(errors.InvalidArgumentError, match="takes 1 arguments"):
         run()
+
+
+@pytest.mark.parametrize(
+    "dtypes", [("float16", "float16"), ("float32", "float64"), ("int32", "int32"), ("complex64", "float32")]
+)
+def test_products_of_dtypes_that_are_converted_are_inferred(dtypes: tuple[str, str]) -> None:
+    a, b = (np.arange(6).reshape(2, 3).astype(dtype) for dtype in dtypes)
+    expected = amdgpu.array(a, device="cpu:0") @ amdgpu.array(b.T.copy(), device="cpu:0")
+    graph = Graph()
+    product = graph.add("matmul", *(graph.input(one.shape, one.dtype.name) for one in (a, b)), transpose_b=True)
+    graph.outputs = [product]
+    made = graph.compile("cpu:0")(*(amdgpu.array(one, device="cpu:0") for one in (a, b)))[0]
+    assert (made.dtype.name, made.shape) == (product.dtype, product.shape)
+    np.testing.assert_allclose(made.numpy().astype(complex), expected.numpy().astype(complex))

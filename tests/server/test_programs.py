@@ -157,7 +157,7 @@ def test_a_process_is_asked_for_everything(server, watching, program):
     assert status == 200
     assert "__global__" in answer["kernel"]["source"]
     assert answer["kernel"]["passes"]
-    for what in ("snapshot", "memory", "networks", "lanes"):
+    for what in ("snapshot", "memory", "networks", "graphs", "lanes"):
         status, answer = rest(server, f"processes/{program.pid}/{what}")
         assert status == 200, answer
     status, answer = rest(server, f"boundaries?pid={program.pid}")

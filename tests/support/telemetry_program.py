@@ -59,12 +59,19 @@ neuralNetwork learner:
   connect hidden -> output (weight: random(-0.5, 0.5))
 """
 USUAL_PARTS = ("kernels", "products", "spiking", "learning", "memory")
-PARTS = (*USUAL_PARTS, "checked")
+PARTS = (*USUAL_PARTS, "checked", "graphs")
 COUNT = 1 << 14
 BLOCK_THREADS = 256
 GRID_BLOCKS = COUNT // BLOCK_THREADS
 # Checked launches run item by item; one block is enough to see its lanes.
 CHECKED_COUNT = 200
+
+
+def layer(x: amdgpu.Array, residual: amdgpu.Array) -> tuple[amdgpu.Array, amdgpu.Array]:
+    """A function whose graph has joined operations, a view, a product and two results of one operation."""
+    product = amdgpu.ops.softmax(amdgpu.tanh(x + residual) * 2.0) @ residual.T
+    values, indices = amdgpu.ops.top_k(product, 3)
+    return values, indices
 
 
 class Program:
@@ -79,6 +86,7 @@ class Program:
         self.sums = amdgpu.zeros(GRID_BLOCKS, "float32", device=device)
         self.saxpy = self.device.compile_kernel(SAXPY, name="saxpy")
         self.block_sum = self.device.compile_kernel(BLOCK_SUM, name="block_sum")
+        self.image = amdgpu.array(np.linspace(-1, 1, 64 * 32, dtype="float32").reshape(64, 32), device=device)
         self.left = np.full((96, 96), 0.5, dtype="float32")
         checked = self.device.compile_kernel(BLOCK_SUM, name="block_sum", checked=True) if "checked" in parts else None
         self.checked = checked
@@ -87,6 +95,7 @@ class Program:
         self.scratch = np.ones(1 << 16, dtype="float32")
         self.samples = np.random.default_rng(0).random((32, 4), dtype=np.float32)
         self.labels = (self.samples.sum(axis=1) > 2).astype("int64")
+        self.layer = amdgpu.jit(layer) if "graphs" in parts else None
         self.launches = 0
 
     def round(self) -> None:
@@ -104,6 +113,8 @@ class Program:
         if self.checked is not None:
             self.checked[1, BLOCK_THREADS](self.y, self.sums, CHECKED_COUNT)
             self.launches += 1
+        if self.layer is not None:
+            self.layer(self.image, self.image)
         if "memory" in self.parts:
             amdgpu.array(self.scratch, device=self.name).free()
 

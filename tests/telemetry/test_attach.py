@@ -166,6 +166,38 @@ def test_lanes_of_checked_launches_are_told(program, tmp_path):
     assert [count > 0 for count in writes["counts"]] == [lane % 2 == 0 for lane in range(launch["lanes"])]
 
 
+def test_graphs_are_told_with_what_was_joined_their_runs_and_the_last_profile():
+    @amdgpu.jit
+    def watched_layer(x):
+        values, indices = amdgpu.ops.top_k(amdgpu.ops.softmax(x * 2.0), 3)
+        return values, indices
+
+    x = amdgpu.array(np.linspace(-1, 1, 48, dtype="float32").reshape(6, 8), device="cpu:0")
+    for _ in range(3):
+        watched_layer(x)
+    graph = watched_layer.graph(x)
+    with attach.attach() as process:
+        row = next(row for row in process.graphs() if row["name"] == "watched_layer")
+        assert (row["device"], row["runs"], row["profiled_ns"]) == ("cpu:0", 3, None)
+        assert [node["operation"] for node in row["nodes"]] == [node["operation"] for node in graph.nodes]
+        reads = [[one for one in node["inputs"] if isinstance(one, int)] for node in graph.nodes]
+        assert [node["inputs"] for node in row["nodes"]] == reads
+        assert [node["seconds"] for node in row["nodes"]] == [None] * row["node_count"]
+        assert any("of steps before it alone nothing is gained" in note for note in row["notes"])
+        assert row["shared_bytes"] == graph.shared_bytes
+        _, timings = graph.profile(x)
+        row = next(row for row in process.graphs() if row["name"] == "watched_layer")
+    assert row["runs"] == 4
+    assert {node["id"]: node["seconds"] for node in row["nodes"] if node["seconds"] is not None} == {
+        timing.node: timing.seconds for timing in timings
+    }
+    assert row["profiled_ns"] == row["last_run_ns"] >= row["made_ns"]
+    kept = [row["made_ns"]]
+    del watched_layer, graph
+    with attach.attach() as process:
+        assert [row for row in process.graphs() if row["made_ns"] in kept] == []
+
+
 def test_networks_tell_rates_spikes_weights_and_what_they_learn(program):
     running = program("--seconds", "60", "--rate", "100", "--parts", "spiking,learning")
     with attach.attach(running.pid) as process:

@@ -200,6 +200,23 @@ pub extern "C" fn agpu_graph_add(
     })
 }
 
+/// Adds another result of an operation.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_graph_add_result(
+    graph: Handle,
+    operation: u32,
+    index: u32,
+    node: Out<u32>,
+) -> Status {
+    answer(|| {
+        let place = node.required("node")?;
+        let graph = GraphObject::get(graph)?;
+        let operation = graph.node(operation)?;
+        place.write(graph.lock().add_result(operation, index as usize)?.0);
+        Ok(())
+    })
+}
+
 /// Adds the elements of a node under another shape.
 #[unsafe(no_mangle)]
 pub extern "C" fn agpu_graph_add_reshape(
@@ -343,6 +360,7 @@ pub extern "C" fn agpu_graph_compile(
             passes::Report::default()
         };
         let executable = Executable::new(copy, &opened)?;
+        executable.set_origin("graph", &report);
         let needed = executable.plan().bytes;
         if options.workspace_bytes > 0 && needed > options.workspace_bytes {
             return Err(Failure::new(

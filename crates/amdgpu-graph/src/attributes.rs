@@ -1,212 +1,27 @@
 //! Options of operations by name, as texts and builders give them.
 
+mod indexed;
+mod options;
+mod trained;
+
 use amdgpu_abi::dtypes::Precision;
-use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Dims;
 use amdgpu_ops::batch_norm::BatchNormOptions;
-use amdgpu_ops::convolve::{Convolve, ConvolveOptions};
+use amdgpu_ops::convolve::{Convolve, ConvolveOptions, ConvolvePass};
 use amdgpu_ops::matmul::Activation;
 use amdgpu_ops::normalize::Normalize;
-use amdgpu_ops::operation::{Normalization, Product, Reduction};
-use amdgpu_ops::pool::{Pool, PoolOptions};
+use amdgpu_ops::operation::{Product, Reduction};
+use amdgpu_ops::pool::{Direction, Pool, PoolOptions};
 use amdgpu_ops::reduce::Reduce;
 use amdgpu_ops::scan::{Scan, ScanOptions};
 use amdgpu_ops::sort::SortOptions;
-use amdgpu_ops::{ImageLayout, Named, Operation, SPATIAL, Sliding};
+use amdgpu_ops::{Named, Operation, SPATIAL, Sliding};
 
-use crate::{Error, Result};
+use crate::Result;
+use options::{Taken, refused};
+use trained::{normalization_attributes, normalization_of};
 
-/// The value of an option.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    Flag(bool),
-    Int(i64),
-    Float(f64),
-    Ints(Dims),
-    Text(String),
-}
-
-/// Options by name. Options that are not given have their defaults.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Attributes {
-    values: Vec<(String, Value)>,
-}
-
-fn refused<T>(message: String) -> Result<T> {
-    Err(Error::refused(ErrorCode::InvalidArgument, message))
-}
-
-impl Attributes {
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    #[must_use]
-    pub fn with(mut self, name: &str, value: Value) -> Self {
-        self.values.push((name.to_owned(), value));
-        self
-    }
-
-    fn with_if(self, is_wanted: bool, name: &str, value: Value) -> Self {
-        if is_wanted {
-            self.with(name, value)
-        } else {
-            self
-        }
-    }
-
-    fn with_layout(self, layout: ImageLayout) -> Self {
-        let is_last = layout == ImageLayout::Nhwc;
-        self.with_if(is_last, "layout", Value::Text("NHWC".to_owned()))
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.values
-            .iter()
-            .map(|(name, value)| (name.as_str(), value))
-    }
-
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-}
-
-/// Takes options out, so that those nobody knows are left.
-struct Taken<'a> {
-    operation: &'a str,
-    left: Vec<(String, Value)>,
-    known: Vec<&'static str>,
-}
-
-impl<'a> Taken<'a> {
-    fn of(operation: &'a str, attributes: &Attributes) -> Self {
-        Self {
-            operation,
-            left: attributes.values.clone(),
-            known: Vec::new(),
-        }
-    }
-
-    fn take(&mut self, name: &'static str) -> Option<Value> {
-        self.known.push(name);
-        let place = self.left.iter().position(|(known, _)| known == name)?;
-        Some(self.left.remove(place).1)
-    }
-
-    fn wrong<T>(&self, name: &str, wanted: &str, value: &Value) -> Result<T> {
-        refused(format!(
-            "{}: {name} is {wanted}, not {value:?}",
-            self.operation
-        ))
-    }
-
-    fn flag(&mut self, name: &'static str, default: bool) -> Result<bool> {
-        match self.take(name) {
-            None => Ok(default),
-            Some(Value::Flag(value)) => Ok(value),
-            Some(value) => self.wrong(name, "true or false", &value),
-        }
-    }
-
-    fn int(&mut self, name: &'static str, default: i64) -> Result<i64> {
-        match self.take(name) {
-            None => Ok(default),
-            Some(Value::Int(value)) => Ok(value),
-            Some(value) => self.wrong(name, "an integer", &value),
-        }
-    }
-
-    fn float(&mut self, name: &'static str, default: f64) -> Result<f64> {
-        match self.take(name) {
-            None => Ok(default),
-            Some(Value::Float(value)) => Ok(value),
-            Some(Value::Int(value)) => Ok(value as f64),
-            Some(value) => self.wrong(name, "a number", &value),
-        }
-    }
-
-    fn ints(&mut self, name: &'static str) -> Result<Option<Dims>> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::Ints(values)) => Ok(Some(values)),
-            Some(Value::Int(value)) => Ok(Some(Dims::from_slice(&[value]))),
-            Some(value) => self.wrong(name, "a list of integers", &value),
-        }
-    }
-
-    /// A number for each of the axes that windows slide along; those that images lack have the default.
-    fn along(
-        &mut self,
-        name: &'static str,
-        spatial: usize,
-        default: i64,
-    ) -> Result<[i64; SPATIAL]> {
-        let mut values = [default; SPATIAL];
-        let own = &mut values[SPATIAL - spatial..];
-        match self.take(name) {
-            None => {}
-            Some(Value::Int(value)) => own.fill(value),
-            Some(Value::Ints(given)) if given.len() == spatial => own.copy_from_slice(&given),
-            Some(value) => {
-                return self.wrong(name, &format!("an integer or {spatial} of them"), &value);
-            }
-        }
-        Ok(values)
-    }
-
-    fn text(&mut self, name: &'static str) -> Result<Option<String>> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::Text(value)) => Ok(Some(value)),
-            Some(value) => self.wrong(name, "a text", &value),
-        }
-    }
-
-    fn dtype(&mut self, name: &'static str) -> Result<Option<Dtype>> {
-        let Some(text) = self.text(name)? else {
-            return Ok(None);
-        };
-        match Dtype::from_name(&text) {
-            Some(dtype) => Ok(Some(dtype)),
-            None => refused(format!("{}: no dtype is called {text:?}", self.operation)),
-        }
-    }
-
-    fn sliding(&mut self, spatial: usize) -> Result<Sliding> {
-        Ok(Sliding {
-            stride: self.along("stride", spatial, 1)?,
-            padding: self.along("padding", spatial, 0)?,
-            dilation: self.along("dilation", spatial, 1)?,
-        })
-    }
-
-    fn layout(&mut self) -> Result<ImageLayout> {
-        match self.text("layout")?.as_deref() {
-            None | Some("NCHW") => Ok(ImageLayout::Nchw),
-            Some("NHWC") => Ok(ImageLayout::Nhwc),
-            Some(other) => refused(format!(
-                "{}: layout is NCHW or NHWC, not {other:?}",
-                self.operation
-            )),
-        }
-    }
-
-    fn end<T>(self, made: T) -> Result<T> {
-        match self.left.first() {
-            None => Ok(made),
-            Some((name, _)) if self.known.is_empty() => {
-                refused(format!("{} has no options, so no {name}", self.operation))
-            }
-            Some((name, _)) => refused(format!(
-                "{} has no option {name}; there are {}",
-                self.operation,
-                self.known.join(", ")
-            )),
-        }
-    }
-}
+pub use options::{Attributes, Value};
 
 /// The operation of a name with its options.
 ///
@@ -261,30 +76,33 @@ fn family_of(name: &str, taken: &mut Taken<'_>) -> Result<Operation> {
         }));
     }
     if let Some(operation) = Scan::from_name(name) {
-        return Ok(Operation::Scan(ScanOptions {
+        let options = ScanOptions {
             operation,
             axis: taken.int("axis", -1)?,
             is_exclusive: taken.flag("exclusive", false)?,
             is_reversed: taken.flag("reversed", false)?,
             thread_limit: None,
-        }));
+        };
+        return Ok(if taken.flag("indices", false)? {
+            Operation::CumulativeBest(options)
+        } else {
+            Operation::Scan(options)
+        });
     }
     if let Some(operation) = Normalize::from_name(name) {
-        let last = taken.ints("normalized_shape")?;
-        let are_last = last.is_some();
-        let axes = taken.ints("axes")?;
-        return Ok(Operation::Normalize(Normalization {
-            operation,
-            axes: last.or(axes).unwrap_or_else(|| Dims::from_slice(&[-1])),
-            are_last,
-            epsilon: taken.float("eps", operation.default_epsilon())?,
-        }));
+        return Ok(Operation::Normalize(normalization_of(operation, taken)?));
     }
     if let Some(operation) = Pool::from_name(name) {
         return pool_of(operation, taken);
     }
     if let Some(operation) = Convolve::from_name(name) {
         return convolution_of(operation, taken);
+    }
+    if let Some(operation) = indexed::operation_of(name, taken)? {
+        return Ok(operation);
+    }
+    if let Some(operation) = trained::operation_of(name, taken)? {
+        return Ok(operation);
     }
     let Some(operation) = Named::from_name(name) else {
         return refused(format!(
@@ -315,34 +133,66 @@ fn pool_of(operation: Pool, taken: &mut Taken<'_>) -> Result<Operation> {
             stride.map(|one| one.max(1))
         };
     }
-    Ok(Operation::Pool {
+    let options = PoolOptions {
+        window,
+        sliding,
+        ceil_mode: taken.flag("ceil_mode", false)?,
+        output,
+        layout: taken.layout()?,
+        counts_padding: taken.flag("count_include_pad", true)?,
+        divisor_override: taken.int("divisor_override", 0)?,
+        thread_limit: None,
+    };
+    let shape = taken.ints("shape")?.unwrap_or_default();
+    let direction = match taken.text("direction")?.as_deref() {
+        None => return Ok(Operation::Pool { operation, options }),
+        Some("with_indices") => Direction::WithIndices,
+        Some("gradient") => Direction::Gradient,
+        Some("indices_gradient") => Direction::IndicesGradient(shape),
+        Some("unpool") => Direction::Unpool(shape),
+        Some(other) => {
+            return refused(format!(
+                "{}: direction is with_indices, gradient, indices_gradient or unpool, not {other:?}",
+                operation.name()
+            ));
+        }
+    };
+    Ok(Operation::PoolPass {
         operation,
-        options: PoolOptions {
-            window,
-            sliding,
-            ceil_mode: taken.flag("ceil_mode", false)?,
-            output,
-            layout: taken.layout()?,
-            counts_padding: taken.flag("count_include_pad", true)?,
-            divisor_override: taken.int("divisor_override", 0)?,
-            thread_limit: None,
-        },
+        options,
+        direction,
     })
 }
 
 fn convolution_of(operation: Convolve, taken: &mut Taken<'_>) -> Result<Operation> {
     let spatial = operation.spatial;
-    Ok(Operation::Convolve {
-        options: ConvolveOptions {
-            operation,
-            sliding: taken.sliding(spatial)?,
-            is_same: taken.flag("same", false)?,
-            output_padding: taken.along("output_padding", spatial, 0)?,
-            groups: taken.int("groups", 1)?,
-            layout: taken.layout()?,
-            thread_limit: None,
-        },
-        is_tf32: taken.flag("tf32", false)?,
+    let options = ConvolveOptions {
+        operation,
+        sliding: taken.sliding(spatial)?,
+        is_same: taken.flag("same", false)?,
+        output_padding: taken.along("output_padding", spatial, 0)?,
+        groups: taken.int("groups", 1)?,
+        layout: taken.layout()?,
+        thread_limit: None,
+    };
+    let is_tf32 = taken.flag("tf32", false)?;
+    let shape = taken.ints("shape")?.unwrap_or_default();
+    let pass = match taken.text("gradient")?.as_deref() {
+        None => return Ok(Operation::Convolve { options, is_tf32 }),
+        Some("input") => ConvolvePass::ImageGradient,
+        Some("weight") => ConvolvePass::WeightGradient,
+        Some(other) => {
+            return refused(format!(
+                "{}: gradient is input or weight, not {other:?}",
+                operation.name()
+            ));
+        }
+    };
+    Ok(Operation::ConvolveGradient {
+        pass,
+        options,
+        shape,
+        is_tf32,
     })
 }
 
@@ -390,7 +240,9 @@ pub fn names() -> Vec<&'static str> {
         .into_iter()
         .chain(Reduce::ALL.iter().map(|one| one.name()))
         .chain(Scan::ALL.iter().map(|one| one.name()))
-        .chain(["softmax", "log_softmax", "layer_norm", "rms_norm"])
+        .chain(Normalize::ALL.iter().map(|one| one.name()))
+        .chain(indexed::NAMES)
+        .chain(trained::names())
         .chain(Pool::all().map(Pool::name))
         .chain(Convolve::all().map(Convolve::name))
         .chain(Named::names())
@@ -415,48 +267,36 @@ pub fn attributes_of(operation: &Operation) -> Attributes {
         Operation::Gather { shape, strides } => made
             .with("shape", Value::Ints(shape.clone()))
             .with("strides", Value::Ints(strides.clone())),
-        Operation::Reduce(one) => {
-            let made = match &one.axes {
-                Some(axes) => made.with("axes", Value::Ints(axes.clone())),
-                None => made,
-            };
-            let made = made
-                .with_if(one.keeps_axes, "keepdims", Value::Flag(true))
-                .with_if(
-                    one.correction != 0.0,
-                    "correction",
-                    Value::Float(one.correction),
-                );
-            match one.result {
-                Some(dtype) => made.with("dtype", text(dtype.name().unwrap_or("?"))),
-                None => made,
-            }
-        }
+        Operation::Reduce(one) => reduction_attributes(one),
         Operation::Scan(options) => made
             .with("axis", Value::Int(options.axis))
             .with_if(options.is_exclusive, "exclusive", Value::Flag(true))
             .with_if(options.is_reversed, "reversed", Value::Flag(true)),
+        Operation::CumulativeBest(options) => made
+            .with("axis", Value::Int(options.axis))
+            .with("indices", Value::Flag(true)),
         Operation::Sort(options) => made.with("axis", Value::Int(options.axis)).with_if(
             options.is_descending,
             "descending",
             Value::Flag(true),
         ),
-        Operation::Normalize(norm) => {
-            let name = if norm.are_last {
-                "normalized_shape"
-            } else {
-                "axes"
-            };
-            let epsilon = norm.operation.default_epsilon();
-            made.with(name, Value::Ints(norm.axes.clone())).with_if(
-                norm.epsilon.to_bits() != epsilon.to_bits(),
-                "eps",
-                Value::Float(norm.epsilon),
-            )
-        }
+        Operation::Normalize(norm) => normalization_attributes(norm),
         Operation::Matmul(product) => product_attributes(product),
         Operation::Convolve { options, is_tf32 } => convolution_attributes(options, *is_tf32),
         Operation::Pool { operation, options } => pool_attributes(*operation, options),
+        Operation::PoolPass {
+            operation,
+            options,
+            direction,
+        } => direction_attributes(pool_attributes(*operation, options), direction),
+        Operation::ConvolveGradient {
+            pass,
+            options,
+            shape,
+            is_tf32,
+        } => convolution_attributes(options, *is_tf32)
+            .with("gradient", text(gradient_name(*pass)))
+            .with("shape", Value::Ints(shape.clone())),
         Operation::BatchNorm {
             options,
             has_weight,
@@ -466,6 +306,47 @@ pub fn attributes_of(operation: &Operation) -> Attributes {
             .with("eps", Value::Float(options.epsilon))
             .with_if(*has_weight, "weight", Value::Flag(true))
             .with_if(*has_bias, "bias", Value::Flag(true)),
+        _ => indexed::attributes_of(operation).unwrap_or_else(|| trained::attributes_of(operation)),
+    }
+}
+
+fn reduction_attributes(one: &Reduction) -> Attributes {
+    let made = match &one.axes {
+        Some(axes) => Attributes::new().with("axes", Value::Ints(axes.clone())),
+        None => Attributes::new(),
+    };
+    let made = made
+        .with_if(one.keeps_axes, "keepdims", Value::Flag(true))
+        .with_if(
+            one.correction != 0.0,
+            "correction",
+            Value::Float(one.correction),
+        );
+    match one.result {
+        Some(dtype) => made.with("dtype", Value::Text(dtype.name().unwrap_or("?").to_owned())),
+        None => made,
+    }
+}
+
+fn direction_attributes(made: Attributes, direction: &Direction) -> Attributes {
+    let (name, shape) = match direction {
+        Direction::WithIndices => ("with_indices", None),
+        Direction::Gradient => ("gradient", None),
+        Direction::IndicesGradient(shape) => ("indices_gradient", Some(shape)),
+        Direction::Unpool(shape) => ("unpool", Some(shape)),
+    };
+    let made = made.with("direction", Value::Text(name.to_owned()));
+    match shape {
+        Some(shape) => made.with("shape", Value::Ints(shape.clone())),
+        None => made,
+    }
+}
+
+/// What a gradient of a convolution is by.
+fn gradient_name(pass: ConvolvePass) -> &'static str {
+    match pass {
+        ConvolvePass::WeightGradient => "weight",
+        _ => "input",
     }
 }
 

@@ -13,14 +13,10 @@ impl Graph {
         );
         for (id, node) in self.ids().zip(self.nodes()) {
             let title = match &node.kind {
-                Kind::Fused(region) => {
-                    let steps: Vec<_> = region
-                        .steps
-                        .iter()
-                        .map(|step| step.operation.name())
-                        .collect();
-                    format!("fused: {}", steps.join(", "))
+                Kind::Fused(_) | Kind::Rows(_) => {
+                    format!("{}: {}", node.operation_name(), node.steps().join(", "))
                 }
+                Kind::Result(index) => format!("result {index}"),
                 _ if node.name.is_empty() => node.operation_name().to_owned(),
                 _ => format!("{} {}", node.operation_name(), node.name),
             };
@@ -28,7 +24,9 @@ impl Graph {
             let style = match &node.kind {
                 Kind::Input(_) => ", style=\"rounded,filled\", fillcolor=\"#d0e4ff\"",
                 Kind::Constant(_) => ", style=\"rounded,filled\", fillcolor=\"#eeeeee\"",
-                Kind::Fused(_) => ", style=\"rounded,filled\", fillcolor=\"#ffe9b0\"",
+                Kind::Fused(_) | Kind::Rows(_) => {
+                    ", style=\"rounded,filled\", fillcolor=\"#ffe9b0\""
+                }
                 _ => "",
             };
             let title = title.replace('\\', "\\\\").replace('"', "\\\"");

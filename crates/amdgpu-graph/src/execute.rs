@@ -9,23 +9,19 @@ use amdgpu_array::{Array, Dims, recording};
 use amdgpu_aura::OpenDevice;
 use amdgpu_hal::MemoryKind;
 use amdgpu_ops::{DeviceOps, Operand};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::passes::Report;
+use crate::watch::{Timing, Watched};
 use crate::{Error, Graph, Input, Kind, Layout, Node, NodeId, Place, Plan, Result};
-
-/// How long a node took.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Timing {
-    pub node: NodeId,
-    pub seconds: f64,
-}
 
 /// A graph on a device, with planned memory. Runs of several threads have shared memory of their own each.
 pub struct Executable {
-    graph: Graph,
-    plan: Plan,
+    watched: Arc<Watched>,
     ops: Arc<DeviceOps>,
+    /// For each operation with several results the nodes of those behind the first, by position.
+    results: FxHashMap<NodeId, SmallVec<[(usize, NodeId); 2]>>,
     /// Memory of runs that are over.
     idle: Mutex<Vec<Values>>,
 }
@@ -57,9 +53,10 @@ impl Executable {
                 ));
             }
         }
+        let plan = Plan::of(&graph);
         Ok(Self {
-            plan: Plan::of(&graph),
-            graph,
+            results: results_of(&graph),
+            watched: Watched::new(graph, plan, device.name()),
             ops: DeviceOps::of(device)?,
             idle: Mutex::default(),
         })
@@ -67,12 +64,17 @@ impl Executable {
 
     #[must_use]
     pub fn graph(&self) -> &Graph {
-        &self.graph
+        &self.watched.graph
     }
 
     #[must_use]
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.watched.plan
+    }
+
+    /// Tells watchers what the graph is called, and what `report` says that the passes did.
+    pub fn set_origin(&self, name: &str, report: &Report) {
+        self.watched.set_origin(name, report);
     }
 
     /// Whether an array is on the device that the graph runs on.
@@ -89,7 +91,9 @@ impl Executable {
     ///
     /// `shape-mismatch`, `unsupported-dtype`, `wrong-device` for other arguments; what a node fails with.
     pub fn run(&self, arguments: &[Array]) -> Result<Vec<Array>> {
-        self.run_timed(arguments, None)
+        let outputs = self.run_timed(arguments, None)?;
+        self.watched.note_run(None);
+        Ok(outputs)
     }
 
     /// As [`Self::run`], and how long each node took: the device is waited for after each.
@@ -100,13 +104,14 @@ impl Executable {
     pub fn profile(&self, arguments: &[Array]) -> Result<(Vec<Array>, Vec<Timing>)> {
         let mut timings = Vec::new();
         let outputs = self.run_timed(arguments, Some(&mut timings))?;
+        self.watched.note_run(Some(&timings));
         Ok((outputs, timings))
     }
 
     /// What runs, what the passes of `report` joined, and how much memory it takes, as text.
     #[must_use]
     pub fn explain(&self, report: &Report) -> String {
-        let mut text = self.graph.to_string();
+        let mut text = self.graph().to_string();
         text.push('\n');
         for note in &report.notes {
             text += note;
@@ -118,7 +123,8 @@ impl Executable {
         let _ = write!(
             text,
             "memory of values within the graph: {} bytes; {} if none shared it",
-            self.plan.bytes, self.plan.unshared_bytes
+            self.plan().bytes,
+            self.plan().unshared_bytes
         );
         text
     }
@@ -137,7 +143,7 @@ impl Executable {
             None => self.make_values()?,
         };
         let outcome = self.compute(&mut values.arrays, &arguments, timings);
-        for (place, array) in self.plan.places.iter().zip(&mut values.arrays) {
+        for (place, array) in self.plan().places.iter().zip(&mut values.arrays) {
             if self.is_of_run(*place) {
                 *array = None;
             }
@@ -154,14 +160,14 @@ impl Executable {
     fn is_of_run(&self, place: Place) -> bool {
         match place {
             Place::Input(_) | Place::Output(_) => true,
-            Place::Within(root) => self.is_of_run(self.plan.places[root.index()]),
+            Place::Within(root) => self.is_of_run(self.plan().places[root.index()]),
             _ => false,
         }
     }
 
     /// The arguments without gaps.
     fn checked(&self, arguments: &[Array]) -> Result<SmallVec<[Array; 4]>> {
-        let inputs = self.graph.inputs();
+        let inputs = self.graph().inputs();
         if arguments.len() != inputs.len() {
             return Err(Error::refused(
                 ErrorCode::InvalidArgument,
@@ -175,7 +181,7 @@ impl Executable {
         let mut checked = SmallVec::new();
         for (position, (argument, id)) in arguments.iter().zip(inputs).enumerate() {
             argument.check_alive()?;
-            let node = self.graph.node(*id);
+            let node = self.graph().node(*id);
             if argument.shape != node.shape {
                 return Err(Error::refused(
                     ErrorCode::ShapeMismatch,
@@ -224,12 +230,12 @@ impl Executable {
     fn make_values(&self) -> Result<Values> {
         let memory = Array::empty(
             self.ops.device(),
-            Dims::from_slice(&[self.plan.bytes.cast_signed()]),
+            Dims::from_slice(&[self.plan().bytes.cast_signed()]),
             Dtype::U8,
             MemoryKind::Device,
         )?;
-        let mut arrays: Vec<Option<Array>> = Vec::with_capacity(self.graph.nodes().len());
-        for (node, place) in self.graph.nodes().iter().zip(&self.plan.places) {
+        let mut arrays: Vec<Option<Array>> = Vec::with_capacity(self.graph().nodes().len());
+        for (node, place) in self.graph().nodes().iter().zip(&self.plan().places) {
             arrays.push(match (place, &node.kind) {
                 (Place::Shared(offset), _) => {
                     let layout = Layout {
@@ -239,9 +245,11 @@ impl Executable {
                     Some(seen(&memory, node.dtype, &layout))
                 }
                 (Place::Constant, Kind::Constant(array)) => Some(array.clone()),
-                (Place::Within(root), Kind::View(layout)) if !self.is_of_run(*place) => {
-                    let _ = root;
+                (Place::Within(_), Kind::View(layout)) if !self.is_of_run(*place) => {
                     shown(&arrays, node, layout)
+                }
+                (Place::Within(root), Kind::Result(_)) if !self.is_of_run(*place) => {
+                    arrays[root.index()].clone()
                 }
                 _ => None,
             });
@@ -255,11 +263,14 @@ impl Executable {
         arguments: &[Array],
         mut timings: Option<&mut Vec<Timing>>,
     ) -> Result<Vec<Array>> {
-        for (id, node) in self.graph.ids().zip(self.graph.nodes()) {
-            let place = self.plan.places[id.index()];
+        for (id, node) in self.graph().ids().zip(self.graph().nodes()) {
+            let place = self.plan().places[id.index()];
             if self.is_of_run(place) {
                 arrays[id.index()] = match (place, &node.kind) {
                     (Place::Input(position), _) => Some(arguments[position].clone()),
+                    // They were made when the operation ran.
+                    (Place::Output(_), Kind::Result(_)) => continue,
+                    (Place::Within(root), Kind::Result(_)) => arrays[root.index()].clone(),
                     (Place::Output(_), _) => Some(self.empty(node)?),
                     (_, Kind::View(layout)) => shown(arrays, node, layout),
                     _ => None,
@@ -267,6 +278,11 @@ impl Executable {
             }
             if !node.is_computed() {
                 continue;
+            }
+            for (_, result) in self.results.get(&id).into_iter().flatten() {
+                if matches!(self.plan().places[result.index()], Place::Output(_)) {
+                    arrays[result.index()] = Some(self.empty(self.graph().node(*result))?);
+                }
             }
             let begin = Instant::now();
             self.step(node, id, arrays)?;
@@ -296,7 +312,12 @@ impl Executable {
         }
         let out = arrays[id.index()].as_ref().ok_or_else(missing)?;
         let done = match &node.kind {
-            Kind::Operation(operation) => operation.run(&self.ops, &inputs, Some(out)),
+            Kind::Operation(operation) => operation
+                .run_all(&self.ops, &inputs, &self.outs(node, id, arrays))
+                .map(|_| out.clone()),
+            Kind::Rows(chain) => chain
+                .run(&self.ops, &inputs, &self.outs(node, id, arrays))
+                .map(|_| out.clone()),
             Kind::Fused(region) => region.run(&self.ops, &inputs, Some(out)),
             Kind::Assign(layout) => amdgpu_ops::cast(&self.ops, &inputs[0], node.dtype, Some(out))
                 .and_then(|_| {
@@ -311,18 +332,33 @@ impl Executable {
         })
     }
 
+    /// Memory for each result of a node.
+    fn outs<'a>(
+        &self,
+        node: &Node,
+        id: NodeId,
+        arrays: &'a [Option<Array>],
+    ) -> SmallVec<[Option<&'a Array>; 3]> {
+        let mut outs = SmallVec::from_elem(None, node.results());
+        outs[0] = arrays[id.index()].as_ref();
+        for (index, result) in self.results.get(&id).into_iter().flatten() {
+            outs[*index] = arrays[result.index()].as_ref();
+        }
+        outs
+    }
+
     fn outputs(&self, arrays: &[Option<Array>]) -> Result<Vec<Array>> {
-        let mut outputs = Vec::with_capacity(self.graph.outputs().len());
-        for (position, id) in self.graph.outputs().iter().enumerate() {
+        let mut outputs = Vec::with_capacity(self.graph().outputs().len());
+        for (position, id) in self.graph().outputs().iter().enumerate() {
             let array = arrays[id.index()].as_ref().ok_or_else(|| {
                 Error::refused(
                     ErrorCode::Internal,
                     format!("output {position} has no memory"),
                 )
             })?;
-            let is_again = self.graph.outputs()[..position].contains(id);
-            let root = match self.plan.places[id.index()] {
-                Place::Within(root) => self.plan.places[root.index()],
+            let is_again = self.graph().outputs()[..position].contains(id);
+            let root = match self.plan().places[id.index()] {
+                Place::Within(root) => self.plan().places[root.index()],
                 place => place,
             };
             if matches!(root, Place::Output(_)) && !is_again {
@@ -333,6 +369,20 @@ impl Executable {
         }
         Ok(outputs)
     }
+}
+
+/// The nodes of results behind the first, for each operation that has several. Of two for one result the first counts.
+fn results_of(graph: &Graph) -> FxHashMap<NodeId, SmallVec<[(usize, NodeId); 2]>> {
+    let mut results: FxHashMap<NodeId, SmallVec<[(usize, NodeId); 2]>> = FxHashMap::default();
+    for (id, node) in graph.ids().zip(graph.nodes()) {
+        if let (Kind::Result(index), Some(operation)) = (&node.kind, node.reads().next()) {
+            let known = results.entry(operation).or_default();
+            if !known.iter().any(|(other, _)| other == index) {
+                known.push((*index, id));
+            }
+        }
+    }
+    results
 }
 
 /// The view that a node shows of the array that it reads.

@@ -2,6 +2,8 @@
 
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims};
+use amdgpu_ops::fused::Region;
+use amdgpu_ops::operation::Described;
 use amdgpu_ops::{Operation, TensorView};
 use smallvec::SmallVec;
 
@@ -98,6 +100,58 @@ impl Graph {
     ///
     /// As [`Operation::describe`].
     pub fn add(&mut self, operation: Operation, inputs: &[Input]) -> Result<NodeId> {
+        let (shape, dtype) = self.described(&operation, inputs)?.swap_remove(0);
+        Ok(self.push(Node {
+            kind: Kind::Operation(operation),
+            inputs: SmallVec::from_slice(inputs),
+            shape,
+            dtype,
+            name: String::new(),
+        }))
+    }
+
+    /// Adds another result of an operation; the operation's own node is the result 0.
+    ///
+    /// # Errors
+    ///
+    /// `invalid-argument` where the node is no operation, or has no such result.
+    pub fn add_result(&mut self, of: NodeId, index: usize) -> Result<NodeId> {
+        let node = self.node(of);
+        if index == 0 {
+            return Ok(of);
+        }
+        let (name, results) = (node.operation_name(), node.results());
+        let (shape, dtype) = match &node.kind {
+            Kind::Operation(operation) if index < results => {
+                self.described(operation, &node.inputs)?.swap_remove(index)
+            }
+            Kind::Rows(chain) if index < results => {
+                let own = |input: &Input| input.node().map(|id| self.node(id).dtype);
+                let given = node.inputs.first().and_then(own).unwrap_or(node.dtype);
+                let before = chain.before.as_ref().map(Region::dtype);
+                (node.shape.clone(), before.unwrap_or(given))
+            }
+            _ => {
+                return Err(Error::refused(
+                    ErrorCode::InvalidArgument,
+                    format!(
+                        "{of} ({name}) has no result {index}: {}",
+                        count_in_words(results)
+                    ),
+                ));
+            }
+        };
+        Ok(self.push(Node {
+            kind: Kind::Result(index),
+            inputs: SmallVec::from_slice(&[Input::Node(of)]),
+            shape,
+            dtype,
+            name: String::new(),
+        }))
+    }
+
+    /// Shapes and dtypes of the results of an operation.
+    pub(crate) fn described(&self, operation: &Operation, inputs: &[Input]) -> Result<Described> {
         let views: SmallVec<[TensorView<'_>; 4]> = inputs
             .iter()
             .map(|input| match input {
@@ -108,15 +162,7 @@ impl Graph {
                 Input::Number(_, dtype) => TensorView::without_memory(&[], *dtype),
             })
             .collect();
-        let (shape, dtype) = operation.describe(&views)?;
-        drop(views);
-        Ok(self.push(Node {
-            kind: Kind::Operation(operation),
-            inputs: SmallVec::from_slice(inputs),
-            shape,
-            dtype,
-            name: String::new(),
-        }))
+        Ok(operation.describe_all(&views)?)
     }
 
     /// Adds a view of a node's value, or the node itself where it shows just that.
@@ -244,8 +290,8 @@ impl Graph {
     }
 
     /// Puts the nodes in order again after a pass that made readers stand before what they read, and drops those that no output needs.
-    /// Arguments stay.
-    pub(crate) fn rebuild(&mut self) {
+    /// Arguments stay. Returns where each node is now, if it is still there.
+    pub(crate) fn rebuild(&mut self) -> Vec<Option<NodeId>> {
         let mut places: Vec<Option<NodeId>> = vec![None; self.nodes.len()];
         let mut ordered = Vec::with_capacity(self.nodes.len());
         let mut place = |id: NodeId, nodes: &[Node], places: &mut Vec<Option<NodeId>>| {
@@ -293,6 +339,7 @@ impl Graph {
         }
         self.inputs = self.inputs.iter().map(|id| moved(*id)).collect();
         self.outputs = self.outputs.iter().map(|id| moved(*id)).collect();
+        places
     }
 
     /// Lets all readers of a node read another one.
@@ -335,6 +382,15 @@ impl Graph {
                     return refuse(format!("the graph's argument {position} is another node"));
                 }
                 Kind::Operation(operation) => operation.check_count(node.inputs.len())?,
+                Kind::Result(index) => {
+                    let results = node.reads().next().map_or(0, |of| self.node(of).results());
+                    if !(1..results).contains(index) {
+                        return refuse(format!(
+                            "what it reads has no result {index}: {}",
+                            count_in_words(results)
+                        ));
+                    }
+                }
                 Kind::View(layout) | Kind::Assign(layout) => {
                     let Some(of) = node.reads().next() else {
                         return refuse("it shows no value".to_owned());
@@ -387,5 +443,13 @@ impl Graph {
             last += reach.max(0);
         }
         first >= 0 && last <= of.bytes() as i64
+    }
+}
+
+fn count_in_words(results: usize) -> String {
+    match results {
+        0 => "it is no operation".to_owned(),
+        1 => "it has one, result 0".to_owned(),
+        _ => format!("it has results 0 to {}", results - 1),
     }
 }

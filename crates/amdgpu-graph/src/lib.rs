@@ -1,8 +1,9 @@
 //! Graphs of operations: made by tracing a function or by hand, simplified, fused, planned, and executed as often as wanted.
 //!
 //! Contract
-//! - A [`Graph`] holds typed nodes in the order of their computation: each has one value of a known shape and dtype. Nothing is ever changed
-//!   in place: an assignment gives the array as it is afterwards.
+//! - A [`Graph`] holds typed nodes in the order of their computation: each has one value of a known shape and dtype. The node of an operation
+//!   with several results is its first one; the others are nodes that read it. Nothing is ever changed in place: an assignment gives the array
+//!   as it is afterwards.
 //! - [`trace()`] makes one from a function that asks for operations of `amdgpu-ops`; [`Graph`] has methods to add nodes by hand, which infer
 //!   shapes and dtypes and refuse what does not fit.
 //! - [`passes`] rewrite graphs without changing what they compute: bit for bit where elementwise steps are joined, within the bounds of the
@@ -21,11 +22,13 @@ pub mod passes;
 mod plan;
 mod text;
 mod trace;
+mod watch;
 
 pub use error::{Error, Result};
-pub use execute::{Executable, Timing};
+pub use execute::Executable;
 pub use graph::Graph;
 pub use node::{Input, Kind, Layout, Node, NodeId};
 pub use plan::{Place, Plan};
 pub use text::{parse, parse_attributes};
 pub use trace::{Traced, trace};
+pub use watch::Timing;

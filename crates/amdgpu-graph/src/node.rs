@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use amdgpu_abi::Dtype;
 use amdgpu_array::{Array, Dims, element_count, row_major};
 use amdgpu_ops::fused::Region;
-use amdgpu_ops::{Operation, Scalar};
+use amdgpu_ops::{Operation, RowChain, Scalar};
 use smallvec::SmallVec;
 
 /// A node of one graph, by its position.
@@ -83,9 +83,14 @@ pub enum Kind {
     View(Layout),
     /// The first value, with the elements that the layout shows set to those of the second.
     Assign(Layout),
+    /// The first result of an operation; the others are nodes of their own.
     Operation(Operation),
+    /// Another result of the operation that it reads, by its position from 1 on.
+    Result(usize),
     /// Elementwise steps that one kernel computes.
     Fused(Region),
+    /// A normalisation with the steps around it; what is normalised may be result 1.
+    Rows(Box<RowChain>),
 }
 
 /// A value, and how it is made.
@@ -129,7 +134,9 @@ impl Node {
             Kind::View(_) => "view",
             Kind::Assign(_) => "assign",
             Kind::Operation(operation) => operation.name(),
+            Kind::Result(_) => "result",
             Kind::Fused(_) => "fused",
+            Kind::Rows(_) => "rows",
         }
     }
 
@@ -138,7 +145,38 @@ impl Node {
     pub fn is_computed(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Operation(_) | Kind::Fused(_) | Kind::Assign(_)
+            Kind::Operation(_) | Kind::Fused(_) | Kind::Rows(_) | Kind::Assign(_)
         )
+    }
+
+    /// How many results it has: 0 for what computes none.
+    #[must_use]
+    pub fn results(&self) -> usize {
+        match &self.kind {
+            Kind::Operation(operation) => operation.results(),
+            Kind::Rows(chain) => chain.results(),
+            Kind::Fused(_) | Kind::Assign(_) => 1,
+            _ => 0,
+        }
+    }
+
+    /// Names of the operations that it joins, in order; none for what joins none.
+    #[must_use]
+    pub fn steps(&self) -> Vec<&'static str> {
+        match &self.kind {
+            Kind::Fused(region) => region
+                .steps
+                .iter()
+                .map(|step| step.operation.name())
+                .collect(),
+            Kind::Rows(chain) => chain.steps(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether its value has memory that is written when the graph runs.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        self.is_computed() || matches!(self.kind, Kind::Result(_))
     }
 }

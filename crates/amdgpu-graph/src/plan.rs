@@ -5,7 +5,7 @@
 
 use amdgpu_ops::Operation;
 
-use crate::{Graph, Kind, NodeId};
+use crate::{Graph, Kind, Node, NodeId};
 
 /// Memory begins at multiples of so many bytes: a line of the cache, and what vector loads ask for.
 const ALIGNMENT: u64 = 256;
@@ -61,7 +61,7 @@ impl Plan {
         let mut places: Vec<Place> = graph.ids().map(|id| start(graph, &roots, id)).collect();
         for (position, output) in graph.outputs().iter().enumerate() {
             let root = roots[output.index()];
-            if graph.nodes()[root].is_computed() && !matches!(places[root], Place::Output(_)) {
+            if graph.nodes()[root].is_written() && !matches!(places[root], Place::Output(_)) {
                 places[root] = Place::Output(position);
             }
         }
@@ -89,12 +89,13 @@ impl Plan {
                 life_of[place] = Some(life);
                 continue;
             }
+            // Results are written together, when the operation runs.
+            let first = match (&node.kind, node.reads().next()) {
+                (Kind::Result(_), Some(operation)) => operation.index(),
+                _ => place,
+            };
             life_of[place] = Some(lives.len());
-            lives.push(Life {
-                bytes,
-                first: place,
-                last,
-            });
+            lives.push(Life { bytes, first, last });
         }
         let (offsets, bytes) = pack(&lives);
         for (place, life) in places.iter_mut().zip(&life_of) {
@@ -121,7 +122,7 @@ fn replaced_input(graph: &Graph, roots: &[usize], id: NodeId) -> Option<NodeId> 
         let input = graph.node(*read);
         let is_seen_otherwise =
             |other: NodeId| other != *read && roots[other.index()] == read.index();
-        input.is_computed()
+        input.is_written()
             && input.shape == node.shape
             && input.dtype == node.dtype
             && !node.reads().any(is_seen_otherwise)
@@ -135,6 +136,7 @@ fn roots(graph: &Graph) -> Vec<usize> {
     for (place, node) in graph.nodes().iter().enumerate() {
         let of = match &node.kind {
             Kind::View(_) => node.reads().next().map_or(place, |of| roots[of.index()]),
+            Kind::Result(index) => first_result(graph, node, *index).unwrap_or(place),
             _ => place,
         };
         roots.push(of);
@@ -142,11 +144,25 @@ fn roots(graph: &Graph) -> Vec<usize> {
     roots
 }
 
+/// The first node that stands for a result.
+fn first_result(graph: &Graph, node: &Node, index: usize) -> Option<usize> {
+    let operation = node.reads().next()?;
+    let is_same = |other: &Node| {
+        matches!(&other.kind, Kind::Result(own) if *own == index)
+            && other.reads().next() == Some(operation)
+    };
+    let behind = &graph.nodes()[operation.index()..];
+    Some(operation.index() + behind.iter().position(is_same)?)
+}
+
 fn start(graph: &Graph, roots: &[usize], id: NodeId) -> Place {
     match &graph.node(id).kind {
         Kind::Input(position) => Place::Input(*position),
         Kind::Constant(_) => Place::Constant,
         Kind::View(_) => Place::Within(NodeId(roots[id.index()] as u32)),
+        Kind::Result(_) if roots[id.index()] != id.index() => {
+            Place::Within(NodeId(roots[id.index()] as u32))
+        }
         _ => Place::Nowhere,
     }
 }

@@ -63,7 +63,7 @@ pub fn trace<T>(
     }
     let mut ids = Vec::new();
     for array in outputs(&given) {
-        ids.push(tracer.resolve(&array));
+        ids.push(tracer.resolve(&array)?);
     }
     tracer.graph.set_outputs(ids);
     Ok(Traced {
@@ -127,16 +127,21 @@ impl GraphTracer {
     }
 
     /// The node whose value an array is.
-    fn resolve(&mut self, array: &Array) -> NodeId {
+    fn resolve(&mut self, array: &Array) -> Result<NodeId> {
         let Some(known) = self.find(array) else {
             return self.constant(array);
         };
         let node = known.node;
         let layout = layout_in(known, array);
-        self.graph.add_view(node, array.dtype, layout)
+        Ok(self.graph.add_view(node, array.dtype, layout))
     }
 
-    fn constant(&mut self, array: &Array) -> NodeId {
+    fn constant(&mut self, array: &Array) -> Result<NodeId> {
+        if array.storage().made_in_trace() {
+            // The function may write to it later on.
+            let copy = own_copy(array)?;
+            return Ok(self.graph.add_constant("", &copy));
+        }
         let is_same = |one: &Array| {
             key(one) == key(array)
                 && one.address() == array.address()
@@ -144,20 +149,20 @@ impl GraphTracer {
                     == (array.dtype, &array.shape, &array.strides)
         };
         if let Some((_, id)) = self.constants.iter().find(|(one, _)| is_same(one)) {
-            return *id;
+            return Ok(*id);
         }
         let id = self.graph.add_constant("", array);
         self.constants.push((array.clone(), id));
-        id
+        Ok(id)
     }
 
-    fn input(&mut self, operand: &Operand) -> Input {
+    fn input(&mut self, operand: &Operand) -> Result<Input> {
         let Some(array) = &operand.array else {
-            return Input::Number(operand.number, operand.dtype);
+            return Ok(Input::Number(operand.number, operand.dtype));
         };
         // An operand may see the array with another shape.
         let seen = array.view(operand.shape.clone(), operand.strides.clone());
-        Input::Node(self.resolve(&seen))
+        Ok(Input::Node(self.resolve(&seen)?))
     }
 
     /// The elements of a target became the value of a node.
@@ -221,7 +226,7 @@ impl GraphTracer {
         let all = target.seen_as(offset, Dtype::U8, (shape, strides));
         // What it holds now: later operations write to it.
         let copy = own_copy(&all)?;
-        let id = self.constant(&copy);
+        let id = self.graph.add_constant("", &copy);
         self.learn_at(target, id, first);
         Ok(())
     }
@@ -262,32 +267,47 @@ impl Tracer for GraphTracer {
         &mut self,
         operation: Operation,
         inputs: &[&Operand],
-        result: &Array,
+        results: &[Array],
     ) -> amdgpu_ops::Result<()> {
-        let mut arrays = inputs.iter().filter_map(|operand| operand.array.as_ref());
-        if !arrays.any(|array| self.depends(array)) && self.find(result).is_none() {
+        let mut arrays = inputs
+            .iter()
+            .filter_map(|operand| operand.array.as_ref())
+            .chain(results);
+        if !arrays.any(|array| self.depends(array)) {
             // A constant like its operands.
             return Ok(());
         }
         let inputs = inputs
             .iter()
             .map(|operand| self.input(operand))
-            .collect::<SmallVec<[Input; 4]>>();
-        let node = self.graph.push(Node {
-            kind: Kind::Operation(operation),
-            inputs,
-            shape: result.shape.clone(),
-            dtype: result.dtype,
-            name: String::new(),
-        });
-        self.assign(result, node).map_err(refused)
+            .collect::<Result<SmallVec<[Input; 4]>>>()
+            .map_err(refused)?;
+        let mut nodes: SmallVec<[NodeId; 3]> = SmallVec::new();
+        let mut kind = Kind::Operation(operation);
+        let mut inputs = inputs;
+        for (place, result) in results.iter().enumerate() {
+            let id = self.graph.push(Node {
+                kind,
+                inputs,
+                shape: result.shape.clone(),
+                dtype: result.dtype,
+                name: String::new(),
+            });
+            nodes.push(id);
+            kind = Kind::Result(place + 1);
+            inputs = SmallVec::from_slice(&[Input::Node(nodes[0])]);
+        }
+        for (result, node) in results.iter().zip(nodes) {
+            self.assign(result, node).map_err(refused)?;
+        }
+        Ok(())
     }
 
     fn note_assignment(&mut self, target: &Array, values: &Array) -> amdgpu_ops::Result<()> {
         if !self.depends(values) && self.find(target).is_none() {
             return Ok(());
         }
-        let values = self.resolve(values);
+        let values = self.resolve(values).map_err(refused)?;
         self.assign(target, values).map_err(refused)
     }
 
@@ -303,7 +323,7 @@ impl Tracer for GraphTracer {
             MemoryKind::Device,
         )?;
         value.fill(element)?;
-        let scalar = self.constant(&value);
+        let scalar = self.graph.add_constant("", &value);
         let layout = Layout {
             offset_bytes: 0,
             shape: target.shape.clone(),

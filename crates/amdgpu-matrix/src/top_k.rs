@@ -12,7 +12,7 @@ use crate::{Error, Matrix, TensorView, TensorViewMut, element};
 
 const NAME: &str = "top_k";
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopKOptions {
     pub k: i64,
     /// The axis to search; negative counts from the end.

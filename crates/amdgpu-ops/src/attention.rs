@@ -8,7 +8,7 @@ use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{Described, Matrix, TensorView};
 use smallvec::SmallVec;
 
-use crate::cpu::{self, Call, Host, Results};
+use crate::cpu::{self, Call, Host, Outs, Results};
 use crate::div_ceil::DivCeil;
 use crate::generated::attention::{AttentionKernel, SIZE_LIMIT};
 use crate::generated::loss::computed;
@@ -16,7 +16,7 @@ use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::Operand;
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
 pub use amdgpu_matrix::{Attention as Views, AttentionOptions};
 
@@ -41,12 +41,24 @@ pub fn attention(
     given: &Attention<'_>,
     options: &AttentionOptions,
 ) -> Result<Array> {
+    cpu::only(attention_into(ops, given, options, &[])?)
+}
+
+/// [`attention`] with memory for the result, or without.
+pub(crate) fn attention_into(
+    ops: &DeviceOps,
+    given: &Attention<'_>,
+    options: &AttentionOptions,
+    outs: &Outs<'_>,
+) -> Result<Results> {
     let named = given.named(None);
     let call = call(ops, &named, "scaled_dot_product_attention");
-    cpu::run_one(
+    cpu::run_into(
         &call,
-        || on_device(ops, given, options),
-        |views, host| on_host(&given.views_of(views, false), options, host),
+        outs,
+        || Operation::Attention(*options),
+        || Ok(Results::from_iter([on_device(ops, given, options)?])),
+        |views, host| on_host(&views_of(views, false), options, host),
     )
 }
 
@@ -77,15 +89,39 @@ pub fn attention_gradient(
     gradient: &Operand,
     options: &AttentionOptions,
 ) -> Result<[Array; 3]> {
-    let named = given.named(Some(gradient));
-    let call = call(ops, &named, "scaled_dot_product_attention_gradient");
-    let made = cpu::run(
-        &call,
-        || gradient_on_device(ops, given, gradient, options).map(Results::from_iter),
-        |views, host| gradient_on_host(&given.views_of(views, true), options, host),
-    )?;
+    let made = attention_gradient_into(ops, given, gradient, options, &[])?;
     <[Array; 3]>::try_from(made.into_vec())
         .map_err(|_| Error::refused(amdgpu_abi::ErrorCode::Internal, "three gradients are made"))
+}
+
+/// [`attention_gradient`] with memory for each result, or without.
+pub(crate) fn attention_gradient_into(
+    ops: &DeviceOps,
+    given: &Attention<'_>,
+    gradient: &Operand,
+    options: &AttentionOptions,
+    outs: &Outs<'_>,
+) -> Result<Results> {
+    let named = given.named(Some(gradient));
+    let call = call(ops, &named, "scaled_dot_product_attention_gradient");
+    cpu::run_into(
+        &call,
+        outs,
+        || Operation::AttentionGradient(*options),
+        || gradient_on_device(ops, given, gradient, options).map(Results::from_iter),
+        |views, host| gradient_on_host(&views_of(views, true), options, host),
+    )
+}
+
+/// Views of what [`Attention::named`] gives.
+pub(crate) fn views_of<'a>(views: &[TensorView<'a>], is_gradient: bool) -> Views<'a> {
+    Views {
+        q: views[0],
+        k: views[1],
+        v: views[2],
+        gradient: is_gradient.then(|| views[3]),
+        mask: views.get(3 + usize::from(is_gradient)).copied(),
+    }
 }
 
 fn call<'a>(ops: &'a DeviceOps, inputs: &'a [(&'a str, &'a Operand)], name: &'a str) -> Call<'a> {
@@ -105,7 +141,7 @@ fn cost(attention: &Views<'_>) -> u64 {
     attention.scores().iter().fold(size, product)
 }
 
-fn gradient_on_host<H: Host<Error = Error>>(
+pub(crate) fn gradient_on_host<H: Host<Error = Error>>(
     attention: &Views<'_>,
     options: &AttentionOptions,
     host: &mut H,
@@ -128,23 +164,13 @@ fn gradient_on_host<H: Host<Error = Error>>(
 }
 
 impl<'a> Attention<'a> {
+    /// Operands in the order of graphs.
     fn named(&self, gradient: Option<&'a Operand>) -> SmallVec<[(&'a str, &'a Operand); 5]> {
         let mut named = SmallVec::new();
         named.extend([("q", self.q), ("k", self.k), ("v", self.v)]);
         named.extend(gradient.map(|one| ("gradient", one)));
         named.extend(self.mask.map(|one| ("mask", one)));
         named
-    }
-
-    /// Views of what [`Self::named`] gave.
-    fn views_of<'b>(&self, views: &[TensorView<'b>], is_gradient: bool) -> Views<'b> {
-        Views {
-            q: views[0],
-            k: views[1],
-            v: views[2],
-            gradient: is_gradient.then(|| views[3]),
-            mask: self.mask.and_then(|_| views.last().copied()),
-        }
     }
 }
 

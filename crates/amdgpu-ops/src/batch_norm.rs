@@ -11,6 +11,7 @@ use amdgpu_matrix::TensorView;
 
 use smallvec::SmallVec;
 
+use crate::cpu::Results;
 use crate::elementwise::{Elementwise, elementwise};
 use crate::operand::{Operand, Scalar};
 use crate::reduce::Reduce;
@@ -165,6 +166,61 @@ pub struct ChannelGradients {
 ///
 /// As [`batch_norm`]; `shape-mismatch` and `unsupported-dtype` where `gradient` is not like x.
 pub fn batch_norm_gradient(
+    ops: &DeviceOps,
+    x: &Operand,
+    gradient: &Operand,
+    weight: Option<&Operand>,
+    options: BatchNormOptions,
+) -> Result<ChannelGradients> {
+    let compute = || gradients(ops, x, gradient, weight, options);
+    if !trace::is_tracing() {
+        return compute();
+    }
+    let mut inputs: SmallVec<[&Operand; 5]> = SmallVec::from_slice(&[x, gradient]);
+    inputs.extend(weight);
+    let made = trace::noted_all(Operation::BatchNormGradient(options), &inputs, || {
+        compute().map(ChannelGradients::into_results)
+    })?;
+    match <[Array; 3]>::try_from(made.into_vec()) {
+        Ok([by_x, by_weight, by_bias]) => Ok(ChannelGradients {
+            by_x,
+            by_weight,
+            by_bias,
+        }),
+        Err(_) => Err(Error::refused(
+            ErrorCode::Internal,
+            "three gradients are made",
+        )),
+    }
+}
+
+impl ChannelGradients {
+    /// In the order of the fields.
+    pub(crate) fn into_results(self) -> Results {
+        Results::from_iter([self.by_x, self.by_weight, self.by_bias])
+    }
+}
+
+/// Shapes of the results of [`batch_norm_gradient`] for x, gradient and, where there is one, weight of these shapes and dtypes.
+pub(crate) fn describe_gradient(
+    inputs: &[TensorView<'_>],
+    options: BatchNormOptions,
+) -> Result<[Dims; 3]> {
+    let seen = |view: &TensorView<'_>| {
+        Operand::of_number(Scalar::Int(0), view.dtype())
+            .with_layout(Dims::from_slice(view.shape()), Dims::new())
+    };
+    let x = seen(&inputs[0]);
+    let channels = Channels::of("batch_norm_gradient", &x, options)?;
+    channels.check_gradient(&x, &seen(&inputs[1]))?;
+    if let Some(weight) = inputs.get(2) {
+        channels.check_count("weight", weight.shape())?;
+    }
+    let each = Dims::from_slice(&[channels.count]);
+    Ok([x.shape.clone(), each.clone(), each])
+}
+
+fn gradients(
     ops: &DeviceOps,
     x: &Operand,
     gradient: &Operand,

@@ -5,7 +5,7 @@
 //! pass them over: `offsets` has checked where they come from, without another wait.
 
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, coalesce, row_major};
+use amdgpu_array::{Array, Dims, coalesce, row_major, tracing};
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::Scatter;
 use amdgpu_matrix::{Block, Described, Matrix, TensorView, blocks_shape};
@@ -20,7 +20,7 @@ use crate::host_memory::HostMemory;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, check_device};
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, Operation, Result, trace};
+use crate::{Arg, DeviceOps, Error, Operation, Result, strided, trace};
 
 const GATHER: &str = "gather";
 const SCATTER: &str = "scatter";
@@ -188,9 +188,83 @@ pub fn scatter(
     how: Scatter,
 ) -> Result<()> {
     if trace::is_tracing() {
-        let of_target = Operand::of_array(target.clone());
-        trace::check_untraced(SCATTER, &[("target", &of_target), ("values", values)])?;
+        return scatter_noted(ops, target, offsets, block, values, how);
     }
+    scatter_to(ops, target, offsets, block, values, how)
+}
+
+/// [`scatter`] while this thread traces: the target afterwards is a value of its own.
+fn scatter_noted(
+    ops: &DeviceOps,
+    target: &Array,
+    offsets: &Array,
+    block: (&[i64], &[i64]),
+    values: &Operand,
+    how: Scatter,
+) -> Result<()> {
+    let at = Operand::of_array(offsets.clone());
+    let compute = || scatter_to(ops, target, offsets, block, values, how);
+    let mut before = Operand::of_array(target.clone());
+    if !target.is_contiguous() {
+        // Offsets count elements of the memory, where the value that a graph keeps has others.
+        trace::check_untraced(
+            SCATTER,
+            &[("target", &before), ("offsets", &at), ("values", values)],
+        )?;
+        let level = tracing::inside();
+        let done = compute();
+        drop(level);
+        return done;
+    }
+    if !trace::depends(target)? {
+        // What it holds is gone afterwards.
+        let level = tracing::inside();
+        before = Operand::of_array(crate::cast(ops, &before, target.dtype, None)?);
+        drop(level);
+    }
+    let operation = Operation::Scatter {
+        shape: Dims::from_slice(block.0),
+        strides: Dims::from_slice(block.1),
+        how,
+    };
+    trace::noted(operation, &[&before, &at, values], || {
+        compute()?;
+        Ok(target.clone())
+    })?;
+    Ok(())
+}
+
+/// As [`scatter`], of a target before that of a graph, which stays as it is.
+pub(crate) fn scatter_into(
+    ops: &DeviceOps,
+    [target, offsets, values]: [&Operand; 3],
+    block: (&[i64], &[i64]),
+    how: Scatter,
+    out: Option<&Array>,
+) -> Result<Array> {
+    let (before, at) = (dense(ops, target)?, dense(ops, offsets)?);
+    let made = match out {
+        Some(out) => out.clone(),
+        None => Array::empty(
+            ops.device(),
+            before.shape.clone(),
+            before.dtype,
+            MemoryKind::Device,
+        )?,
+    };
+    strided::copy(&made, &before)?;
+    scatter_to(ops, &made, &at, block, values, how)?;
+    Ok(made)
+}
+
+fn scatter_to(
+    ops: &DeviceOps,
+    target: &Array,
+    offsets: &Array,
+    block: (&[i64], &[i64]),
+    values: &Operand,
+    how: Scatter,
+) -> Result<()> {
     if !ops.computes_on_host() {
         return scatter_on_device(ops, target, offsets, block, values, how);
     }

@@ -72,13 +72,21 @@ pub fn convolve(
         inputs: &operands,
         out,
     };
-    let describe = || Operation::Convolve {
-        options: call.options,
-        is_tf32: call.is_tf32,
+    let describe = || match call.pass {
+        ConvolvePass::Forward => Operation::Convolve {
+            options: call.options,
+            is_tf32: call.is_tf32,
+        },
+        pass => Operation::ConvolveGradient {
+            pass,
+            options: call.options,
+            shape: Dims::from_slice(call.shape),
+            is_tf32: call.is_tf32,
+        },
     };
     cpu::run_noted(
         &given,
-        || (call.pass == ConvolvePass::Forward).then(describe),
+        || Some(describe()),
         || on_device(ops, inputs, out, call),
         |views, host| on_host(views, call, host),
     )

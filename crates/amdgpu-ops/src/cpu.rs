@@ -17,7 +17,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::fallback::{self, HostTensor};
 pub use crate::host_memory::{HOST, HostMemory};
 use crate::operand::{Operand, check_device};
-use crate::{DeviceOps, Error, Operation, Result, trace};
+use crate::{DeviceOps, Error, Operation, Result, strided, trace};
 
 /// Who asks the CPU for a result: gives the memory for it, and runs the work.
 pub trait Host {
@@ -112,6 +112,22 @@ pub(crate) fn only(made: Results) -> Result<Array> {
         .ok_or_else(|| Error::refused(ErrorCode::Internal, "a call gave no result"))
 }
 
+/// The results of a call that has two.
+///
+/// # Errors
+///
+/// `internal` where there are fewer.
+pub(crate) fn pair(made: Results) -> Result<(Array, Array)> {
+    let mut made = made.into_iter();
+    match (made.next(), made.next()) {
+        (Some(first), Some(second)) => Ok((first, second)),
+        _ => Err(Error::refused(
+            ErrorCode::Internal,
+            "a call gave fewer than two results",
+        )),
+    }
+}
+
 /// As [`run_one`], for a call that graphs hold as the operation that `describe` gives, if any.
 ///
 /// # Errors
@@ -146,18 +162,78 @@ pub(crate) fn run(
     on_device: impl FnOnce() -> Result<Results>,
     on_host: impl FnOnce(&[TensorView<'_>], &mut ArrayHost<'_>) -> Result<()>,
 ) -> Result<Results> {
+    run_outs(call, &[call.out], on_device, on_host)
+}
+
+/// As [`run`], with a place for each result.
+pub(crate) fn run_outs(
+    call: &Call<'_>,
+    outs: &Outs<'_>,
+    on_device: impl FnOnce() -> Result<Results>,
+    on_host: impl FnOnce(&[TensorView<'_>], &mut ArrayHost<'_>) -> Result<()>,
+) -> Result<Results> {
     if trace::is_tracing() {
         trace::check_untraced(call.name, call.inputs)?;
     }
+    compute(call, outs, on_device, on_host)
+}
+
+/// Where the results of a call go, one after the other: `None`, and what the list is too short for, is a new array.
+pub(crate) type Outs<'a> = [Option<&'a Array>];
+
+/// As [`run`], for a call that graphs hold as the operation that `describe` gives, and that any number of results may have. What kernels of a
+/// device made is copied to `outs`.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(crate) fn run_into(
+    call: &Call<'_>,
+    outs: &Outs<'_>,
+    describe: impl FnOnce() -> Operation,
+    on_device: impl FnOnce() -> Result<Results>,
+    on_host: impl FnOnce(&[TensorView<'_>], &mut ArrayHost<'_>) -> Result<()>,
+) -> Result<Results> {
+    let delivered = || delivered(on_device()?, outs);
+    if !trace::is_tracing() {
+        return compute(call, outs, delivered, on_host);
+    }
+    let inputs: SmallVec<[&Operand; 4]> = call.inputs.iter().map(|(_, one)| *one).collect();
+    trace::noted_all(describe(), &inputs, || {
+        compute(call, outs, delivered, on_host)
+    })
+}
+
+/// Results where they are wanted, of functions that make new arrays.
+pub(crate) fn delivered(made: Results, outs: &Outs<'_>) -> Result<Results> {
+    let mut results = Results::new();
+    for (place, array) in made.into_iter().enumerate() {
+        results.push(match outs.get(place).copied().flatten() {
+            Some(out) if array.address() != out.address() => {
+                strided::copy(out, &array)?;
+                out.clone()
+            }
+            _ => array,
+        });
+    }
+    Ok(results)
+}
+
+fn compute(
+    call: &Call<'_>,
+    outs: &Outs<'_>,
+    on_device: impl FnOnce() -> Result<Results>,
+    on_host: impl FnOnce(&[TensorView<'_>], &mut ArrayHost<'_>) -> Result<()>,
+) -> Result<Results> {
     if call.ops.computes_on_host() {
-        return in_place(call, on_host);
+        return in_place(call, outs, on_host);
     }
     match on_device() {
         Err(error) if error.permits_fallback() => {
             fallback::record(call.family, call.ops, &error);
             let operands = call.inputs.iter().map(|(_, operand)| *operand);
             let copies = HostTensor::of_operands(operands)?;
-            let mut host = ArrayHost::new(call, true);
+            let mut host = ArrayHost::new(call, outs, true);
             on_host(&HostTensor::views(&copies)?, &mut host)?;
             host.deliver()
         }
@@ -189,6 +265,7 @@ fn check_input(call: &Call<'_>, name: &str, array: &Array) -> Result<()> {
 
 fn in_place(
     call: &Call<'_>,
+    outs: &Outs<'_>,
     on_host: impl FnOnce(&[TensorView<'_>], &mut ArrayHost<'_>) -> Result<()>,
 ) -> Result<Results> {
     let mut numbers: SmallVec<[[u64; 2]; 4]> = SmallVec::new();
@@ -203,7 +280,7 @@ fn in_place(
     let views = operands
         .map(|((_, operand), number)| operand.host_view(number))
         .collect::<Result<SmallVec<[_; 4]>>>()?;
-    let mut host = ArrayHost::new(call, false);
+    let mut host = ArrayHost::new(call, outs, false);
     on_host(&views, &mut host)?;
     host.deliver()
 }
@@ -211,15 +288,17 @@ fn in_place(
 /// Results in arrays: of the CPU device itself, or copied to the device whose place the CPU takes.
 pub(crate) struct ArrayHost<'a> {
     call: Call<'a>,
+    outs: &'a Outs<'a>,
     is_copied: bool,
     made: Results,
     copies: SmallVec<[HostTensor; 1]>,
 }
 
 impl<'a> ArrayHost<'a> {
-    fn new(call: &Call<'a>, is_copied: bool) -> Self {
+    fn new(call: &Call<'a>, outs: &'a Outs<'a>, is_copied: bool) -> Self {
         Self {
             call: *call,
+            outs,
             is_copied,
             made: Results::new(),
             copies: SmallVec::new(),
@@ -227,15 +306,20 @@ impl<'a> ArrayHost<'a> {
     }
 
     fn deliver(mut self) -> Result<Results> {
-        let Call { ops, name, out, .. } = self.call;
-        for copy in &self.copies {
-            self.made.push(copy.deliver(ops, name, out)?);
+        let Call { ops, name, .. } = self.call;
+        for (place, copy) in self.copies.iter().enumerate() {
+            self.made.push(copy.deliver(ops, name, self.out(place))?);
         }
         Ok(self.made)
     }
 
+    /// Where the caller wants the result of that position.
+    fn out(&self, place: usize) -> Option<&'a Array> {
+        self.outs.get(place).copied().flatten()
+    }
+
     fn copied(&mut self, shape: &[i64], dtype: Dtype, is_read: bool) -> Result<HostMemory> {
-        let made = match self.call.out.filter(|_| is_read) {
+        let made = match self.out(self.copies.len()).filter(|_| is_read) {
             Some(out) => HostTensor::of_operand(&Operand::of_array(out.clone()))?,
             None => HostTensor::new(shape, dtype)?,
         };
@@ -249,15 +333,15 @@ impl Host for ArrayHost<'_> {
     type Error = Error;
 
     fn has_out(&self) -> bool {
-        self.call.out.is_some()
+        self.out(0).is_some()
     }
 
     fn result(&mut self, shape: &[i64], dtype: Dtype, is_read: bool) -> Result<HostMemory> {
-        let Call { ops, name, out, .. } = self.call;
+        let Call { ops, name, .. } = self.call;
         if self.is_copied {
             return self.copied(shape, dtype, is_read);
         }
-        let array = if let Some(out) = out {
+        let array = if let Some(out) = self.out(self.made.len()) {
             out.check_alive()?;
             if out.is_read_only {
                 return Err(Error::refused(

@@ -10,11 +10,11 @@ use amdgpu_matrix::{
     Elementwise, ElementwiseOptions, Matrix, Scan, ScanOptions, TensorView, resolve_axes,
 };
 
-use crate::cpu::{self, Call, Host, Results};
+use crate::cpu::{self, Call, Host, Outs, Results};
 use crate::fallback::HostTensor;
 use crate::host_memory::HOST;
 use crate::operand::Operand;
-use crate::{DeviceOps, Error, Result, Scalar, elementwise, scan};
+use crate::{DeviceOps, Error, Operation, Result, Scalar, elementwise, scan};
 
 /// Additions that take as long as all passes over an element.
 const ADDITIONS: u64 = 8;
@@ -30,6 +30,16 @@ pub fn cumulative_best(
     x: &Operand,
     options: &ScanOptions,
 ) -> Result<(Array, Array)> {
+    cpu::pair(cumulative_best_into(ops, x, options, &[])?)
+}
+
+/// [`cumulative_best`] with memory for values and indices, or without.
+pub(crate) fn cumulative_best_into(
+    ops: &DeviceOps,
+    x: &Operand,
+    options: &ScanOptions,
+    outs: &Outs<'_>,
+) -> Result<Results> {
     let call = Call {
         ops,
         family: "scan",
@@ -37,13 +47,13 @@ pub fn cumulative_best(
         inputs: &[("x", x)],
         out: None,
     };
-    let both = || on_device(ops, x, options).map(|both| Results::from_iter([both.0, both.1]));
-    let made = cpu::run(&call, both, |views, host| on_host(&views[0], options, host))?;
-    let mut made = made.into_iter();
-    match (made.next(), made.next()) {
-        (Some(values), Some(indices)) => Ok((values, indices)),
-        _ => unreachable!("there are two results"),
-    }
+    cpu::run_into(
+        &call,
+        outs,
+        || Operation::CumulativeBest(*options),
+        || on_device(ops, x, options).map(|both| Results::from_iter([both.0, both.1])),
+        |views, host| on_host(&views[0], options, host),
+    )
 }
 
 /// The axis, counted from 0.

@@ -17,6 +17,7 @@ use crate::{DeviceOps, Error, Result};
 
 pub use amdgpu_matrix::{ClassLoss, ClassLossOptions, Classified, Reduction};
 pub use class::{ClassInputs, class_loss, on_host as class_loss_on_host};
+pub(crate) use class::{class_loss_into, classified};
 pub use training::{Rows, cross_entropy, squared_error};
 
 /// A loss whose terms are of one element each.

@@ -103,8 +103,13 @@ pub fn normalize_gradient(
         inputs: &inputs,
         out,
     };
-    cpu::run_one(
+    cpu::run_noted(
         &call,
+        || {
+            Some(Operation::NormalizeGradient(Normalization::of(
+                operation, options,
+            )))
+        },
         || gradient_on_device(ops, operation, x, gradient, scale, out, options),
         |views, host| {
             gradient_on_host(operation, &views[0], &views[1], views.get(2), options, host)

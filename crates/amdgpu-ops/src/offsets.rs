@@ -3,16 +3,17 @@
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, coalesce_all};
 use amdgpu_hal::MemoryKind;
-use amdgpu_matrix::{Described, IndexedAxis, Matrix, TensorView, check_indices};
+pub use amdgpu_matrix::IndexedAxis;
+use amdgpu_matrix::{Described, Matrix, TensorView, check_indices};
 use smallvec::SmallVec;
 
-use crate::cpu::{self, Call, Host};
+use crate::cpu::{self, Call, Host, Outs, Results};
 use crate::div_ceil::DivCeil;
 use crate::generated::offsets::{PLACE_BITS, offsets_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, broadcast};
-use crate::{Arg, DeviceOps, Error, KernelKey, Result, trace};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
 const NAME: &str = "offsets";
 
@@ -58,6 +59,16 @@ pub fn offsets(
 ///
 /// As [`offsets`].
 pub fn along(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> Result<Array> {
+    cpu::only(along_into(ops, indices, axes, &[])?)
+}
+
+/// [`along`] with memory for the result, or without.
+pub(crate) fn along_into(
+    ops: &DeviceOps,
+    indices: &[Operand],
+    axes: &[IndexedAxis],
+    outs: &Outs<'_>,
+) -> Result<Results> {
     let inputs: SmallVec<[(&str, &Operand); 4]> =
         indices.iter().map(|one| ("indices", one)).collect();
     let call = Call {
@@ -67,9 +78,11 @@ pub fn along(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> Resu
         inputs: &inputs,
         out: None,
     };
-    cpu::run_one(
+    cpu::run_into(
         &call,
-        || on_device(ops, indices, axes),
+        outs,
+        || Operation::Offsets(axes.to_vec()),
+        || Ok(Results::from_iter([on_device(ops, indices, axes)?])),
         |views, host| on_host(views, axes, None, host),
     )
 }
@@ -130,10 +143,6 @@ fn empty(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> Result<A
 ///
 /// As [`offsets`]; what the device reports.
 pub fn on_device(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> Result<Array> {
-    if trace::is_tracing() {
-        let named: Vec<(&str, &Operand)> = indices.iter().map(|one| ("indices", one)).collect();
-        trace::check_untraced("an index array that is computed", &named)?;
-    }
     let made = empty(ops, indices, axes)?;
     let count = made.len();
     if count == 0 {

@@ -1,26 +1,27 @@
 //! Operations as values: what a graph holds, and how it is computed again.
 
 mod describe;
+mod run;
+
+pub use describe::Described;
 
 use amdgpu_abi::dtypes::Precision;
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims};
+use amdgpu_array::Dims;
 use amdgpu_matrix::{
-    ConvolveOptions, Normalize, NormalizeOptions, Pool, PoolOptions, Reduce, ReduceOptions,
-    RowAxes, ScanOptions, SortOptions,
+    AttentionOptions, ClassLossOptions, ConvolveOptions, ConvolvePass, IndexedAxis, JoinOptions,
+    Normalize, NormalizeOptions, Pool, PoolOptions, Reduce, ReduceOptions, RowAxes, ScanOptions,
+    SortOptions, TopKOptions,
 };
 
-use crate::batch_norm::{BatchNormOptions, ChannelParameters};
-use crate::convolve::Convolution;
+use crate::batch_norm::BatchNormOptions;
+use crate::blocks::Scatter;
 use crate::matmul::{Activation, Matmul};
-use crate::pool::Pooling;
-use crate::{DeviceOps, Error, Named, Operand, Result};
-use crate::{
-    batch_norm, blocks, complex, convolve, cpu, embedding, normalize, pool, sort, strided,
-    transpose,
-};
+use crate::pool::{Direction, Pooling};
+use crate::segments::ScatterReduce;
+use crate::{Error, Named, Result};
 
-/// An operation with its options, without its operands. Each has one result.
+/// An operation with its options, without its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     /// Broadcasts its inputs. `alpha` is the slope of `leaky_relu` and the scale of `elu`.
@@ -64,6 +65,60 @@ pub enum Operation {
         options: BatchNormOptions,
         has_weight: bool,
         has_bias: bool,
+    },
+    /// Values and indices.
+    TopK(TopKOptions),
+    /// The best value up to each element, and its index.
+    CumulativeBest(ScanOptions),
+    /// A sorted line and values.
+    SearchSorted {
+        right: bool,
+    },
+    /// Values and indices of a pooling of images; its gradients and what undoes it, of what [`Pooling::input_names`] says.
+    PoolPass {
+        operation: Pool,
+        options: PoolOptions,
+        direction: Direction,
+    },
+    /// The gradient by images or by the weight, of that shape, of what [`ConvolvePass::input_names`] says.
+    ConvolveGradient {
+        pass: ConvolvePass,
+        options: ConvolveOptions,
+        shape: Dims,
+        is_tf32: bool,
+    },
+    /// By x, of x, the gradient of the result and, where there is one, the weight.
+    NormalizeGradient(Normalization),
+    /// By x, weight and bias, of x, the gradient of the result and, where there is one, the weight.
+    BatchNormGradient(BatchNormOptions),
+    /// Queries, keys, values and, where there is one, a mask.
+    Attention(AttentionOptions),
+    /// By queries, keys and values, of these, the gradient of the result and, where there is one, the mask.
+    AttentionGradient(AttentionOptions),
+    /// Of x, targets and, where they are there, the weights of the classes and the gradient of the result.
+    ClassLoss {
+        options: ClassLossOptions,
+        has_weight: bool,
+        is_gradient: bool,
+    },
+    /// Values joined by their rows.
+    SegmentReduce {
+        options: JoinOptions,
+        count: Option<i64>,
+    },
+    /// x, indices and values.
+    IndexAdd {
+        axis: i64,
+    },
+    /// x, indices and values.
+    ScatterReduce(ScatterReduce),
+    /// Where the elements lie that arrays of indices name, one for each axis.
+    Offsets(Vec<IndexedAxis>),
+    /// An array, offsets of blocks in it, in elements, and what is put there: the array afterwards.
+    Scatter {
+        shape: Dims,
+        strides: Dims,
+        how: Scatter,
     },
 }
 
@@ -182,23 +237,6 @@ impl Product {
             alpha: call.alpha,
         }
     }
-
-    fn run(&self, ops: &DeviceOps, inputs: &[Operand], out: Option<&Array>) -> Result<Array> {
-        let call = Matmul {
-            out,
-            precision: self.precision,
-            transpose_a: self.transpose_a,
-            transpose_b: self.transpose_b,
-            bias: self.has_bias.then(|| &inputs[2]),
-            residual: self
-                .has_residual
-                .then(|| &inputs[2 + usize::from(self.has_bias)]),
-            activation: self.activation,
-            alpha: self.alpha,
-            ..Matmul::of(&inputs[0], &inputs[1])
-        };
-        complex::matmul(ops, &call)
-    }
 }
 
 impl Operation {
@@ -211,85 +249,64 @@ impl Operation {
             Self::Copy => "copy",
             Self::Transpose { .. } => "transpose",
             Self::Reduce(reduction) => reduction.operation.name(),
-            Self::Scan(options) => options.name(),
+            Self::Scan(options) | Self::CumulativeBest(options) => options.name(),
             Self::Sort(options) => options.name(),
             Self::Normalize(norm) => norm.operation.name(),
             Self::Matmul(_) => "matmul",
-            Self::Convolve { options, .. } => options.operation.name(),
-            Self::Pool { operation, .. } => operation.name(),
+            Self::Convolve { options, .. } | Self::ConvolveGradient { options, .. } => {
+                options.operation.name()
+            }
+            Self::Pool { operation, .. } | Self::PoolPass { operation, .. } => operation.name(),
             Self::Embedding => "embedding",
             Self::Gather { .. } => "gather",
             Self::BatchNorm { .. } => "batch_norm",
+            Self::TopK(_) => "top_k",
+            Self::SearchSorted { .. } => "searchsorted",
+            Self::NormalizeGradient(norm) => norm.operation.gradient_name(),
+            Self::BatchNormGradient(_) => "batch_norm_gradient",
+            Self::Attention(_) => "scaled_dot_product_attention",
+            Self::AttentionGradient(_) => "scaled_dot_product_attention_gradient",
+            Self::ClassLoss {
+                options,
+                is_gradient,
+                ..
+            } => options.loss.name(*is_gradient),
+            Self::SegmentReduce { options, .. } => options.name,
+            Self::IndexAdd { .. } => "index_add",
+            Self::ScatterReduce(_) => "scatter_reduce",
+            Self::Offsets(_) => "offsets",
+            Self::Scatter { .. } => "scatter",
         }
     }
 
-    /// The result, in `out` where it is given.
-    ///
-    /// # Errors
-    ///
-    /// `invalid-argument` for another number of inputs; those of the family's function.
-    pub fn run(&self, ops: &DeviceOps, inputs: &[Operand], out: Option<&Array>) -> Result<Array> {
-        self.check_count(inputs.len())?;
+    /// A pooling that was called.
+    #[must_use]
+    pub fn pool(operation: Pool, options: &PoolOptions, pooling: Pooling<'_>) -> Self {
+        match Direction::of(pooling) {
+            None => Self::Pool {
+                operation,
+                options: *options,
+            },
+            Some(direction) => Self::PoolPass {
+                operation,
+                options: *options,
+                direction,
+            },
+        }
+    }
+
+    /// How many results it has.
+    #[must_use]
+    pub fn results(&self) -> usize {
         match self {
-            Self::Elementwise { operation, alpha } => operation.compute(ops, inputs, out, *alpha),
-            Self::Cast { dtype } => complex::cast(ops, &inputs[0], *dtype, out),
-            Self::Copy => complex::cast(ops, &inputs[0], inputs[0].dtype, out),
-            Self::Transpose { axes } => transpose::transpose(ops, &inputs[0], axes.as_deref(), out),
-            Self::Reduce(reduction) => complex::reduce(
-                ops,
-                reduction.operation,
-                &inputs[0],
-                out,
-                &reduction.options(),
-            ),
-            Self::Scan(options) => complex::scan(ops, &inputs[0], options, out),
-            Self::Normalize(norm) => normalize::normalize(
-                ops,
-                norm.operation,
-                &inputs[0],
-                &inputs[1..],
-                out,
-                &norm.options(),
-            ),
-            Self::Matmul(product) => product.run(ops, inputs, out),
-            Self::Convolve { options, is_tf32 } => {
-                let call = Convolution {
-                    pass: amdgpu_matrix::ConvolvePass::Forward,
-                    options: *options,
-                    shape: &[],
-                    is_tf32: *is_tf32,
-                };
-                convolve::convolve(ops, inputs, out, &call)
-            }
-            Self::Pool { operation, options } => cpu::only(pool::pool(
-                ops,
-                *operation,
-                (Pooling::Forward, inputs),
-                out,
-                options,
-            )?),
-            Self::Embedding => embedding::embedding(ops, &inputs[0], &inputs[1], out),
-            Self::Gather { shape, strides } => {
-                let (x, offsets) = (memory(&inputs[0])?, memory(&inputs[1])?);
-                delivered(blocks::gather(ops, x, offsets, (shape, strides))?, out)
-            }
-            Self::Sort(options) => delivered(sort::sorted(ops, &inputs[0], options)?, out),
-            Self::BatchNorm {
-                options,
-                has_weight,
-                has_bias,
-            } => {
-                let mut following = inputs[3..].iter();
-                let parameters = ChannelParameters {
-                    weight: has_weight.then(|| following.next()).flatten(),
-                    bias: has_bias.then(|| following.next()).flatten(),
-                };
-                let statistics = (&inputs[1], &inputs[2]);
-                delivered(
-                    batch_norm::batch_norm(ops, &inputs[0], statistics, parameters, *options)?,
-                    out,
-                )
-            }
+            Self::TopK(_)
+            | Self::CumulativeBest(_)
+            | Self::PoolPass {
+                direction: Direction::WithIndices,
+                ..
+            } => 2,
+            Self::BatchNormGradient(_) | Self::AttentionGradient(_) => 3,
+            _ => 1,
         }
     }
 
@@ -303,8 +320,24 @@ impl Operation {
             Self::Matmul(product) => {
                 exactly(2 + usize::from(product.has_bias) + usize::from(product.has_residual))
             }
-            Self::Convolve { .. } => (2, 3),
-            Self::Embedding | Self::Gather { .. } => exactly(2),
+            Self::Convolve { .. } | Self::NormalizeGradient(_) | Self::BatchNormGradient(_) => {
+                (2, 3)
+            }
+            Self::Embedding
+            | Self::Gather { .. }
+            | Self::SearchSorted { .. }
+            | Self::ConvolveGradient { .. }
+            | Self::SegmentReduce { .. } => exactly(2),
+            Self::PoolPass { direction, .. } => exactly(direction.pooling().input_names().len()),
+            Self::Attention(_) => (3, 4),
+            Self::AttentionGradient(_) => (4, 5),
+            Self::ClassLoss {
+                has_weight,
+                is_gradient,
+                ..
+            } => exactly(2 + usize::from(*has_weight) + usize::from(*is_gradient)),
+            Self::IndexAdd { .. } | Self::ScatterReduce(_) | Self::Scatter { .. } => exactly(3),
+            Self::Offsets(axes) => exactly(axes.len().max(1)),
             Self::BatchNorm {
                 has_weight,
                 has_bias,
@@ -334,22 +367,4 @@ impl Operation {
             format!("{} takes {wanted} inputs, not {count}", self.name()),
         ))
     }
-}
-
-fn memory(operand: &Operand) -> Result<&Array> {
-    operand.array.as_ref().ok_or_else(|| {
-        Error::refused(
-            ErrorCode::InvalidArgument,
-            "gather takes arrays, not numbers",
-        )
-    })
-}
-
-/// The result where it is wanted, for functions that make a new array.
-fn delivered(made: Array, out: Option<&Array>) -> Result<Array> {
-    let Some(out) = out else {
-        return Ok(made);
-    };
-    strided::copy(out, &made)?;
-    Ok(out.clone())
 }

@@ -6,14 +6,14 @@ use amdgpu_matrix::{Described, Matrix, PoolGeometry, PoolPass, TensorView};
 pub use amdgpu_matrix::{Fold, ImageLayout, Pool, PoolOptions, SPATIAL, Sliding};
 use smallvec::SmallVec;
 
-use crate::cpu::{self, Call, Host, Results};
+use crate::cpu::{self, Call, Host, Outs, Results};
 use crate::div_ceil::DivCeil;
 use crate::generated::pool::{Kind, Signature};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target};
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result, trace};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
 /// What a call of [`pool`] computes, from `x` alone or from `x` and one array more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,39 @@ impl Pooling<'_> {
     }
 }
 
+/// What a pooling that is a value computes beside its result: as [`Pooling`], with shapes of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Direction {
+    WithIndices,
+    Gradient,
+    IndicesGradient(Dims),
+    Unpool(Dims),
+}
+
+impl Direction {
+    /// `None` for the result alone.
+    #[must_use]
+    pub fn of(pooling: Pooling<'_>) -> Option<Self> {
+        match pooling {
+            Pooling::Forward => None,
+            Pooling::WithIndices => Some(Self::WithIndices),
+            Pooling::Gradient => Some(Self::Gradient),
+            Pooling::IndicesGradient(shape) => Some(Self::IndicesGradient(Dims::from_slice(shape))),
+            Pooling::Unpool(shape) => Some(Self::Unpool(Dims::from_slice(shape))),
+        }
+    }
+
+    #[must_use]
+    pub fn pooling(&self) -> Pooling<'_> {
+        match self {
+            Self::WithIndices => Pooling::WithIndices,
+            Self::Gradient => Pooling::Gradient,
+            Self::IndicesGradient(shape) => Pooling::IndicesGradient(shape),
+            Self::Unpool(shape) => Pooling::Unpool(shape),
+        }
+    }
+}
+
 /// Pools images, or computes a gradient of that, as [`Pooling`] says. Where the device has no kernel, the CPU computes it. Indices are the
 /// second result.
 ///
@@ -65,6 +98,18 @@ pub fn pool(
     out: Option<&Array>,
     options: &PoolOptions,
 ) -> Result<SmallVec<[Array; 1]>> {
+    pool_into(ops, operation, (pooling, inputs), &[out], options)
+}
+
+/// [`pool`] with memory for each result, or without.
+pub(crate) fn pool_into(
+    ops: &DeviceOps,
+    operation: Pool,
+    (pooling, inputs): (Pooling<'_>, &[Operand]),
+    outs: &Outs<'_>,
+    options: &PoolOptions,
+) -> Result<Results> {
+    let out = outs.first().copied().flatten();
     let names = pooling.input_names().iter().copied();
     let operands: SmallVec<[(&str, &Operand); 2]> = names.zip(inputs).collect();
     let call = Call {
@@ -74,22 +119,13 @@ pub fn pool(
         inputs: &operands,
         out,
     };
-    let run = || {
-        cpu::run(
-            &call,
-            || on_device(ops, operation, (pooling, inputs), out, options),
-            |views, host| on_host(operation, (pooling, views), options, host),
-        )
-    };
-    if !trace::is_tracing() || pooling != Pooling::Forward {
-        return run();
-    }
-    let traced = Operation::Pool {
-        operation,
-        options: *options,
-    };
-    let made = trace::noted(traced, &[&inputs[0]], || cpu::only(run()?))?;
-    Ok(SmallVec::from_iter([made]))
+    cpu::run_into(
+        &call,
+        outs,
+        || Operation::pool(operation, options, pooling),
+        || on_device(ops, operation, (pooling, inputs), out, options),
+        |views, host| on_host(operation, (pooling, views), options, host),
+    )
 }
 
 /// [`pool`] in memory of the host, which is asked for the values first and then for the indices.

@@ -10,10 +10,10 @@ use amdgpu_array::{Array, row_major};
 use amdgpu_matrix::{Described, IndexedAxis, Matrix, TensorView, resolve_axes};
 pub use amdgpu_matrix::{Join, JoinOptions, Start};
 
-use crate::cpu::{self, Call, Host};
+use crate::cpu::{self, Call, Host, Outs, Results};
 use crate::host_memory::{HOST, HostMemory};
 use crate::operand::Operand;
-use crate::{DeviceOps, Error, Result};
+use crate::{DeviceOps, Error, Operation, Result};
 
 pub use device::{index_add_on_device, scatter_on_device, segment_on_device};
 
@@ -34,6 +34,23 @@ pub fn segment_reduce(
     count: Option<i64>,
     options: &JoinOptions,
 ) -> Result<Array> {
+    cpu::only(segment_reduce_into(
+        ops,
+        (values, rows),
+        count,
+        options,
+        &[],
+    )?)
+}
+
+/// [`segment_reduce`] with memory for the result, or without.
+pub(crate) fn segment_reduce_into(
+    ops: &DeviceOps,
+    (values, rows): (&Operand, &Operand),
+    count: Option<i64>,
+    options: &JoinOptions,
+    outs: &Outs<'_>,
+) -> Result<Results> {
     let call = Call {
         ops,
         family: "segments",
@@ -41,9 +58,18 @@ pub fn segment_reduce(
         inputs: &[("values", values), ("indices", rows)],
         out: None,
     };
-    cpu::run_one(
+    cpu::run_into(
         &call,
-        || segment_on_device(ops, values, rows, count, options),
+        outs,
+        || Operation::SegmentReduce {
+            options: *options,
+            count,
+        },
+        || {
+            Ok(Results::from_iter([segment_on_device(
+                ops, values, rows, count, options,
+            )?]))
+        },
         |views, host| segment_on_host(&views[0], &views[1], count, options, host),
     )
 }
@@ -141,6 +167,16 @@ pub fn index_add(
     values: &Operand,
     axis: i64,
 ) -> Result<Array> {
+    cpu::only(index_add_into(ops, [x, indices, values], axis, &[])?)
+}
+
+/// [`index_add`] with memory for the result, or without.
+pub(crate) fn index_add_into(
+    ops: &DeviceOps,
+    [x, indices, values]: [&Operand; 3],
+    axis: i64,
+    outs: &Outs<'_>,
+) -> Result<Results> {
     let call = Call {
         ops,
         family: "segments",
@@ -148,9 +184,15 @@ pub fn index_add(
         inputs: &[("x", x), ("indices", indices), ("values", values)],
         out: None,
     };
-    cpu::run_one(
+    cpu::run_into(
         &call,
-        || index_add_on_device(ops, x, indices, values, axis),
+        outs,
+        || Operation::IndexAdd { axis },
+        || {
+            Ok(Results::from_iter([index_add_on_device(
+                ops, x, indices, values, axis,
+            )?]))
+        },
         |views, host| index_add_on_host(&views[0], &views[1], &views[2], axis, None, host),
     )
 }
@@ -285,6 +327,21 @@ pub fn scatter_reduce(
     values: &Operand,
     options: &ScatterReduce,
 ) -> Result<Array> {
+    cpu::only(scatter_reduce_into(
+        ops,
+        [x, indices, values],
+        options,
+        &[],
+    )?)
+}
+
+/// [`scatter_reduce`] with memory for the result, or without.
+pub(crate) fn scatter_reduce_into(
+    ops: &DeviceOps,
+    [x, indices, values]: [&Operand; 3],
+    options: &ScatterReduce,
+    outs: &Outs<'_>,
+) -> Result<Results> {
     let call = Call {
         ops,
         family: "segments",
@@ -292,9 +349,15 @@ pub fn scatter_reduce(
         inputs: &[("x", x), ("indices", indices), ("values", values)],
         out: None,
     };
-    cpu::run_one(
+    cpu::run_into(
         &call,
-        || scatter_on_device(ops, x, indices, values, options),
+        outs,
+        || Operation::ScatterReduce(*options),
+        || {
+            Ok(Results::from_iter([scatter_on_device(
+                ops, x, indices, values, options,
+            )?]))
+        },
         |views, host| scatter_on_host(&views[0], &views[1], &views[2], options, host),
     )
 }

@@ -6,7 +6,7 @@ use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::SortOptions;
 use amdgpu_matrix::{Described, Matrix, TensorView, resolve_axes};
 
-use crate::cpu::{self, Call, Host};
+use crate::cpu::{self, Call, Host, Outs, Results};
 use crate::div_ceil::DivCeil;
 use crate::generated::sort::{
     NanPlace, finish_source, key_bits, key_source, line_result, needs_places, search_source,
@@ -193,6 +193,16 @@ pub fn searchsorted(
     values: &Operand,
     right: bool,
 ) -> Result<Array> {
+    cpu::only(searchsorted_into(ops, (sorted, values), right, &[])?)
+}
+
+/// [`searchsorted`] with memory for the result, or without.
+pub(crate) fn searchsorted_into(
+    ops: &DeviceOps,
+    (sorted, values): (&Operand, &Operand),
+    right: bool,
+    outs: &Outs<'_>,
+) -> Result<Results> {
     let call = Call {
         ops,
         family: "search_sorted",
@@ -200,9 +210,15 @@ pub fn searchsorted(
         inputs: &[("x", sorted), ("values", values)],
         out: None,
     };
-    cpu::run_one(
+    cpu::run_into(
         &call,
-        || search_on_device(ops, sorted, values, right),
+        outs,
+        || Operation::SearchSorted { right },
+        || {
+            Ok(Results::from_iter([search_on_device(
+                ops, sorted, values, right,
+            )?]))
+        },
         |views, host| search_on_host(&views[0], &views[1], right, None, host),
     )
 }

@@ -5,7 +5,7 @@ use amdgpu_array::Array;
 pub use amdgpu_matrix::TopKOptions;
 use amdgpu_matrix::{Matrix, TensorView, resolve_axes};
 
-use crate::cpu::{self, Call, Host, Results};
+use crate::cpu::{self, Call, Host, Outs, Results};
 use crate::div_ceil::DivCeil;
 use crate::generated::sort::NanPlace;
 use crate::generated::source;
@@ -17,7 +17,7 @@ use crate::radix::place_type;
 use crate::select;
 use crate::sort::radix_of;
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
 const NAME: &str = "top_k";
 /// Every value taken costs a round of the block; for more of them sorting is faster.
@@ -32,6 +32,16 @@ const BLOCK_LIMIT: i64 = 16_384;
 ///
 /// `invalid-argument` for an axis that does not exist or a k beyond its extent; `unsupported-dtype`.
 pub fn top_k(ops: &DeviceOps, x: &Operand, options: &TopKOptions) -> Result<(Array, Array)> {
+    cpu::pair(top_k_into(ops, x, options, &[])?)
+}
+
+/// [`top_k`] with memory for values and indices, or without.
+pub(crate) fn top_k_into(
+    ops: &DeviceOps,
+    x: &Operand,
+    options: &TopKOptions,
+    outs: &Outs<'_>,
+) -> Result<Results> {
     let call = Call {
         ops,
         family: NAME,
@@ -39,15 +49,13 @@ pub fn top_k(ops: &DeviceOps, x: &Operand, options: &TopKOptions) -> Result<(Arr
         inputs: &[("x", x)],
         out: None,
     };
-    let on_device = || on_device(ops, x, options).map(|both| Results::from_iter([both.0, both.1]));
-    let made = cpu::run(&call, on_device, |views, host| {
-        on_host(&views[0], options, host)
-    })?;
-    let mut made = made.into_iter();
-    match (made.next(), made.next()) {
-        (Some(values), Some(indices)) => Ok((values, indices)),
-        _ => unreachable!("top_k has two results"),
-    }
+    cpu::run_into(
+        &call,
+        outs,
+        || Operation::TopK(*options),
+        || on_device(ops, x, options).map(|both| Results::from_iter([both.0, both.1])),
+        |views, host| on_host(&views[0], options, host),
+    )
 }
 
 /// [`top_k`] in memory of the host, which is asked for the values first and then for the indices.

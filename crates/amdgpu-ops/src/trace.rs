@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use amdgpu_abi::ErrorCode;
 use amdgpu_array::{Array, tracing};
 
+use crate::cpu::{Results, only};
 use crate::{Error, Operand, Operation, Result};
 
 pub use tracing::is_tracing;
@@ -15,12 +16,12 @@ thread_local! {
 
 /// Who notes the operations of a function.
 pub trait Tracer {
-    /// An operation gave a result, which may be memory that was there before.
+    /// An operation gave its results, which may be memory that was there before.
     ///
     /// # Errors
     ///
-    /// The result cannot be noted.
-    fn note(&mut self, operation: Operation, inputs: &[&Operand], result: &Array) -> Result<()>;
+    /// A result cannot be noted.
+    fn note(&mut self, operation: Operation, inputs: &[&Operand], results: &[Array]) -> Result<()>;
 
     /// The elements of an array were set to those of another one of its shape and dtype.
     ///
@@ -71,11 +72,31 @@ pub(crate) fn noted(
     inputs: &[&Operand],
     compute: impl FnOnce() -> Result<Array>,
 ) -> Result<Array> {
+    let made = noted_all(operation, inputs, || Ok(Results::from_iter([compute()?])))?;
+    only(made)
+}
+
+/// As [`noted`], for an operation with any number of results.
+pub(crate) fn noted_all(
+    operation: Operation,
+    inputs: &[&Operand],
+    compute: impl FnOnce() -> Result<Results>,
+) -> Result<Results> {
     let level = tracing::inside();
     let made = compute()?;
     drop(level);
     with(|tracer| tracer.note(operation, inputs, &made))?;
     Ok(made)
+}
+
+/// Whether values of an array are not known while this thread traces a function, since they follow from what it is given.
+pub(crate) fn depends(array: &Array) -> Result<bool> {
+    let mut depends = false;
+    with(|tracer| {
+        depends = tracer.depends(array);
+        Ok(())
+    })?;
+    Ok(depends)
 }
 
 /// Copies elements to an array, and notes it while this thread traces.
@@ -111,14 +132,10 @@ fn noted_change(
 
 /// Refuses an operation that graphs do not hold, where its operands depend on what the traced function was given.
 pub(crate) fn check_untraced(name: &str, inputs: &[(&str, &Operand)]) -> Result<()> {
-    let arrays = || inputs.iter().filter_map(|(_, one)| one.array.as_ref());
-    let mut depends = false;
-    with(|tracer| {
-        depends = arrays().any(|array| tracer.depends(array));
-        Ok(())
-    })?;
-    if depends {
-        return Err(outside(name));
+    for array in inputs.iter().filter_map(|(_, one)| one.array.as_ref()) {
+        if depends(array)? {
+            return Err(outside(name));
+        }
     }
     Ok(())
 }

@@ -104,6 +104,13 @@ impl Graph {
         Ok(added.0)
     }
 
+    /// Adds another result of an operation.
+    fn result(&self, py: Python<'_>, operation: u32, index: usize) -> PyResult<u32> {
+        let id = self.checked(py, operation)?;
+        let added = self.lock().add_result(id, index).into_py_result(py)?;
+        Ok(added.0)
+    }
+
     /// Adds the elements of a node under another shape.
     fn reshape(&self, py: Python<'_>, node: u32, shape: Vec<i64>) -> PyResult<u32> {
         let id = self.checked(py, node)?;
@@ -149,8 +156,13 @@ impl Graph {
     }
 
     /// The graph for a device, optimised and with planned memory.
-    #[pyo3(signature = (device, *, optimize=true))]
-    fn compile(&self, device: &Bound<'_, Device>, optimize: bool) -> PyResult<ExecutableGraph> {
+    #[pyo3(signature = (device, *, optimize=true, name="graph"))]
+    fn compile(
+        &self,
+        device: &Bound<'_, Device>,
+        optimize: bool,
+        name: &str,
+    ) -> PyResult<ExecutableGraph> {
         let py = device.py();
         let graph = self.lock().clone();
         if graph.outputs().is_empty() {
@@ -161,7 +173,7 @@ impl Graph {
         }
         let context = device.get().context();
         let opened = context.open_device().into_py_result(py)?;
-        ExecutableGraph::of(py, graph, opened, optimize)
+        ExecutableGraph::of(py, graph, opened, (optimize, name))
     }
 }
 

@@ -24,11 +24,12 @@ pub fn is_tracing() -> bool {
 /// Calls `function` with a list of arrays like `arguments` while its operations are noted. It returns a list of arrays, the outputs of the
 /// graph, and any object, which is given back beside the graph.
 #[pyfunction]
-#[pyo3(signature = (function, arguments, *, optimize=true))]
+#[pyo3(signature = (function, arguments, *, optimize=true, name=""))]
 pub fn trace_function<'py>(
     function: &Bound<'py, PyAny>,
     arguments: Vec<Bound<'py, Array>>,
     optimize: bool,
+    name: &str,
 ) -> PyResult<(ExecutableGraph, Bound<'py, PyAny>)> {
     let py = function.py();
     let arrays = inner(&arguments);
@@ -52,7 +53,7 @@ pub fn trace_function<'py>(
     )
     .into_py_result(py)?;
     let (_, rest) = traced.given?;
-    let made = ExecutableGraph::of(py, traced.graph, &device, optimize)?;
+    let made = ExecutableGraph::of(py, traced.graph, &device, (optimize, name))?;
     Ok((made, rest))
 }
 
@@ -83,12 +84,12 @@ pub struct ExecutableGraph {
 }
 
 impl ExecutableGraph {
-    /// A graph for a device, with planned memory.
+    /// A graph for a device, with planned memory; watchers see it by its name.
     pub fn of(
         py: Python<'_>,
         mut graph: Graph,
         device: &Arc<OpenDevice>,
-        optimize: bool,
+        (optimize, name): (bool, &str),
     ) -> PyResult<Self> {
         let made = py.detach(|| {
             let ops = DeviceOps::of(device)?;
@@ -98,6 +99,7 @@ impl ExecutableGraph {
                 passes::Report::default()
             };
             let inner = Arc::new(Executable::new(graph, device)?);
+            inner.set_origin(name, &report);
             Ok::<_, amdgpu_graph::Error>(Self { inner, report })
         });
         made.into_py_result(py)
@@ -122,13 +124,8 @@ pub fn nodes_of<'py>(py: Python<'py>, graph: &Graph) -> PyResult<Bound<'py, PyLi
         entry.set_item("inputs", inputs)?;
         entry.set_item("shape", PyTuple::new(py, node.shape.iter())?)?;
         entry.set_item("dtype", node.dtype.name())?;
-        if let Kind::Fused(region) = &node.kind {
-            let steps: Vec<_> = region
-                .steps
-                .iter()
-                .map(|step| step.operation.name())
-                .collect();
-            entry.set_item("steps", steps)?;
+        if let Kind::Fused(_) | Kind::Rows(_) = &node.kind {
+            entry.set_item("steps", node.steps())?;
         }
         result.append(entry)?;
     }

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals-core";
 import { Hub, type Status } from "./data/hub";
 import { device } from "./pages/device";
+import { graphs } from "./pages/graphs";
 import { kernels } from "./pages/kernels";
 import { lanes } from "./pages/lanes";
 import { memory } from "./pages/memory";
@@ -21,7 +22,7 @@ import { icon } from "./ui/icons";
 import { type Shortcut, Shortcuts } from "./ui/shortcuts";
 import { step, timeControls } from "./ui/time_controls";
 
-const PAGES: readonly Page[] = [overview, device, kernels, performancePage, memory, network, lanes];
+const PAGES: readonly Page[] = [overview, device, kernels, performancePage, memory, network, lanes, graphs];
 
 export function startApp(root: HTMLElement): Hub {
   const hub = new Hub();

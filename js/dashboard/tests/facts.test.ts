@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readBoundaries, readDevices, readNetworks, readProcesses, shortCommand } from "../src/data/facts";
+import { readGraphs } from "../src/data/graph_facts";
 import { readKernelDetails, readKernels } from "../src/data/kernel_facts";
 import { readLanes } from "../src/data/lane_facts";
 import { joined, readMemory, sums } from "../src/data/memory_facts";
@@ -14,7 +15,7 @@ const BROKEN: readonly unknown[] = [
   "x",
   [],
   {},
-  { devices: 5, kernels: [null, []], processes: [{}], passes: {}, launches: [1] },
+  { devices: 5, kernels: [null, []], processes: [{}], passes: {}, launches: [1], graphs: [null, { nodes: [{}, 3] }] },
 ];
 
 test("no answer, however broken, throws", () => {
@@ -27,6 +28,7 @@ test("no answer, however broken, throws", () => {
     readKernelDetails(answer);
     readMemory(answer, 1);
     readLanes(answer, 1);
+    readGraphs(answer, 1);
   }
 });
 

@@ -5,7 +5,7 @@ import type { Browser } from "puppeteer-core";
 import { findBrowser, openBrowser, openPage, type Watched } from "./harness/browser";
 import { type Running, startLoadServer } from "./harness/servers";
 
-const PAGES = ["overview", "device", "kernels", "performance", "memory", "network", "lanes"] as const;
+const PAGES = ["overview", "device", "kernels", "performance", "memory", "network", "lanes", "graphs"] as const;
 const WAIT_MS = 30_000;
 const skip = findBrowser() === undefined ? "no Chromium here: sudo apt-get install chromium" : false;
 

@@ -25,6 +25,7 @@ const PAGES = {
   memory: ".pool .fact-value",
   network: ".raster canvas",
   lanes: ".lane-cells span",
+  graphs: ".graph-node text",
 } as const;
 
 let browser: Browser;
@@ -41,7 +42,7 @@ before(async () => {
     "--rate",
     "30",
     "--parts",
-    "kernels,products,spiking,learning,memory,checked",
+    "kernels,products,spiking,learning,memory,checked,graphs",
   );
 });
 

@@ -148,6 +148,54 @@ test("tabs of networks take every click and keep the focus while the networks ru
   }
 });
 
+test("the graphs page draws a program's graph, says what was joined and takes clicks", { skip }, async () => {
+  const server = await startServer();
+  const program = await startProgram("--seconds", "120", "--rate", "20", "--parts", "graphs");
+  const browser = await openBrowser();
+  const watched = await openPage(browser, server.url);
+  const { page } = watched;
+  try {
+    await go(watched, "graphs");
+    await page.waitForSelector(".graph-node.is-joined", { timeout: WAIT_MS });
+    const titles = await page.$$eval(".graph-node text:first-of-type", (found) =>
+      found.map((title) => title.textContent ?? ""),
+    );
+    assert.ok(
+      titles.some((title) => title.includes("top_k")),
+      titles.join("; "),
+    );
+    assert.ok(
+      titles.some((title) => /%\d+ result$/.test(title)),
+      titles.join("; "),
+    );
+    const lines = await page.$$eval(".graph-lines path", (found) => found.length);
+    assert.ok(lines >= titles.length - 1, `${lines} lines between ${titles.length} nodes`);
+    assert.match(await page.$eval("select[aria-label='Graph']", (menu) => menu.textContent ?? ""), /^layer\(float32/);
+    const notes = await page.$$eval(".graph-notes li", (found) => found.map((note) => note.textContent ?? ""));
+    assert.ok(
+      notes.some((note) => /3 operations are one kernel, %2: add, tanh, multiply/.test(note)),
+      notes.join("; "),
+    );
+    const rows = await page.$$eval("table.data tbody tr", (found) => found.length);
+    assert.equal(rows, titles.length);
+    const id = await page.$eval(".graph-node.is-joined", (node) => node.getAttribute("data-node") ?? "");
+    await page.click(`.graph-node[data-node="${id}"]`);
+    assert.equal(await page.$eval("tr.selected", (row) => row.getAttribute("data-node")), id);
+    const before = await page.$eval("main", (main) => /runs([0-9 ,.]+)/.exec(main.textContent ?? "")?.[1]);
+    await page.waitForFunction(
+      (old) => /runs([0-9 ,.]+)/.exec(document.querySelector("main")?.textContent ?? "")?.[1] !== old,
+      { timeout: WAIT_MS },
+      before,
+    );
+    assert.deepEqual(watched.errors, []);
+    assert.deepEqual(watched.outside, []);
+  } finally {
+    await program.stop();
+    await browser.close();
+    await server.stop();
+  }
+});
+
 test("a page that is opened later knows what programs did before", { skip }, async () => {
   const server = await startServer();
   const program = await startProgram("--seconds", "120", "--rate", "50", "--parts", "kernels");

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { openBrowser, openPage } from "./harness/browser";
 import { startLoadServer, startProgram, startServer } from "./harness/servers";
 
-const PAGES = ["overview", "device", "kernels", "performance", "memory", "network", "lanes"];
+const PAGES = ["overview", "device", "kernels", "performance", "memory", "network", "lanes", "graphs"];
 const SETTLE_MS = 5000;
 const HEIGHT = 900;
 const PAGE_MS = 4000;
@@ -23,7 +23,7 @@ async function main(folder: string, isLoad: boolean, themes: string[], widths: n
         "--rate",
         "40",
         "--parts",
-        "kernels,products,spiking,learning,memory,checked",
+        "kernels,products,spiking,learning,memory,checked,graphs",
       );
   const browser = await openBrowser();
   try {

@@ -106,6 +106,7 @@ KERNELS = {"kernels": several(ANYTHING)}
 KERNEL = {"kernel": ANYTHING}
 MEMORY = {"memory": ANYTHING}
 NETWORKS = {"networks": several(ANYTHING)}
+GRAPHS = {"graphs": several(ANYTHING)}
 LANES = {"launches": several(ANYTHING)}
 BOUNDARIES = {"boundaries": several(BOUNDARY)}
 CATALOGUE = {"metrics": several(METRIC)}

@@ -116,6 +116,7 @@ class Api:
             "kernel:details": self._document("kernel:details", KernelRequest, self._kernel_details),
             "memory:map": self._document("memory:map", MemoryRequest, self._memory_map),
             "network:list": self._of_process("network:list", "networks", lambda process: process.networks()),
+            "graph:list": self._of_process("graph:list", "graphs", lambda process: process.graphs()),
             "lanes:list": self._of_process("lanes:list", "launches", lambda process: process.lanes()),
         }
 

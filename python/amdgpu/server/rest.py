@@ -113,6 +113,7 @@ ENDPOINTS = (
         (PID, SIZE),
     ),
     Endpoint("/processes/{pid}/networks", "network:list", "Networks of a process.", answers.NETWORKS, (PID,)),
+    Endpoint("/processes/{pid}/graphs", "graph:list", "Graphs of operations of a process.", answers.GRAPHS, (PID,)),
     Endpoint("/processes/{pid}/lanes", "lanes:list", "Lanes of the last checked launches.", answers.LANES, (PID,)),
     Endpoint(
         "/boundaries",

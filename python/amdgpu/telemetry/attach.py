@@ -235,6 +235,11 @@ class Process:
         rows: list[dict[str, Any]] = answer.get("launches", [])
         return rows
 
+    def graphs(self) -> list[dict[str, Any]]:
+        """Graphs of operations that are ready to run, those that ran last first: nodes, what was joined, memory, runs, the last profile."""
+        rows: list[dict[str, Any]] = self.request("graphs") or []
+        return rows
+
     def __repr__(self) -> str:
         return f"<amdgpu.telemetry.attach.Process {self.pid}{' (this one)' if self.is_self else ''}>"
 

@@ -1,6 +1,6 @@
 /* amdgpu/graph.h: graphs of operations. The rules of amdgpu/runtime.h hold.
  *
- *  - Nodes are numbers, in the order of computation; each has one value of a known shape and dtype. Nothing is computed before `agpu_graph_run`.
+ *  - Nodes are numbers, in the order of computation; each has one value of a known shape and dtype, an operation with several results a node for each. Nothing is computed before `agpu_graph_run`.
  *  - `agpu_graph_compile` joins operations where one kernel computes them, and plans memory, so that values share it whose lives do not overlap.
  *  - Constants are arrays that the graph refers to; they must not change as long as it lives.
  *  - Several threads may run one graph at the same time. Building it is for one thread at a time.
@@ -31,6 +31,9 @@ agpu_status agpu_graph_add_constant(agpu_graph graph, agpu_array array, uint32_t
 /* Add an operation of amdgpu/ops.h by name: "add", "matmul", "conv2d", "softmax", "sum", ... `options` are as in texts, for example
  * "axes = [1], keepdims = true" or "bias = true, activation = \"relu\""; NULL for none. Messages list the names and options there are. */
 agpu_status agpu_graph_add(agpu_graph graph, const char *operation, const uint32_t *inputs, size_t count, const char *options, uint32_t *node);
+
+/* Add result `index` of an operation that has several, such as the indices of "top_k": the node that `agpu_graph_add` gave is result 0. */
+agpu_status agpu_graph_add_result(agpu_graph graph, uint32_t operation, uint32_t index, uint32_t *node);
 
 /* Add the elements of a node in row-major order under another shape, one extent of which may be -1. */
 agpu_status agpu_graph_add_reshape(agpu_graph graph, uint32_t input, uint32_t dimensions, const int64_t *shape, uint32_t *node);

@@ -38,6 +38,10 @@ public:
             return agpu_graph_add(get(), operation.c_str(), inputs.begin(), inputs.size(), options.c_str(), node);
         });
     }
+    // Result `index` of an operation that has several; 0 is the operation's own node.
+    Node result(Node operation, std::uint32_t index) const {
+        return made([&](Node *node) { return agpu_graph_add_result(get(), operation, index, node); });
+    }
     Node reshape(Node input, std::initializer_list<std::int64_t> shape) const {
         return made([&](Node *node) {
             return agpu_graph_add_reshape(get(), input, static_cast<std::uint32_t>(shape.size()), shape.begin(), node);

@@ -20,7 +20,7 @@ pub fn merge_common(graph: &mut Graph, report: &mut Report) {
         if let Some(twin) = twin {
             report.merged += 1;
             report.notes.push(format!(
-                "{} is computed once for {twin} and {id}",
+                "{twin} ({}) is computed once, not again for each of its readers",
                 node.operation_name()
             ));
             graph.replace(id, twin);
@@ -34,7 +34,9 @@ fn is_same(one: &Node, other: &Node) -> bool {
     let is_kind = match (&one.kind, &other.kind) {
         (Kind::View(a), Kind::View(b)) | (Kind::Assign(a), Kind::Assign(b)) => a == b,
         (Kind::Operation(a), Kind::Operation(b)) => a == b,
+        (Kind::Result(a), Kind::Result(b)) => a == b,
         (Kind::Fused(a), Kind::Fused(b)) => a == b,
+        (Kind::Rows(a), Kind::Rows(b)) => a == b,
         _ => false,
     };
     is_kind && one.dtype == other.dtype && one.shape == other.shape && same_inputs(one, other)

@@ -65,7 +65,9 @@ fn folded(graph: &Graph, ops: &DeviceOps, id: NodeId) -> Result<Option<amdgpu_ar
                     (layout.shape.clone(), layout.strides.clone()),
                 )
             }),
-        Kind::Operation(operation) if node.bytes() <= bytes.max(64) * MOST_GROWTH => {
+        Kind::Operation(operation)
+            if operation.results() == 1 && node.bytes() <= bytes.max(64) * MOST_GROWTH =>
+        {
             Some(operation.run(ops, &operands, None)?)
         }
         _ => None,

@@ -38,7 +38,7 @@ pub fn fold_batch_norms(graph: &mut Graph, ops: &DeviceOps, report: &mut Report)
             "{id} (batch_norm) is part of the weights of its convolution"
         ));
     }
-    graph.rebuild();
+    report.renumber(&graph.rebuild());
     Ok(())
 }
 

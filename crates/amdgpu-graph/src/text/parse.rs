@@ -1,9 +1,10 @@
 //! Texts to graphs.
 
+mod steps;
+
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims};
-use amdgpu_ops::fused::{Region, Source, Step};
-use amdgpu_ops::{Elementwise, Scalar};
+use amdgpu_ops::Scalar;
 use smallvec::SmallVec;
 
 use crate::attributes::{Attributes, Value, operation_of};
@@ -65,6 +66,20 @@ pub fn parse_attributes(text: &str) -> Result<Attributes> {
 
 fn refused<T>(message: String) -> Result<T> {
     Err(Error::refused(ErrorCode::InvalidArgument, message))
+}
+
+/// Another result of the operation that is read.
+fn result_of(graph: &mut Graph, attributes: &Attributes, inputs: &[Input]) -> Result<NodeId> {
+    let mut options = attributes.iter();
+    match (options.next(), options.next(), inputs) {
+        (Some(("index", Value::Int(index))), None, [Input::Node(of)]) if *index > 0 => {
+            graph.add_result(*of, *index as usize)
+        }
+        _ => refused(
+            "result takes a node and the position of one of its results behind the first: `result(%1) {index = 1}`"
+                .to_owned(),
+        ),
+    }
 }
 
 struct Reader<'a> {
@@ -223,12 +238,16 @@ impl<'a> Reader<'a> {
         self.expect(")")?;
         match name {
             "fused" => return self.fused(graph, inputs),
+            "rows" => return self.rows(graph, inputs),
             "view" | "assign" => return self.seen(graph, name, inputs),
             _ => {}
         }
         let attributes = self.attributes()?;
-        let operation = operation_of(name, &attributes)?;
-        let id = graph.add(operation, &inputs)?;
+        let id = if name == "result" {
+            result_of(graph, &attributes, &inputs)?
+        } else {
+            graph.add(operation_of(name, &attributes)?, &inputs)?
+        };
         if self.takes(":") {
             let (dtype, shape) = self.typed()?;
             let node = graph.node(id);
@@ -369,108 +388,5 @@ impl<'a> Reader<'a> {
             name: String::new(),
         });
         Ok(())
-    }
-
-    fn fused(&mut self, graph: &mut Graph, inputs: SmallVec<[Input; 4]>) -> Result<()> {
-        let mut dtypes = SmallVec::new();
-        for input in &inputs {
-            match input.node() {
-                Some(id) => dtypes.push(graph.node(id).dtype),
-                None => {
-                    return refused(
-                        "a fused node reads nodes; numbers stand in its steps".to_owned(),
-                    );
-                }
-            }
-        }
-        let mut steps: Vec<Step> = Vec::new();
-        self.expect("{")?;
-        loop {
-            let step = self.step(inputs.len(), steps.len())?;
-            steps.push(step);
-            if !self.takes(";") {
-                break;
-            }
-        }
-        self.expect("}")?;
-        self.expect(":")?;
-        let (dtype, shape) = self.typed()?;
-        graph.push(Node {
-            kind: Kind::Fused(Region::new(dtypes, steps)),
-            inputs,
-            shape,
-            dtype,
-            name: String::new(),
-        });
-        Ok(())
-    }
-
-    fn step(&mut self, inputs: usize, steps: usize) -> Result<Step> {
-        let name = self.word()?;
-        let Some(operation) = Elementwise::from_name(name) else {
-            return refused(format!("no elementwise operation is called {name:?}"));
-        };
-        self.expect("(")?;
-        let mut arguments = SmallVec::new();
-        loop {
-            arguments.push(self.source(inputs, steps)?);
-            if !self.takes(",") {
-                break;
-            }
-        }
-        self.expect(")")?;
-        if arguments.len() != operation.inputs().len() {
-            return refused(format!("{name} takes {} inputs", operation.inputs().len()));
-        }
-        let alpha = if self.takes("alpha") {
-            match self.number()? {
-                Value::Float(value) => value,
-                Value::Int(value) => value as f64,
-                _ => 0.0,
-            }
-        } else {
-            0.0
-        };
-        let dtype = self.dtype()?;
-        Ok(Step {
-            operation,
-            alpha,
-            arguments,
-            dtype,
-        })
-    }
-
-    fn source(&mut self, inputs: usize, steps: usize) -> Result<Source> {
-        self.skip_space();
-        let (of_inputs, rest) = match self.rest().split_at_checked(1) {
-            Some(("i", rest)) if rest.starts_with(|character: char| character.is_ascii_digit()) => {
-                (true, rest)
-            }
-            Some(("s", rest)) if rest.starts_with(|character: char| character.is_ascii_digit()) => {
-                (false, rest)
-            }
-            _ => {
-                let (number, dtype) = self.typed_number()?;
-                return Ok(Source::Number(number, dtype));
-            }
-        };
-        let end = rest
-            .find(|character: char| !character.is_ascii_digit())
-            .unwrap_or(rest.len());
-        let index: usize = rest[..end].parse().unwrap_or(usize::MAX);
-        self.at += 1 + end;
-        let (count, what) = if of_inputs {
-            (inputs, "input")
-        } else {
-            (steps, "earlier step")
-        };
-        if index >= count {
-            return refused(format!("there is no {what} {index}"));
-        }
-        Ok(if of_inputs {
-            Source::Input(index)
-        } else {
-            Source::Step(index)
-        })
     }
 }

@@ -4,8 +4,8 @@ use std::fmt::{self, Display, Write as _};
 
 use amdgpu_abi::Dtype;
 use amdgpu_array::Dims;
-use amdgpu_ops::Scalar;
 use amdgpu_ops::fused::{Region, Source};
+use amdgpu_ops::{Operation, RowChain, Scalar};
 
 use crate::attributes::{Attributes, Value, attributes_of};
 use crate::{Graph, Input, Kind, Layout, Node};
@@ -64,6 +64,8 @@ fn options(node: &Node) -> String {
         Kind::View(layout) => attributes(&of_layout(layout, false)),
         Kind::Assign(layout) => attributes(&of_layout(layout, true)),
         Kind::Fused(region) => steps(region),
+        Kind::Rows(chain) => rows(chain),
+        Kind::Result(index) => format!("index = {index}"),
         Kind::Input(_) | Kind::Constant(_) => String::new(),
     }
 }
@@ -90,6 +92,33 @@ fn attributes(attributes: &Attributes) -> String {
         format!("{name} = {value}")
     });
     each.collect::<Vec<_>>().join(", ")
+}
+
+fn rows(chain: &RowChain) -> String {
+    let mut text = String::new();
+    if let Some(before) = &chain.before {
+        let _ = write!(
+            text,
+            "before({}) {{{}}} ",
+            before.inputs.len(),
+            steps(before)
+        );
+    }
+    let norm = Operation::Normalize(chain.norm.clone());
+    let _ = write!(
+        text,
+        "{}({}) {{{}}}",
+        norm.name(),
+        chain.parameters,
+        attributes(&attributes_of(&norm))
+    );
+    if let Some(after) = &chain.after {
+        let _ = write!(text, " after {{{}}}", steps(after));
+    }
+    if chain.keeps_before {
+        text.push_str(" kept");
+    }
+    text
 }
 
 fn steps(region: &Region) -> String {

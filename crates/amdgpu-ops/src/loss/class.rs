@@ -7,7 +7,7 @@ use amdgpu_matrix::{ClassLoss, ClassLossOptions, Classified, Matrix, Reduction, 
 use smallvec::SmallVec;
 
 use super::reduced;
-use crate::cpu::{self, Call, Host};
+use crate::cpu::{self, Call, Host, Outs, Results};
 use crate::div_ceil::DivCeil;
 use crate::elementwise::{Elementwise, elementwise};
 use crate::generated::loss::{ClassKernel, Written, class_weights_source, computed};
@@ -18,7 +18,7 @@ use crate::operand::Operand;
 use crate::reduce::Reduce;
 use crate::statistics::{converted, over};
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
 /// What a loss of classes takes, as [`Classified`] describes it.
 #[derive(Clone, Copy, Debug)]
@@ -31,22 +31,13 @@ pub struct ClassInputs<'a> {
 }
 
 impl<'a> ClassInputs<'a> {
+    /// Operands in the order of graphs.
     fn named(&self) -> SmallVec<[(&'static str, &'a Operand); 4]> {
         let mut named = SmallVec::new();
         named.extend([("x", self.x), ("target", self.target)]);
         named.extend(self.weight.map(|one| ("weight", one)));
         named.extend(self.gradient.map(|one| ("gradient", one)));
         named
-    }
-
-    /// Views of what [`Self::named`] gave.
-    fn views_of<'b>(&self, views: &[TensorView<'b>]) -> Classified<'b> {
-        Classified {
-            x: views[0],
-            target: views[1],
-            weight: self.weight.map(|_| views[2]),
-            gradient: self.gradient.and_then(|_| views.last().copied()),
-        }
     }
 
     fn views(&self) -> Classified<'_> {
@@ -70,6 +61,16 @@ pub fn class_loss(
     inputs: &ClassInputs<'_>,
     options: &ClassLossOptions,
 ) -> Result<Array> {
+    cpu::only(class_loss_into(ops, inputs, options, &[])?)
+}
+
+/// [`class_loss`] with memory for the result, or without.
+pub(crate) fn class_loss_into(
+    ops: &DeviceOps,
+    inputs: &ClassInputs<'_>,
+    options: &ClassLossOptions,
+    outs: &Outs<'_>,
+) -> Result<Results> {
     let named = inputs.named();
     let call = Call {
         ops,
@@ -78,11 +79,36 @@ pub fn class_loss(
         inputs: &named,
         out: None,
     };
-    cpu::run_one(
+    let (has_weight, is_gradient) = (inputs.weight.is_some(), inputs.gradient.is_some());
+    cpu::run_into(
         &call,
-        || on_device(ops, inputs, options),
-        |views, host| on_host(&inputs.views_of(views), options, host),
+        outs,
+        || Operation::ClassLoss {
+            options: *options,
+            has_weight,
+            is_gradient,
+        },
+        || Ok(Results::from_iter([on_device(ops, inputs, options)?])),
+        |views, host| on_host(&classified(views, has_weight, is_gradient), options, host),
     )
+}
+
+/// Views of what [`ClassInputs::named`] gives.
+pub(crate) fn classified<'a>(
+    views: &[TensorView<'a>],
+    has_weight: bool,
+    is_gradient: bool,
+) -> Classified<'a> {
+    Classified {
+        x: views[0],
+        target: views[1],
+        weight: has_weight.then(|| views[2]),
+        gradient: if is_gradient {
+            views.last().copied()
+        } else {
+            None
+        },
+    }
 }
 
 /// [`class_loss`] in memory of the host.

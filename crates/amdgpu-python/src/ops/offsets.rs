@@ -77,7 +77,7 @@ pub fn offsets<'py>(
     Ok(call.finish(done)?.0)
 }
 
-/// Sums of indices times strides in elements, by a kernel of the device, as a new int64 array there.
+/// Sums of indices times strides in elements, where the device computes them, as a new int64 array there.
 #[pyfunction]
 #[pyo3(signature = (indices, extents, strides, *, axes=None, device))]
 pub fn offsets_on_device(
@@ -96,7 +96,7 @@ pub fn offsets_on_device(
         .map(|one| on_device::lend("offsets", "indices", one, &ops))
         .collect::<PyResult<Vec<_>>>()?;
     let made = py
-        .detach(|| amdgpu_ops::offsets::on_device(&ops, &inputs, &axes))
+        .detach(|| amdgpu_ops::offsets::along(&ops, &inputs, &axes))
         .into_py_result(py)?;
     Ok(Array::from(made))
 }

@@ -16,15 +16,18 @@ pub enum Topic {
     Networks,
     /// What the lanes of checked launches did.
     Lanes,
+    /// Graphs of operations that are ready to run.
+    Graphs,
 }
 
 impl Topic {
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::Kernels,
         Self::Kernel,
         Self::Memory,
         Self::Networks,
         Self::Lanes,
+        Self::Graphs,
     ];
 
     pub(super) const fn name(self) -> &'static str {
@@ -34,6 +37,7 @@ impl Topic {
             Self::Memory => "memory",
             Self::Networks => "networks",
             Self::Lanes => "lanes",
+            Self::Graphs => "graphs",
         }
     }
 }

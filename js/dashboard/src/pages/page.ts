@@ -6,7 +6,16 @@ import type { Scope } from "../state/scope";
 import type { IconName } from "../ui/icons";
 import type { Shortcut } from "../ui/shortcuts";
 
-export const PAGE_IDS = ["overview", "device", "kernels", "performance", "memory", "network", "lanes"] as const;
+export const PAGE_IDS = [
+  "overview",
+  "device",
+  "kernels",
+  "performance",
+  "memory",
+  "network",
+  "lanes",
+  "graphs",
+] as const;
 export type PageId = (typeof PAGE_IDS)[number];
 
 export interface PageContext {

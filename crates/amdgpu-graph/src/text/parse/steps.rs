@@ -1,0 +1,203 @@
+//! Elementwise steps, alone and around a normalisation.
+
+use amdgpu_abi::Dtype;
+use amdgpu_ops::fused::{Region, Source, Step};
+use amdgpu_ops::normalize::Normalize;
+use amdgpu_ops::{Elementwise, Operation, RowChain};
+use smallvec::SmallVec;
+
+use super::{Reader, refused};
+use crate::attributes::{Value, operation_of};
+use crate::{Graph, Input, Kind, Node, Result};
+
+impl Reader<'_> {
+    pub(super) fn fused(&mut self, graph: &mut Graph, inputs: SmallVec<[Input; 4]>) -> Result<()> {
+        let dtypes = dtypes_of(graph, &inputs)?;
+        self.expect("{")?;
+        let steps = self.steps(inputs.len())?;
+        let region = Region::new(dtypes.into_iter().collect(), steps);
+        self.joined(graph, Kind::Fused(region), inputs)
+    }
+
+    /// A normalisation between steps.
+    pub(super) fn rows(&mut self, graph: &mut Graph, inputs: SmallVec<[Input; 4]>) -> Result<()> {
+        let dtypes = dtypes_of(graph, &inputs)?;
+        let too_few = || refused("rows takes more inputs: those of all its parts".to_owned());
+        self.expect("{")?;
+        let (mut before, mut leading) = (None, 1);
+        if self.takes("before") {
+            leading = self.count()?;
+            let Some(own) = dtypes.get(..leading) else {
+                return too_few();
+            };
+            self.expect("{")?;
+            let steps = self.steps(leading)?;
+            before = Some(Region::new(own.iter().copied().collect(), steps));
+        }
+        let name = self.word()?;
+        let parameters = self.count()?;
+        let attributes = self.attributes()?;
+        if Normalize::from_name(name).is_none() {
+            return refused(format!("{name} is no normalisation"));
+        }
+        let Operation::Normalize(norm) = operation_of(name, &attributes)? else {
+            return refused(format!("{name} is no normalisation"));
+        };
+        let Some(following) = dtypes.get(leading + parameters..) else {
+            return too_few();
+        };
+        let mut after = None;
+        if self.takes("after") {
+            let mut own: SmallVec<[Dtype; 6]> = SmallVec::new();
+            own.push(before.as_ref().map_or(dtypes[0], Region::dtype));
+            own.extend_from_slice(following);
+            self.expect("{")?;
+            let steps = self.steps(own.len())?;
+            after = Some(Region::new(own, steps));
+        }
+        let chain = RowChain {
+            before,
+            norm,
+            parameters,
+            after,
+            keeps_before: self.takes("kept"),
+        };
+        self.expect("}")?;
+        if chain.arity() != inputs.len() {
+            return refused(format!(
+                "rows takes {} inputs, not {}",
+                chain.arity(),
+                inputs.len()
+            ));
+        }
+        self.joined(graph, Kind::Rows(Box::new(chain)), inputs)
+    }
+
+    /// Adds a node whose shape and dtype follow in the text.
+    fn joined(
+        &mut self,
+        graph: &mut Graph,
+        kind: Kind,
+        inputs: SmallVec<[Input; 4]>,
+    ) -> Result<()> {
+        self.expect(":")?;
+        let (dtype, shape) = self.typed()?;
+        graph.push(Node {
+            kind,
+            inputs,
+            shape,
+            dtype,
+            name: String::new(),
+        });
+        Ok(())
+    }
+
+    /// A number in parentheses.
+    fn count(&mut self) -> Result<usize> {
+        self.expect("(")?;
+        let count = match self.number()? {
+            Value::Int(count @ 0..=64) => count as usize,
+            other => return refused(format!("{other:?} is no number of inputs")),
+        };
+        self.expect(")")?;
+        Ok(count)
+    }
+
+    /// Steps up to the brace that closes them.
+    fn steps(&mut self, inputs: usize) -> Result<Vec<Step>> {
+        let mut steps: Vec<Step> = Vec::new();
+        loop {
+            let step = self.step(inputs, steps.len())?;
+            steps.push(step);
+            if !self.takes(";") {
+                break;
+            }
+        }
+        self.expect("}")?;
+        Ok(steps)
+    }
+
+    fn step(&mut self, inputs: usize, steps: usize) -> Result<Step> {
+        let name = self.word()?;
+        let Some(operation) = Elementwise::from_name(name) else {
+            return refused(format!("no elementwise operation is called {name:?}"));
+        };
+        self.expect("(")?;
+        let mut arguments = SmallVec::new();
+        loop {
+            arguments.push(self.source(inputs, steps)?);
+            if !self.takes(",") {
+                break;
+            }
+        }
+        self.expect(")")?;
+        if arguments.len() != operation.inputs().len() {
+            return refused(format!("{name} takes {} inputs", operation.inputs().len()));
+        }
+        let alpha = if self.takes("alpha") {
+            match self.number()? {
+                Value::Float(value) => value,
+                Value::Int(value) => value as f64,
+                _ => 0.0,
+            }
+        } else {
+            0.0
+        };
+        let dtype = self.dtype()?;
+        Ok(Step {
+            operation,
+            alpha,
+            arguments,
+            dtype,
+        })
+    }
+
+    fn source(&mut self, inputs: usize, steps: usize) -> Result<Source> {
+        self.skip_space();
+        let (of_inputs, rest) = match self.rest().split_at_checked(1) {
+            Some(("i", rest)) if rest.starts_with(|character: char| character.is_ascii_digit()) => {
+                (true, rest)
+            }
+            Some(("s", rest)) if rest.starts_with(|character: char| character.is_ascii_digit()) => {
+                (false, rest)
+            }
+            _ => {
+                let (number, dtype) = self.typed_number()?;
+                return Ok(Source::Number(number, dtype));
+            }
+        };
+        let end = rest
+            .find(|character: char| !character.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let index: usize = rest[..end].parse().unwrap_or(usize::MAX);
+        self.at += 1 + end;
+        let (count, what) = if of_inputs {
+            (inputs, "input")
+        } else {
+            (steps, "earlier step")
+        };
+        if index >= count {
+            return refused(format!("there is no {what} {index}"));
+        }
+        Ok(if of_inputs {
+            Source::Input(index)
+        } else {
+            Source::Step(index)
+        })
+    }
+}
+
+fn dtypes_of(graph: &Graph, inputs: &[Input]) -> Result<SmallVec<[Dtype; 6]>> {
+    let mut dtypes = SmallVec::new();
+    for input in inputs {
+        match input.node() {
+            Some(id) => dtypes.push(graph.node(id).dtype),
+            None => {
+                return refused(
+                    "what joins operations reads nodes; numbers stand in its steps".to_owned(),
+                );
+            }
+        }
+    }
+    Ok(dtypes)
+}
