@@ -4,10 +4,10 @@
 
 use amdgpu_hal::registry;
 use amdgpu_memory::{Allocator, AllocatorOptions};
-use amdgpu_telemetry::{Kind, MetricId, counter, gauge, subscribe};
+use amdgpu_telemetry::{Kind, MetricId, snapshot, subscribe};
 
 fn bytes(state: &str) -> Option<f64> {
-    gauge(MetricId::PoolBytes, &["null:gfx1100", "device", state]).get()
+    snapshot().value(MetricId::PoolBytes, &["null:gfx1100", "device", state])
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn allocations_and_copies_are_reported() {
     assert_eq!(bytes("reserved"), Some(0.0));
     assert_eq!(bytes("inactive"), Some(0.0));
 
-    let total = |id, labels: &[&str]| counter(id, labels).total();
+    let total = |id, labels: &[&str]| snapshot().value(id, labels).unwrap();
     let pool = ["null:gfx1100", "device"];
     assert_eq!(total(MetricId::PoolAllocationsTotal, &pool), 1.0);
     assert_eq!(total(MetricId::PoolOutOfMemoryTotal, &pool), 1.0);
