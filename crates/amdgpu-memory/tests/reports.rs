@@ -22,6 +22,11 @@ fn allocations_and_copies_are_reported() {
     let allocator = Allocator::new(device, options).unwrap();
     let subscription = subscribe(64);
     let block = allocator.allocate(1000, None).unwrap();
+    // Whoever looks first finds the series up to date.
+    let totals = amdgpu_telemetry::global().totals();
+    let device = &totals.devices["null:gfx1100"];
+    assert_eq!(device.pool_bytes["active"], 1024.0);
+    assert_eq!(device.allocations, 1.0);
     assert_eq!(bytes("active"), Some(1024.0));
     assert_eq!(bytes("reserved"), Some(2_097_152.0));
     assert_eq!(bytes("inactive"), Some(2_097_152.0 - 1024.0));
