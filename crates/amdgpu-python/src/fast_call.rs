@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
-pub use choice::{Choice, DeviceChoice, forget_choices, is_on_host, is_plain_number};
+pub use choice::{Choice, DeviceChoice, forget_choices, is_on_host};
 
 /// `Py_TPFLAGS_HAVE_VECTORCALL` of object.h, which names it for the stable interface of Python 3.12 only; the flag is that of 3.8.
 const HAVE_VECTORCALL: u64 = 1 << 11;

@@ -8,10 +8,11 @@ use amdgpu_hal::DeviceKind;
 use amdgpu_ops::DeviceOps;
 use amdgpu_telemetry::{Boundary, BoundaryGuard};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyString, PyTuple};
 
 use crate::array::Array;
 use crate::operand::exact_numpy;
+use crate::ops::number::is_plain_number;
 use crate::telemetry::Decision;
 
 /// How often the dispatcher has forgotten what it chose.
@@ -167,12 +168,4 @@ pub fn is_on_host(object: &Bound<'_, PyAny>) -> bool {
             .cast_exact::<Array>()
             .is_ok_and(|array| array.get().is_plain_host())
         || is_plain_number(object)
-}
-
-/// Whether it is a number of Python's own types.
-#[inline]
-pub fn is_plain_number(object: &Bound<'_, PyAny>) -> bool {
-    object.is_exact_instance_of::<PyFloat>()
-        || object.is_exact_instance_of::<PyInt>()
-        || object.is_exact_instance_of::<PyBool>()
 }

@@ -21,9 +21,8 @@ use smallvec::SmallVec;
 
 use crate::array::Array;
 use crate::errors::{from_coded, raise};
-use crate::fast_call::is_plain_number;
 use crate::operand::{Operand, exact_numpy, new_array, numpy_memory, plain_dtype, to_numpy_dtype};
-use crate::ops::number::{self, dtype_beside, is_number};
+use crate::ops::number::{self, dtype_beside, is_number, is_plain_number};
 
 /// Additions up to which a call is brief: a few microseconds.
 const BRIEF_ADDITIONS: u64 = 1 << 14;
