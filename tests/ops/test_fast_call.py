@@ -244,6 +244,15 @@ def test_a_freed_array_is_refused():
         ops.add(x, 1.0)
 
 
+@pytest.fixture
+def all_records():
+    """While the flight recorder runs, every call has its records."""
+    amdgpu.telemetry.recorder.start()
+    yield
+    amdgpu.telemetry.recorder.stop()
+
+
+@pytest.mark.usefixtures("all_records")
 def test_every_call_is_counted_once_at_each_boundary():
     x = np.ones((4, 6), np.float32)
     calls = [
@@ -264,6 +273,38 @@ def test_every_call_is_counted_once_at_each_boundary():
             call()
         assert [call_count("count", *site) - old for site, old in zip(sites, before, strict=True)] == [7, 7]
         assert decisions(operation, begun_ns) == 7
+
+
+def grown(x, times):
+    """By how much calls, timed calls and seconds at both boundaries of an addition have grown after so many."""
+    sites = [("elementwise", ("python", "rust")), ("agpu_matrix_elementwise", ("rust", "zig"))]
+
+    def figures():
+        return np.array([[call_count(of, *site) for of in ("count", "timed_count", "total_seconds")] for site in sites])
+
+    before = figures()
+    for _ in range(times):
+        ops.add(x, x)
+    return figures() - before
+
+
+def test_all_brief_calls_are_counted_and_a_sample_of_those_that_come_often_is_timed():
+    brief, long = np.ones(8, np.float32), np.ones(100_000, np.float32)
+    grown(brief, 1100)
+    for count, timed, seconds in grown(brief, 6400):
+        assert count == 6400
+        assert 80 <= timed <= 120
+        assert seconds > 0
+    for count, timed, seconds in grown(long, 10):
+        assert (count, timed) == (10, 10)
+        assert seconds > 0
+
+
+@pytest.mark.usefixtures("all_records")
+def test_every_brief_call_is_timed_while_somebody_takes_all_records():
+    x = np.ones(8, np.float32)
+    for count, timed, _ in grown(x, 2000):
+        assert (count, timed) == (2000, 2000)
 
 
 def test_nothing_is_recorded_while_telemetry_is_off_and_all_of_it_afterwards():

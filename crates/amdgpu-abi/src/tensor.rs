@@ -57,6 +57,7 @@ impl Dtype {
 
 impl Tensor {
     /// A tensor of host memory. The slices must outlive every use of the result: it holds their addresses.
+    #[inline]
     #[must_use]
     pub fn host(
         data: *mut std::ffi::c_void,

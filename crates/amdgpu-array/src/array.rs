@@ -199,6 +199,7 @@ impl Array {
     }
 
     /// The device whose memory it is; `None` for memory of other libraries.
+    #[inline]
     #[must_use]
     pub fn open_device(&self) -> Option<&Arc<OpenDevice>> {
         self.storage.open_device()
@@ -233,6 +234,7 @@ impl Array {
     }
 
     /// Whether the host reads the memory and no GPU has to be asked before.
+    #[inline]
     #[must_use]
     pub fn is_plain_host(&self) -> bool {
         self.storage.is_plain_host()
@@ -256,6 +258,7 @@ impl Array {
     }
 
     /// Whether elements follow each other in row-major order.
+    #[inline]
     #[must_use]
     pub fn is_contiguous(&self) -> bool {
         is_contiguous(&self.shape, &self.strides)
@@ -323,6 +326,7 @@ impl Array {
     }
 
     /// Whether a stream was ever given work on the memory: who reads it has to wait then.
+    #[inline]
     #[must_use]
     pub fn has_uses(&self) -> bool {
         self.storage.uses().is_used()

@@ -9,7 +9,10 @@ use smallvec::SmallVec;
 /// A type of its own, because `SmallVec` copies and collects one element at a time, with a check of its capacity for each: a call on small
 /// arrays makes a dozen of these, which took longer than its kernel's arguments.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
-pub struct Dims(SmallVec<[i64; 6]>);
+pub struct Dims(SmallVec<[i64; INLINE]>);
+
+/// Axes that need no memory of the heap.
+const INLINE: usize = 6;
 
 impl Dims {
     #[must_use]
@@ -21,7 +24,17 @@ impl Dims {
     #[must_use]
     #[inline]
     pub fn from_slice(values: &[i64]) -> Self {
-        Self(SmallVec::from_slice(values))
+        if values.len() > INLINE {
+            return Self(SmallVec::from_slice(values));
+        }
+        // One by one: to call a function that copies bytes takes longer than to copy the few that there are.
+        let mut inline = [0; INLINE];
+        for (index, place) in inline.iter_mut().enumerate() {
+            if let Some(value) = values.get(index) {
+                *place = *value;
+            }
+        }
+        Self(SmallVec::from_buf_and_len(inline, values.len()))
     }
 
     #[must_use]
@@ -76,7 +89,7 @@ impl Dims {
     #[must_use]
     #[inline]
     pub fn from_elem(value: i64, count: usize) -> Self {
-        std::iter::repeat_n(value, count).collect()
+        Self(SmallVec::from_elem(value, count))
     }
 }
 
@@ -150,6 +163,7 @@ impl<'a> IntoIterator for &'a Dims {
 
 /// Strides, in elements, of the row-major order without gaps. Empty axes count as one element, so that no stride is zero.
 #[must_use]
+#[inline]
 pub fn row_major(shape: &[i64]) -> Dims {
     let mut strides = Dims::from_elem(1, shape.len());
     for axis in (1..shape.len()).rev() {
@@ -172,6 +186,7 @@ pub fn is_row_major(shape: &[i64], strides: &[i64]) -> bool {
 
 /// Whether elements follow each other in row-major order. Axes of extent 1 do not matter; empty arrays are contiguous.
 #[must_use]
+#[inline]
 pub fn is_contiguous(shape: &[i64], strides: &[i64]) -> bool {
     let mut expected = 1_i64;
     let mut is_dense = true;

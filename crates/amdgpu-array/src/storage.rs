@@ -83,6 +83,7 @@ impl Storage {
     }
 
     /// The streams that were given work on the memory.
+    #[inline]
     #[must_use]
     pub fn uses(&self) -> &Uses {
         &self.uses
@@ -101,6 +102,7 @@ impl Storage {
     }
 
     /// The device whose memory it is; `None` for memory of other libraries.
+    #[inline]
     #[must_use]
     pub fn open_device(&self) -> Option<&Arc<OpenDevice>> {
         match &self.memory {
@@ -156,6 +158,7 @@ impl Storage {
     }
 
     /// Whether the values depend on what a function that is traced was given.
+    #[inline]
     #[must_use]
     pub fn is_traced(&self) -> bool {
         self.is_traced.load(Ordering::Relaxed)
@@ -179,12 +182,13 @@ impl Storage {
     }
 
     /// Whether the host reads the memory and nobody, a GPU or who traces a function, has to be asked before.
+    #[inline]
     #[must_use]
     pub fn is_plain_host(&self) -> bool {
         !self.is_traced()
             && match &self.memory {
                 Memory::Block { device, .. } | Memory::Module { device, .. } => {
-                    device.info().capabilities.host_visible
+                    device.is_host_visible()
                 }
                 Memory::External(external) => external.location == MemoryLocation::Host,
             }

@@ -68,6 +68,7 @@ impl Uses {
     }
 
     /// Whether any stream was ever given work on the memory. A forked child has a copy of the memory and none of the streams.
+    #[inline]
     pub fn is_used(&self) -> bool {
         self.is_used.load(Ordering::Acquire) && self.mark.is_current()
     }

@@ -30,6 +30,8 @@ impl Table {
 /// hold it; the device is closed when the last of them is gone.
 pub struct OpenDevice {
     device: Arc<dyn Device>,
+    /// Of the device's description: asked for each argument of a call.
+    is_host_visible: bool,
     allocator: Allocator,
     memory: AllocatorOptions,
     index: u16,
@@ -117,6 +119,7 @@ impl OpenDevice {
         let allocator = Allocator::new(Arc::clone(&device), memory)?;
         note_stream(&device.info().name, device.default_stream());
         Ok(Arc::new(Self {
+            is_host_visible: device.info().capabilities.host_visible,
             device,
             allocator,
             memory,
@@ -150,6 +153,13 @@ impl OpenDevice {
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         self.device.info()
+    }
+
+    /// Whether the host reads its memory at the addresses that the device has for it.
+    #[inline]
+    #[must_use]
+    pub fn is_host_visible(&self) -> bool {
+        self.is_host_visible
     }
 
     #[must_use]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use amdgpu_abi::MetricId;
 use amdgpu_hal::{ForkLocal, Stream};
-use amdgpu_telemetry::{Gauge, gauge, set_refresher};
+use amdgpu_telemetry::{Gauge, Lazy, gauge, set_refresher};
 
 /// A stream with its gauge, which is made when something was seen waiting for the first time: most streams are idle whenever they are looked at.
 struct Watched {
@@ -17,7 +17,7 @@ static STREAMS: ForkLocal<Mutex<Vec<Watched>>> = ForkLocal::new(Mutex::default);
 
 /// Have `amdgpu_queue_depth` tell of this stream as long as it lives.
 pub(crate) fn note_stream(device: &str, stream: &Arc<dyn Stream>) {
-    set_refresher(refresh);
+    set_refresher(Lazy::QueueDepth, refresh);
     let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
     streams.retain(Watched::lives);
     // The default stream comes with each context that is opened on its device.

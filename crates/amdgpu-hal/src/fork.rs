@@ -32,6 +32,7 @@ impl ForkMark {
     }
 
     /// Whether this is still the process the mark was made in.
+    #[inline]
     #[must_use]
     pub fn is_current(self) -> bool {
         self.0 == GENERATION.load(Ordering::Relaxed)

@@ -51,6 +51,7 @@ impl Elementwise {
         elementwise_position(name).map(|place| Self::ALL[place])
     }
 
+    #[inline]
     const fn row(self) -> &'static ElementwiseRow {
         &ELEMENTWISE[self as usize]
     }
@@ -66,6 +67,7 @@ impl Elementwise {
         self.row().inputs
     }
 
+    #[inline]
     const fn class(self) -> Class {
         self.row().class
     }
@@ -131,6 +133,7 @@ impl Elementwise {
 
     /// What inputs that meet in `common` are computed in, and the dtype of the result; `None` where they have no sign, or no bits to combine or
     /// to shift.
+    #[inline]
     pub(crate) fn dtypes_of(self, common: Dtype) -> Option<(Dtype, Dtype)> {
         Some(match self.class() {
             Class::Signed if common == Dtype::BOOL => return None,
@@ -150,6 +153,7 @@ impl Elementwise {
 
     /// What is computed of inputs that meet in `common`: whole numbers are rounded already, a truth value has one bit, and neighbours of
     /// numbers of 16 bits are not those of the type that is computed in.
+    #[inline]
     #[must_use]
     pub fn computed_as(self, common: Dtype) -> Self {
         if self.class() == Class::Rounding && !element::is_float(common) {

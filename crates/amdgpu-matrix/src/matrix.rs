@@ -21,6 +21,9 @@ pub(crate) struct Work {
 /// pool is awake.
 const PARALLEL_TENSOR_OPERATIONS: u64 = 1 << 17;
 
+/// Up to so much work a call is brief, a few microseconds: to time all of those would take a part of it that is felt.
+const BRIEF_OPERATIONS: u64 = 1 << 14;
+
 /// The Matrix core of this process. See the crate's contract.
 pub struct Matrix {
     library: NativeLibrary,
@@ -131,14 +134,14 @@ impl Matrix {
             .as_ref()
             .map_or(1, |executor| executor.thread_count);
         self.operations.increment();
-        // One reading of the clock for both records: a call may have less than a microsecond of work.
-        let crossing = if amdgpu_telemetry::is_enabled() {
-            let start_ns = amdgpu_telemetry::now_ns();
-            self.record(start_ns, operations, dtype, thread_count);
-            boundary.enter_at(start_ns)
+        let crossing = if operations <= BRIEF_OPERATIONS {
+            boundary.enter_brief()
         } else {
             boundary.enter()
         };
+        if let Some(start_ns) = crossing.start_ns() {
+            self.record(start_ns, operations, dtype, thread_count);
+        }
         if bytes > 0 {
             crossing.computes(operations, bytes);
         }

@@ -397,6 +397,11 @@ impl Pool {
         state.cache.stats
     }
 
+    /// Brings the series of the telemetry bus up to date.
+    pub fn publish(&self) {
+        self.report.publish(|| self.lock().cache.stats);
+    }
+
     pub fn reset_peaks(&self) {
         let mut state = self.lock();
         state.cache.settle();
@@ -457,5 +462,6 @@ impl Drop for Pool {
             self.report.reserved(-(bytes as f64));
             siblings::leave_behind(Arc::clone(&self.device), self.kind, segments);
         }
+        self.publish();
     }
 }

@@ -1,9 +1,34 @@
 //! What the allocator tells the telemetry bus.
+//!
+//! Allocations and bytes in use are counted by the cache, which does so under its lock. Series of the bus follow when somebody reads them: to
+//! change four of them takes as long as the rest of an allocation.
+
+use std::sync::{Mutex, PoisonError};
 
 use amdgpu_hal::{CopyDirection, DeviceInfo, MemoryKind};
 use amdgpu_telemetry::{Counter, Gauge, Histogram, Kind, MetricId, NameId, Record};
 
 use crate::cache::{Handle, Taken};
+use crate::stats::MemoryStats;
+
+/// What the series have of a pool.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Published {
+    allocations: u64,
+    active_bytes: u64,
+    inactive_bytes: u64,
+}
+
+impl Published {
+    fn of(stats: &MemoryStats) -> Self {
+        let active_bytes = stats.allocated_bytes.all.current;
+        Self {
+            allocations: stats.allocation.all.allocated,
+            active_bytes,
+            inactive_bytes: stats.reserved_bytes.all.current - active_bytes,
+        }
+    }
+}
 
 /// The series of one pool.
 pub(crate) struct Report {
@@ -14,6 +39,7 @@ pub(crate) struct Report {
     reserved: Gauge,
     reserved_peak: Gauge,
     allocations: Counter,
+    published: Mutex<Published>,
     out_of_memory: Counter,
     copied: [Counter; 3],
     copying: [Histogram; 3],
@@ -69,6 +95,7 @@ impl Report {
                 &[device, pool],
             ),
             allocations: counter(MetricId::PoolAllocationsTotal),
+            published: Mutex::default(),
             out_of_memory: counter(MetricId::PoolOutOfMemoryTotal),
             copied: directions.map(copied),
             copying: directions.map(copying),
@@ -91,9 +118,6 @@ impl Report {
     /// A block was handed out. The second detail of its record is 1 for a cache hit.
     pub fn allocated(&self, taken: &Taken, stream: u64, hit: bool) {
         let Taken { bytes, address, .. } = *taken;
-        self.allocations.increment();
-        self.active.add(bytes as f64);
-        self.inactive.add(-(bytes as f64));
         if is_recorded(taken.handle) {
             self.emit(Kind::Allocate, stream, bytes, [address, u64::from(hit)]);
         }
@@ -101,8 +125,6 @@ impl Report {
 
     /// A block was given back.
     pub fn freed(&self, handle: Handle, bytes: u64, address: u64, stream: u64) {
-        self.active.add(-(bytes as f64));
-        self.inactive.add(bytes as f64);
         if is_recorded(handle) {
             self.emit(Kind::Free, stream, bytes, [address, 0]);
         }
@@ -111,11 +133,31 @@ impl Report {
     /// Memory was reserved from the device, or, with a negative number, given back.
     pub fn reserved(&self, bytes: f64) {
         self.reserved.add(bytes);
-        self.inactive.add(bytes);
         // Allocators of one device share the series; the sum is what the process holds.
         if let Some(now) = self.reserved.get() {
             self.reserved_peak.raise_to(now);
         }
+    }
+
+    /// Brings the series of bytes and allocations up to date. `stats` reads what the pool counted; two threads may come here at once.
+    pub fn publish(&self, stats: impl FnOnce() -> MemoryStats) {
+        let mut published = self
+            .published
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        // Read while the lock is held, so that what is older does not come later.
+        let now = Published::of(&stats());
+        let before = std::mem::replace(&mut *published, now);
+        if now == before {
+            return;
+        }
+        self.allocations.add(now.allocations - before.allocations);
+        // Allocators of one device share the series.
+        let difference = |now: u64, before: u64| now as f64 - before as f64;
+        self.active
+            .add(difference(now.active_bytes, before.active_bytes));
+        self.inactive
+            .add(difference(now.inactive_bytes, before.inactive_bytes));
     }
 
     /// A request was refused.

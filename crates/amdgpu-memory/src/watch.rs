@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use amdgpu_telemetry::Lazy;
 use amdgpu_telemetry::attach::{self, Question, Topic};
 use serde_json::{Value, json};
 
@@ -16,6 +17,15 @@ const MAX_LEAKS: usize = 1000;
 /// Lets watchers ask.
 pub(crate) fn provide() {
     attach::provide(Topic::Memory, all_memory);
+    amdgpu_telemetry::set_refresher(Lazy::Pools, publish);
+}
+
+/// Brings the series of all pools up to date.
+fn publish() {
+    let pools = siblings::all();
+    for pool in pools.iter().filter(|pool| pool.is_current()) {
+        pool.publish();
+    }
 }
 
 #[derive(Default)]

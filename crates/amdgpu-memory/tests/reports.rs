@@ -4,10 +4,10 @@
 
 use amdgpu_hal::registry;
 use amdgpu_memory::{Allocator, AllocatorOptions};
-use amdgpu_telemetry::{Kind, MetricId, counter, gauge, subscribe};
+use amdgpu_telemetry::{Kind, MetricId, snapshot, subscribe};
 
 fn bytes(state: &str) -> Option<f64> {
-    gauge(MetricId::PoolBytes, &["null:gfx1100", "device", state]).get()
+    snapshot().value(MetricId::PoolBytes, &["null:gfx1100", "device", state])
 }
 
 #[test]
@@ -22,6 +22,11 @@ fn allocations_and_copies_are_reported() {
     let allocator = Allocator::new(device, options).unwrap();
     let subscription = subscribe(64);
     let block = allocator.allocate(1000, None).unwrap();
+    // Whoever looks first finds the series up to date.
+    let totals = amdgpu_telemetry::global().totals();
+    let device = &totals.devices["null:gfx1100"];
+    assert_eq!(device.pool_bytes["active"], 1024.0);
+    assert_eq!(device.allocations, 1.0);
     assert_eq!(bytes("active"), Some(1024.0));
     assert_eq!(bytes("reserved"), Some(2_097_152.0));
     assert_eq!(bytes("inactive"), Some(2_097_152.0 - 1024.0));
@@ -35,7 +40,7 @@ fn allocations_and_copies_are_reported() {
     assert_eq!(bytes("reserved"), Some(0.0));
     assert_eq!(bytes("inactive"), Some(0.0));
 
-    let total = |id, labels: &[&str]| counter(id, labels).total();
+    let total = |id, labels: &[&str]| snapshot().value(id, labels).unwrap();
     let pool = ["null:gfx1100", "device"];
     assert_eq!(total(MetricId::PoolAllocationsTotal, &pool), 1.0);
     assert_eq!(total(MetricId::PoolOutOfMemoryTotal, &pool), 1.0);

@@ -16,6 +16,7 @@ const ROUNDS: u32 = 1_000_000;
 const PASSES: u32 = 7;
 
 static SITE: Boundary = Boundary::new(Language::Rust, Language::Zig, "bench_static");
+static BRIEF: Boundary = Boundary::new(Language::Rust, Language::Zig, "bench_brief");
 
 fn best_ns(mut once: impl FnMut()) -> f64 {
     (0..PASSES)
@@ -75,6 +76,7 @@ fn all() {
         seconds.record_ns(number & 0xffff);
     });
     measure("boundary guard, static site", || drop(SITE.enter()));
+    measure("boundary guard, brief", || drop(BRIEF.enter_brief()));
     measure("boundary guard, by name", || {
         drop(boundary(Language::Python, Language::Rust, "bench"));
     });

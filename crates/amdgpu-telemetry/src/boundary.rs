@@ -1,6 +1,7 @@
 //! Crossings from one language into another: how often, how long, through which function.
 //!
-//! A crossing costs two clock readings, one histogram entry and one record. `amdgpu_boundary_calls_total` and
+//! A crossing that is timed costs two clock readings, one histogram entry and one record: as much as to add a thousand numbers. So of those
+//! that their callers know to be brief a sample is timed ([`Boundary::enter_brief`]); all are counted. `amdgpu_boundary_calls_total` and
 //! `amdgpu_boundary_seconds` are sums over the sites and are made when a snapshot is taken.
 
 use std::cell::Cell;
@@ -30,9 +31,21 @@ pub(crate) struct Site {
     name: NameId,
     text: Arc<str>,
     durations: HistogramCell,
+    /// Calls that no thread's tree has a place for; all of them are timed.
+    outside: AtomicU64,
     operations: AtomicU64,
     bytes: AtomicU64,
     is_work: bool,
+}
+
+/// What is known of the calls of a site.
+pub(crate) struct Calls {
+    pub site: &'static Site,
+    /// All of them, and those that were timed.
+    pub count: u64,
+    pub timed: u64,
+    /// Each of those that were timed weighs as much as those that it stands for; the sum is of the calls with and without a place in a tree.
+    pub durations: HistogramValue,
 }
 
 type Key = (Language, Language, NameId);
@@ -72,6 +85,7 @@ impl BoundaryTable {
                 name,
                 text: Arc::from(text),
                 durations: HistogramCell::default(),
+                outside: AtomicU64::new(0),
                 operations: AtomicU64::new(0),
                 bytes: AtomicU64::new(0),
                 is_work,
@@ -79,24 +93,34 @@ impl BoundaryTable {
         })
     }
 
-    /// Every site with its durations, ordered by languages and name. Their sums are those of `crossings` and of the calls that it has no
-    /// place for.
-    pub(crate) fn values(&self, crossings: &Crossings) -> Vec<(&'static Site, HistogramValue)> {
-        let sums_ns = crossings.sums_ns();
-        let value = |site: &&'static Site| {
-            let mut value = site.durations.value();
-            let inside_ns = sums_ns.get(&std::ptr::from_ref(*site)).copied();
-            value.sum_ns = value.sum_ns.saturating_add(inside_ns.unwrap_or(0));
-            (*site, value)
+    /// The calls of every site, ordered by languages and name: those of `crossings` and those that it has no place for.
+    pub(crate) fn calls(&self, crossings: &Crossings) -> Vec<Calls> {
+        let sums = crossings.sums();
+        let calls = |site: &&'static Site| {
+            let inside = sums.get(&std::ptr::from_ref(*site));
+            let inside = inside.copied().unwrap_or_default();
+            let outside = site.outside.load(Relaxed);
+            let mut durations = site.durations.value();
+            durations.sum_ns = durations.sum_ns.saturating_add(inside.total_ns);
+            Calls {
+                site,
+                count: inside.count + outside,
+                timed: inside.timed + outside,
+                durations,
+            }
         };
-        let mut values: Vec<_> = self.lock().values().map(value).collect();
-        values.sort_by_key(|(site, _)| (site.from as u8, site.to as u8, Arc::clone(&site.text)));
-        values
+        let mut all: Vec<_> = self.lock().values().map(calls).collect();
+        all.sort_by_key(|calls| {
+            let site = calls.site;
+            (site.from as u8, site.to as u8, Arc::clone(&site.text))
+        });
+        all
     }
 
     pub(crate) fn reset(sites: &SiteMap) {
         for site in sites.values() {
             site.durations.reset();
+            site.outside.store(0, Relaxed);
             site.operations.store(0, Relaxed);
             site.bytes.store(0, Relaxed);
         }
@@ -130,6 +154,7 @@ pub struct BoundarySummary {
     pub from: String,
     pub to: String,
     pub name: Arc<str>,
+    /// All calls, and their time; where fewer were timed, the others are taken to last as long.
     pub count: u64,
     pub total_seconds: f64,
     pub p50_seconds: f64,
@@ -140,24 +165,29 @@ pub struct BoundarySummary {
     pub operations: u64,
     #[serde(default)]
     pub bytes: u64,
+    /// Calls that were timed.
+    #[serde(default)]
+    pub timed_count: u64,
 }
 
 pub(crate) const SECONDS_PER_NS: f64 = 1e-9;
 
 impl BoundarySummary {
     /// `None` for a site that was never crossed.
-    pub(crate) fn of(site: &Site, value: &HistogramValue) -> Option<Self> {
+    pub(crate) fn of(calls: &Calls) -> Option<Self> {
+        let (site, value) = (calls.site, &calls.durations);
         Some(Self {
             from: site.from.name().to_owned(),
             to: site.to.name().to_owned(),
             name: Arc::clone(&site.text),
-            count: value.count(),
+            count: calls.count,
             total_seconds: value.sum_ns as f64 * SECONDS_PER_NS,
             p50_seconds: value.quantile_ns(0.5)? * SECONDS_PER_NS,
             p99_seconds: value.quantile_ns(0.99)? * SECONDS_PER_NS,
             max_seconds: value.max_ns as f64 * SECONDS_PER_NS,
             operations: site.operations.load(Relaxed),
             bytes: site.bytes.load(Relaxed),
+            timed_count: calls.timed,
         })
     }
 }
@@ -168,7 +198,10 @@ pub struct BoundaryGuard(Option<Crossing>);
 
 struct Crossing {
     site: &'static Site,
+    /// 0 where nobody times it.
     start_ns: u64,
+    /// One of a sample, if it is timed.
+    is_brief: bool,
     inside: Option<Inside>,
 }
 
@@ -181,15 +214,49 @@ impl BoundaryGuard {
         Self(Some(Crossing {
             site,
             start_ns,
+            is_brief: false,
             inside: crossings::enter(site),
         }))
     }
 
-    /// The call has come back: report it. Returns the moment for who needs it too, 0 while telemetry is off.
+    #[inline]
+    fn enter_brief(hub: &Hub, site: &'static Site) -> Self {
+        let inside = crossings::enter(site);
+        let is_timed = inside.as_ref().is_none_or(Inside::is_in_sample) || hub.wants_every_record();
+        Self(Some(Crossing {
+            site,
+            start_ns: if is_timed { hub.now_ns() } else { 0 },
+            is_brief: inside.is_some(),
+            inside,
+        }))
+    }
+
+    /// When the call began, for records of the same moment; `None` where nobody times it, and while telemetry is off.
+    #[must_use]
+    #[inline]
+    pub fn start_ns(&self) -> Option<u64> {
+        let crossing = self.0.as_ref()?;
+        (crossing.start_ns > 0).then_some(crossing.start_ns)
+    }
+
+    /// A call that began as a brief one turns out to be none: it is timed, from here on at the latest, and stands for itself.
+    #[inline]
+    pub fn expect_long(&mut self) {
+        if let Some(crossing) = &mut self.0
+            && crossing.is_brief
+        {
+            crossing.is_brief = false;
+            if crossing.start_ns == 0 {
+                crossing.start_ns = crate::now_ns();
+            }
+        }
+    }
+
+    /// The call has come back: report it. Returns the moment for who needs it too, 0 where it was not timed.
     #[must_use = "to drop the guard is enough where the moment is not needed"]
     #[inline]
     pub fn leave(self) -> u64 {
-        let end_ns = if self.0.is_some() { crate::now_ns() } else { 0 };
+        let end_ns = self.start_ns().map_or(0, |_| crate::now_ns());
         self.leave_at(end_ns);
         end_ns
     }
@@ -198,7 +265,7 @@ impl BoundaryGuard {
     #[inline]
     pub fn leave_at(mut self, end_ns: u64) {
         if let Some(crossing) = self.0.take() {
-            crossing.report(end_ns);
+            crossing.end(|| end_ns);
         }
     }
 
@@ -216,20 +283,35 @@ impl Drop for BoundaryGuard {
     #[inline]
     fn drop(&mut self) {
         if let Some(crossing) = &self.0 {
-            crossing.report(crate::now_ns());
+            crossing.end(crate::now_ns);
         }
     }
 }
 
 impl Crossing {
+    #[inline]
+    fn end(&self, now_ns: impl FnOnce() -> u64) {
+        match &self.inside {
+            Some(inside) if self.start_ns == 0 => {
+                inside.leave_untimed();
+                if self.site.works_for().is_some() {
+                    let hub = crate::hub::global();
+                    let tick_ns = hub.clock.last_tick_ns();
+                    hub.note_work(tick_ns, tick_ns);
+                }
+            }
+            _ => self.report(now_ns()),
+        }
+    }
+
     fn report(&self, end_ns: u64) {
         let duration_ns = end_ns.saturating_sub(self.start_ns);
-        // One addition to memory that threads share: the thread's own tree keeps the sum.
+        // One addition to memory that threads share: the thread's own tree keeps count and sum.
         if let Some(inside) = &self.inside {
-            inside.leave(duration_ns);
-            self.site.durations.count_ns(duration_ns);
+            let calls = inside.leave(duration_ns, self.is_brief);
+            self.site.durations.count_many_ns(duration_ns, calls);
         } else {
-            self.site.durations.record_ns(duration_ns);
+            self.site.record_outside(duration_ns);
         }
         if self.site.works_for().is_some() {
             crate::hub::global().note_work(self.start_ns, end_ns);
@@ -239,6 +321,11 @@ impl Crossing {
 }
 
 impl Site {
+    fn record_outside(&self, duration_ns: u64) {
+        self.outside.fetch_add(1, Relaxed);
+        self.durations.record_ns(duration_ns);
+    }
+
     fn record(&self, start_ns: u64, duration_ns: u64) -> Record {
         Record::new(Kind::Boundary, self.name)
             .languages(self.from, self.to)
@@ -263,7 +350,7 @@ impl Hub {
         let site = self
             .boundaries
             .site(from, to, self.intern(name), name, true);
-        site.durations.record_ns(duration_ns);
+        site.record_outside(duration_ns);
         producer.emit(site.record(start_ns, duration_ns));
     }
 }
@@ -308,14 +395,15 @@ impl Boundary {
         BoundaryGuard::enter(self.site(hub), hub.now_ns())
     }
 
-    /// Cross, at a moment that the caller has read off the clock for something else, too.
+    /// Cross for a call that its caller knows to be brief, a few microseconds: counted, and timed where it is among the first ones, one of a
+    /// sample, or somebody takes all records.
     #[inline]
-    pub fn enter_at(&self, start_ns: u64) -> BoundaryGuard {
+    pub fn enter_brief(&self) -> BoundaryGuard {
         let hub = crate::hub::global();
         if !hub.is_enabled() {
             return BoundaryGuard::OFF;
         }
-        BoundaryGuard::enter(self.site(hub), start_ns)
+        BoundaryGuard::enter_brief(hub, self.site(hub))
     }
 
     #[inline]

@@ -104,6 +104,15 @@ impl ClockSource {
             Self::Injected(clock) => clock.now_ns(),
         }
     }
+
+    /// The moment of the system's last tick, at most some milliseconds ago: takes an eighth of the time.
+    #[inline]
+    pub(crate) fn last_tick_ns(&self) -> u64 {
+        match self {
+            Self::System => read(libc::CLOCK_MONOTONIC_COARSE),
+            Self::Injected(clock) => clock.now_ns(),
+        }
+    }
 }
 
 /// One instant on both time lines, so that a reader can turn `start_ns` of a record into a date.

@@ -1,8 +1,8 @@
 //! Which call into another language was made inside of which: exact stacks, for the flame of language boundaries.
 //!
 //! Each thread keeps a tree of the crossings that it made, and a pointer to the one that it is in. Only its thread writes to a tree, so a
-//! crossing costs a comparison and a few plain stores; a snapshot adds the trees up by path. Work that a call hands to other threads begins
-//! at the root there: nobody knows who waits for it.
+//! crossing costs a comparison and a few plain stores; a snapshot adds the trees up by path. Calls are counted here and nowhere else. Work that
+//! a call hands to other threads begins at the root there: nobody knows who waits for it.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::boundary::{SECONDS_PER_NS, Site};
 use crate::hub::{self, lock};
+use crate::sampling::{FIRST_TIMED, is_in_sample};
 
 /// Different stacks that one thread's tree holds, 64 bytes each: a program has a few dozen. Calls past the limit are in the sums of their
 /// functions alone.
@@ -28,6 +29,9 @@ pub(crate) struct Node {
     depth: u32,
     count: AtomicU64,
     total_ns: AtomicU64,
+    timed: AtomicU64,
+    /// Brief calls that were not timed since one of them was. The next one that is stands for them, too.
+    untimed: AtomicU64,
     /// Newest child, and the child of the same parent before this one.
     newest_child: AtomicPtr<Node>,
     sibling: AtomicPtr<Node>,
@@ -67,9 +71,11 @@ pub struct CrossingSummary {
     pub from: String,
     pub to: String,
     pub name: String,
-    /// Calls that came back, and their time.
+    /// Calls that came back, and their time; where fewer were timed, the others are taken to last as long.
     pub count: u64,
     pub total_seconds: f64,
+    #[serde(default)]
+    pub timed_count: u64,
 }
 
 thread_local! {
@@ -101,6 +107,8 @@ impl Node {
             depth,
             count: AtomicU64::new(0),
             total_ns: AtomicU64::new(0),
+            timed: AtomicU64::new(0),
+            untimed: AtomicU64::new(0),
             newest_child: AtomicPtr::new(ptr::null_mut()),
             sibling: AtomicPtr::new(sibling),
             tree,
@@ -137,21 +145,45 @@ impl Node {
         Some(node)
     }
 
-    /// A call came back. Called by the tree's thread alone, so nothing is added in between.
+    /// A call came back that was timed. Returns for how many calls its time stands.
     #[inline]
-    fn add(&self, duration_ns: u64) {
-        let count = self.count.load(Ordering::Relaxed);
-        self.count.store(count + 1, Ordering::Relaxed);
-        let total_ns = self.total_ns.load(Ordering::Relaxed);
-        self.total_ns
-            .store(total_ns.saturating_add(duration_ns), Ordering::Relaxed);
+    fn add(&self, duration_ns: u64, is_brief: bool) -> u64 {
+        let mut calls = 1;
+        if is_brief {
+            calls += self.untimed.load(Ordering::Relaxed);
+            self.untimed.store(0, Ordering::Relaxed);
+        }
+        raise(&self.total_ns, duration_ns.saturating_mul(calls));
+        // In this order, so that nobody sees more timed than came back.
+        raise(&self.count, 1);
+        raise(&self.timed, 1);
+        calls
+    }
+
+    /// A brief call came back that was not timed.
+    #[inline]
+    fn count_untimed(&self) {
+        raise(&self.untimed, 1);
+        raise(&self.count, 1);
+    }
+
+    fn numbers(&self) -> [&AtomicU64; 4] {
+        [&self.count, &self.total_ns, &self.timed, &self.untimed]
     }
 
     fn reset(&self) {
-        self.count.store(0, Ordering::Relaxed);
-        self.total_ns.store(0, Ordering::Relaxed);
+        for number in self.numbers() {
+            number.store(0, Ordering::Relaxed);
+        }
         self.children().for_each(Self::reset);
     }
+}
+
+/// Adds to a number of a tree. Called by the tree's thread alone, so nothing is added in between.
+#[inline]
+fn raise(number: &AtomicU64, by: u64) {
+    let before = number.load(Ordering::Relaxed);
+    number.store(before.saturating_add(by), Ordering::Relaxed);
 }
 
 /// The call that this thread is in, or the root of its tree; `None` where the thread is ending.
@@ -189,12 +221,26 @@ pub(crate) fn enter(site: &'static Site) -> Option<Inside> {
 }
 
 impl Inside {
-    /// The call came back.
+    /// Whether the call is timed, if it is a brief one.
     #[inline]
-    pub(crate) fn leave(&self, duration_ns: u64) {
-        self.node.add(duration_ns);
+    pub(crate) fn is_in_sample(&self) -> bool {
+        let number = self.node.count.load(Ordering::Relaxed);
+        number < FIRST_TIMED || is_in_sample(number as u32)
+    }
+
+    /// The call came back and was timed. Returns for how many calls its time stands.
+    #[inline]
+    pub(crate) fn leave(&self, duration_ns: u64, is_brief: bool) -> u64 {
         // Guards that are dropped in another order than they were made must not leave the thread inside of a call that is over.
         CURRENT.set(self.caller);
+        self.node.add(duration_ns, is_brief)
+    }
+
+    /// A brief call came back that was not timed.
+    #[inline]
+    pub(crate) fn leave_untimed(&self) {
+        CURRENT.set(self.caller);
+        self.node.count_untimed();
     }
 }
 
@@ -226,8 +272,8 @@ impl Crossings {
         tree
     }
 
-    /// Time in the calls of each site, over all threads.
-    pub(crate) fn sums_ns(&self) -> HashMap<*const Site, u64> {
+    /// The calls of each site, over all threads.
+    pub(crate) fn sums(&self) -> HashMap<*const Site, Sums> {
         let trees = self.lock().all.clone();
         let mut sums = HashMap::new();
         for tree in trees {
@@ -248,10 +294,21 @@ impl Crossings {
     }
 }
 
-fn add_up(node: &Node, sums: &mut HashMap<*const Site, u64>) {
+/// Calls that came back.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sums {
+    pub count: u64,
+    pub timed: u64,
+    pub total_ns: u64,
+}
+
+fn add_up(node: &Node, sums: &mut HashMap<*const Site, Sums>) {
     if let Some(site) = node.site {
-        let sum = sums.entry(ptr::from_ref(site)).or_insert(0);
-        *sum = sum.saturating_add(node.total_ns.load(Ordering::Relaxed));
+        let sum = sums.entry(ptr::from_ref(site)).or_default();
+        sum.timed += node.timed.load(Ordering::Relaxed);
+        sum.count += node.count.load(Ordering::Relaxed);
+        let total_ns = node.total_ns.load(Ordering::Relaxed);
+        sum.total_ns = sum.total_ns.saturating_add(total_ns);
     }
     node.children().for_each(|child| add_up(child, sums));
 }
@@ -280,9 +337,11 @@ fn collect(
                     name: site.text().to_owned(),
                     count: 0,
                     total_seconds: 0.0,
+                    timed_count: 0,
                 });
                 found.len() - 1
             });
+        found[place].timed_count += child.timed.load(Ordering::Relaxed);
         found[place].count += child.count.load(Ordering::Relaxed);
         found[place].total_seconds +=
             child.total_ns.load(Ordering::Relaxed) as f64 * SECONDS_PER_NS;
@@ -313,7 +372,7 @@ mod tests {
     use amdgpu_abi::Language::{Nim, Python, Rust, Zig};
 
     use super::*;
-    use crate::Boundary;
+    use crate::{Boundary, SAMPLED_EVERY};
 
     static RUN: Boundary = Boundary::new(Python, Rust, "crossings.run");
     static TRAIN: Boundary = Boundary::new(Python, Rust, "crossings.train");
@@ -364,5 +423,57 @@ mod tests {
         ];
         let expected = expected.map(|(path, count)| (path.to_owned(), count));
         assert_eq!(paths(), expected);
+    }
+
+    #[test]
+    fn of_brief_calls_a_sample_is_timed_and_all_are_counted() {
+        static BRIEF: Boundary = Boundary::new(Rust, Zig, "brief.product");
+        const CALLS: u64 = 100_000;
+        const LONG_EVERY: u64 = 1000;
+        for number in 0..CALLS {
+            let mut guard = BRIEF.enter_brief();
+            if number % LONG_EVERY == 0 {
+                guard.expect_long();
+                assert!(guard.start_ns().is_some());
+            }
+            if number < FIRST_TIMED {
+                assert!(guard.leave() > 0);
+            }
+        }
+        let all = hub::global().boundary_summaries();
+        let found = all.iter().find(|one| &*one.name == "brief.product");
+        let found = found.unwrap();
+        assert_eq!(found.count, CALLS);
+        let expected = FIRST_TIMED + (CALLS - FIRST_TIMED) / SAMPLED_EVERY + CALLS / LONG_EVERY;
+        assert!(
+            (expected * 9 / 10..expected * 11 / 10).contains(&found.timed_count),
+            "{} of {CALLS}",
+            found.timed_count
+        );
+        let row = hub::global().crossings.summaries();
+        let row = row.iter().find(|one| one.name == "brief.product").unwrap();
+        assert_eq!(
+            (row.count, row.timed_count),
+            (found.count, found.timed_count)
+        );
+    }
+
+    #[test]
+    fn a_brief_call_that_is_timed_stands_for_those_that_were_not() {
+        static STANDS: Boundary = Boundary::new(Rust, Zig, "brief.weight");
+        drop(STANDS.enter_brief());
+        let is_own = |node: &&Node| node.site.is_some_and(|site| site.text() == "brief.weight");
+        let node = current().unwrap().children().find(is_own).unwrap();
+        let timed = |duration_ns, is_brief| node.add(duration_ns, is_brief);
+        let before_ns = node.total_ns.load(Ordering::Relaxed);
+        node.count_untimed();
+        node.count_untimed();
+        assert_eq!(timed(1000, false), 1);
+        assert_eq!(timed(10, true), 3);
+        assert_eq!(timed(10, true), 1);
+        let total_ns = node.total_ns.load(Ordering::Relaxed) - before_ns;
+        assert_eq!(total_ns, 1000 + 30 + 10);
+        assert_eq!(node.count.load(Ordering::Relaxed), 6);
+        assert_eq!(node.timed.load(Ordering::Relaxed), 4);
     }
 }

@@ -32,6 +32,15 @@ pub(crate) use producer::with_local;
 /// Devices whose names the exporters know.
 const MAX_NAMED_DEVICES: usize = 256;
 
+/// Figures that are brought up to date when somebody reads them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lazy {
+    /// How many commands wait in streams.
+    QueueDepth,
+    /// What pools of memory hold and have handed out.
+    Pools,
+}
+
 pub struct Hub {
     pub(crate) clock: ClockSource,
     enabled: Arc<AtomicBool>,
@@ -57,8 +66,8 @@ pub struct Hub {
     /// When the first work on a device began and the newest that was timed ended; 0 before.
     pub(crate) first_work_ns: AtomicU64,
     pub(crate) last_work_ns: AtomicU64,
-    /// Sets the gauges that nobody keeps up to date, before somebody reads them.
-    refresher: OnceBox<fn()>,
+    /// Bring the figures up to date that nobody keeps so, before somebody reads them. By [`Lazy`].
+    refreshers: [OnceBox<fn()>; 2],
     /// What one boundary crossing costs here, in picoseconds.
     pub(crate) crossing_cost_ps: OnceNonZeroUsize,
 }
@@ -90,7 +99,7 @@ impl Hub {
             inside_ns: Default::default(),
             first_work_ns: AtomicU64::new(0),
             last_work_ns: AtomicU64::new(0),
-            refresher: OnceBox::new(),
+            refreshers: Default::default(),
             crossing_cost_ps: OnceNonZeroUsize::new(),
         })
     }
@@ -163,7 +172,7 @@ impl Hub {
         self.host_busy_ns[core as usize].fetch_add(busy_ns, Ordering::Relaxed);
     }
 
-    /// A device worked from then to then: moves the ends of the span in which this process's work lies, to the millisecond.
+    /// A device worked from then to then: moves the ends of the span in which this process's work lies, to some milliseconds.
     #[inline]
     pub(crate) fn note_work(&self, start_ns: u64, end_ns: u64) {
         const RESOLUTION_NS: u64 = 1_000_000;
@@ -181,15 +190,16 @@ impl Hub {
         self.inside_ns[core as usize].fetch_add(busy_ns, Ordering::Relaxed);
     }
 
-    /// Have `refresh` called before gauges are read: for values that change too often to be written down each time. The first one stays.
-    pub fn set_refresher(&self, refresh: fn()) {
+    /// Have `refresh` called before metrics are read: for values that change too often to be written down each time. The first one for these
+    /// figures stays.
+    pub fn set_refresher(&self, figures: Lazy, refresh: fn()) {
         // A second call changes nothing, as promised.
-        let _ = self.refresher.set(Box::new(refresh));
+        let _ = self.refreshers[figures as usize].set(Box::new(refresh));
     }
 
-    /// Bring the gauges up to date that are not kept so.
+    /// Bring the metrics up to date that are not kept so.
     pub(crate) fn refresh(&self) {
-        if let Some(refresh) = self.refresher.get() {
+        for refresh in self.refreshers.iter().filter_map(OnceBox::get) {
             refresh();
         }
     }

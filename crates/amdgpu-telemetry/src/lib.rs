@@ -5,8 +5,8 @@
 //!   system call but the one that wakes a sleeping collector. A full ring overwrites its oldest record, counted; a producer never waits.
 //! - [`counter`], [`gauge`] and [`histogram`] hand out series of the metric catalogue (`metrics.toml`). Look them up once, keep the
 //!   handle. Values of labels are bounded; past the bound they read "other" and that is counted.
-//! - [`boundary`] times a call into another language; [`span`] times anything else; [`KernelMeter`] reports launches; [`fallback`]
-//!   counts what did not run as preferred and says it once.
+//! - [`boundary`] times a call into another language, [`Boundary::enter_brief`] a sample of those that are brief; [`span`] times anything
+//!   else; [`KernelMeter`] reports launches; [`fallback`] counts what did not run as preferred and says it once.
 //! - [`subscribe`] starts the collector thread; without a subscriber there is no thread, and [`snapshot`] drains the rings itself.
 //!   A slow subscriber loses its oldest records, counted, and slows nobody.
 //! - Switched off (`AMDGPU_TELEMETRY=off`, [`set_enabled`]) records, histograms, spans and boundaries cost one load; counters and
@@ -35,6 +35,7 @@ mod record;
 pub mod recorder;
 mod ring;
 pub mod sampler;
+mod sampling;
 mod snapshot;
 pub mod sources;
 mod span;
@@ -50,7 +51,7 @@ pub use boundary::{Boundary, BoundaryGuard, BoundarySummary, MAX_BOUNDARY_SITES,
 pub use clock::{Clock, ClockOrigin, ManualClock, SystemClock};
 pub use crossings::{CrossingSummary, MAX_CROSSINGS};
 pub use fallback::{Fallback, NoticeHandler, error, fallback, set_notice_handler};
-pub use hub::{Hub, Producer, RECENT_RECORDS, emit, global};
+pub use hub::{Hub, Lazy, Producer, RECENT_RECORDS, emit, global};
 pub use labels::Labels;
 pub use metrics::{
     Counter, Gauge, Histogram, HistogramValue, MAX_LABEL_BYTES, MAX_SERIES_PER_METRIC,
@@ -59,6 +60,7 @@ pub use metrics::{
 pub use names::{MAX_NAME_BYTES, MAX_NAMES, NameId, Names, OTHER};
 pub use record::{Core, Kind, Record};
 pub use ring::RING_CAPACITY;
+pub use sampling::{FIRST_TIMED, SAMPLED_EVERY, is_in_sample};
 pub use snapshot::{HistogramSample, SNAPSHOT_SCHEMA, Sample, Snapshot};
 pub use span::{KernelIdentity, KernelMeter, KernelSums, Span, kernel_id_text, span};
 pub use subscriber::{MAX_SUBSCRIPTION_CAPACITY, Subscription};
@@ -143,8 +145,8 @@ pub fn wants_every_record() -> bool {
 }
 
 /// See [`Hub::set_refresher`].
-pub fn set_refresher(refresh: fn()) {
-    global().set_refresher(refresh);
+pub fn set_refresher(figures: Lazy, refresh: fn()) {
+    global().set_refresher(figures, refresh);
 }
 
 /// The texts of some names.

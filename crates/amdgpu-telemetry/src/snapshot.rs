@@ -184,29 +184,27 @@ impl Hub {
 
     /// Every function that was called across a boundary.
     pub(crate) fn boundary_summaries(&self) -> Vec<BoundarySummary> {
-        let sites = self.boundaries.values(&self.crossings);
-        sites
-            .iter()
-            .filter_map(|(site, value)| BoundarySummary::of(site, value))
-            .collect()
+        let calls = self.boundaries.calls(&self.crossings);
+        calls.iter().filter_map(BoundarySummary::of).collect()
     }
 
     /// Summaries of the sites, and their sums over pairs of languages as metrics.
     fn add_boundaries(&self, snapshot: &mut Snapshot) {
-        let sites = self.boundaries.values(&self.crossings);
-        snapshot.boundaries = self.boundary_summaries();
-        for pair in sites.chunk_by(|(a, _), (b, _)| a.languages() == b.languages()) {
-            let (from, to) = pair[0].0.languages();
+        let all = self.boundaries.calls(&self.crossings);
+        snapshot.boundaries = all.iter().filter_map(BoundarySummary::of).collect();
+        for pair in all.chunk_by(|a, b| a.site.languages() == b.site.languages()) {
+            let (from, to) = pair[0].site.languages();
+            let count: u64 = pair.iter().map(|calls| calls.count).sum();
             let mut sum = HistogramValue::default();
-            for (_, value) in pair {
-                sum.merge(value);
+            for calls in pair {
+                sum.merge(&calls.durations);
             }
             let values: [Arc<str>; 2] = [Arc::from(from.name()), Arc::from(to.name())];
             let labels = Labels::of(MetricId::BoundaryCallsTotal.metric().labels, &values);
             snapshot.add(
                 MetricId::BoundaryCallsTotal,
                 labels.clone(),
-                Value::Counter(sum.count() as f64),
+                Value::Counter(count as f64),
             );
             snapshot.add(
                 MetricId::BoundarySeconds,

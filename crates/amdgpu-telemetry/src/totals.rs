@@ -160,6 +160,7 @@ impl Hub {
     /// The sums now. Does not read the rings: `records_emitted` is as of the last time that somebody did.
     #[must_use]
     pub fn totals(&self) -> Totals {
+        self.refresh();
         let mut totals = Totals {
             time_ns: self.now_ns(),
             ..Totals::default()
@@ -194,7 +195,6 @@ impl Hub {
 
     /// What a snapshot has, too, as far as it says how much was done.
     fn list_into(&self, totals: &mut Totals) {
-        self.refresh();
         for id in LISTED.into_iter().chain(TIMED) {
             self.metrics.visit_one(id, |labels, value| {
                 let labels = Labels::of(id.metric().labels, labels);
@@ -270,11 +270,11 @@ impl Hub {
         for kernel in kernels {
             add_to(&kernel.device, &kernel.core, kernel.sums.seconds);
         }
-        for (site, value) in self.boundaries.values(&self.crossings) {
-            if let Some(core) = site.works_for()
-                && value.count() > 0
+        for calls in self.boundaries.calls(&self.crossings) {
+            if let Some(core) = calls.site.works_for()
+                && calls.count > 0
             {
-                let seconds = value.sum_ns as f64 * SECONDS_PER_NS;
+                let seconds = calls.durations.sum_ns as f64 * SECONDS_PER_NS;
                 add_to(HOST_DEVICE, core.name(), seconds);
             }
         }

@@ -76,7 +76,14 @@ SERIES = fields(
 PROCESS = fields(pid=COUNT, command=several(TEXT), started_epoch_ns=COUNT, version=maybe(TEXT), state=TEXT)
 BOUNDARY = {
     "type": "object",
-    "properties": {"from": TEXT, "to": TEXT, "name": TEXT, "count": COUNT, "total_seconds": NUMBER},
+    "properties": {
+        "from": TEXT,
+        "to": TEXT,
+        "name": TEXT,
+        "count": COUNT,
+        "timed_count": COUNT,
+        "total_seconds": NUMBER,
+    },
     "required": ["from", "to", "name", "count", "total_seconds"],
 }
 

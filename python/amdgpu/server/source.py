@@ -332,10 +332,10 @@ def _merged(processes: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
             key = (parent, row["from"], row["to"], row["name"])
             if key not in places:
                 places[key] = len(found)
-                found.append({**row, "parent": parent, "count": 0, "total_seconds": 0.0})
+                found.append({**row, "parent": parent, "count": 0, "timed_count": 0, "total_seconds": 0.0})
             here.append(places[key])
-            found[places[key]]["count"] += row["count"]
-            found[places[key]]["total_seconds"] += row["total_seconds"]
+            for name in ("count", "timed_count", "total_seconds"):
+                found[places[key]][name] += row.get(name, 0)
     return found
 
 
@@ -352,7 +352,7 @@ def occupancy_of(row: dict[str, Any]) -> tuple[float | None, str]:
 NO_EVENTS: tuple[list[dict[str, Any]], list[dict[str, Any]], int] = ([], [], 0)
 UNITS = frozenset({"seconds", "bytes", "ratio", "celsius", "watts", "joules", "hertz", "rpm", "volts"})
 # Of a boundary, over all processes.
-SUMMED = ("count", "total_seconds", "operations", "bytes")
+SUMMED = ("count", "timed_count", "total_seconds", "operations", "bytes")
 KINDS = ("launch", "neural_update", "network_step")
 SAMPLE_NAMES = ("temperature", "power", "memory")
 SAMPLE_METRICS = ("amdgpu_temperature_celsius", "amdgpu_power_watts", "amdgpu_memory_used_bytes")

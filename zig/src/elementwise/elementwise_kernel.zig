@@ -50,6 +50,7 @@ fn isShort(operation: Operation) bool {
     return switch (operation) {
         .identity, .negative, .absolute, .square, .relu, .sqrt => true,
         .add, .subtract, .multiply, .divide, .maximum, .minimum, .squared_error => true,
+        .isnan, .equal, .not_equal, .less, .less_equal, .greater, .greater_equal => true,
         else => false,
     };
 }

@@ -104,7 +104,8 @@ pub fn Integers(comptime T: type) type {
 }
 
 pub inline fn integers(comptime T: type, comptime lanes: comptime_int, job: *const Integers(T)) void {
-    if (job.span == 0 or job.span > 1 << 32) wideIntegers(T, lanes, job) else narrowIntegers(T, lanes, job);
+    // Narrower types have no more values than a word.
+    if (T == u64 and (job.span == 0 or job.span > 1 << 32)) wideIntegers(T, lanes, job) else narrowIntegers(T, lanes, job);
 }
 
 inline fn narrowIntegers(comptime T: type, comptime lanes: comptime_int, job: *const Integers(T)) void {
@@ -150,6 +151,8 @@ inline fn wideIntegers(comptime T: type, comptime lanes: comptime_int, job: *con
     const threshold = if (job.span == 0) 0 else (0 -% job.span) % job.span;
     const V = @Vector(lanes, u64);
     const low: @Vector(lanes, T) = @splat(job.low);
+    var again: [again_len]usize = undefined;
+    var again_count: usize = 0;
     var done: usize = 0;
     while (done < job.count) : (done += lanes) {
         const words = load(V, job.words + 2 * done);
@@ -157,28 +160,54 @@ inline fn wideIntegers(comptime T: type, comptime lanes: comptime_int, job: *con
         if (job.span != 0) {
             value = highProduct(lanes, words, job.span);
             const is_biased = words *% @as(V, @splat(job.span)) < @as(V, @splat(threshold));
-            if (@reduce(.Or, is_biased)) {
-                var values: [lanes]u64 = value;
-                const biased: [lanes]bool = is_biased;
-                for (0..@min(lanes, job.count - done)) |lane| {
-                    if (biased[lane]) values[lane] = againWide(job.key, job.high, job.block, job.skip + 2 * (done + lane), job.span, threshold);
-                }
-                value = values;
-            }
+            const biased: [lanes]bool = is_biased;
+            if (@reduce(.Or, is_biased)) for (0..@min(lanes, job.count - done)) |lane| {
+                again[again_count] = done + lane;
+                again_count += @intFromBool(biased[lane]);
+            };
         }
         store(T, lanes, job.target + done, low +% @as(@Vector(lanes, T), @truncate(value)), job.count - done);
+        if (again_count > again.len - lanes) {
+            drawAgain(T, lanes, job, threshold, again[0..again_count]);
+            again_count = 0;
+        }
     }
+    drawAgain(T, lanes, job, threshold, again[0..again_count]);
 }
 
-noinline fn againWide(key: u64, high: u64, first: u64, place: u64, span: u64, threshold: u64) u64 {
-    var product: u128 = 0;
+/// Elements that are drawn again together: of some spans every other word is refused.
+const again_len = 512;
+
+/// Draws elements again, those of all lanes at once, until none is left.
+fn drawAgain(comptime T: type, comptime lanes: comptime_int, job: *const Integers(T), threshold: u64, elements: []usize) void {
+    const V = @Vector(lanes, u64);
+    const half: @Vector(lanes, u6) = @splat(32);
+    const ones: @Vector(lanes, u6) = @splat(1);
+    var left = elements;
     for (1..max_attempts) |attempt| {
-        const words = philox.block(key, first +% place / philox.block_words, high +% attempt);
-        const at: usize = @intCast(place % philox.block_words);
-        product = @as(u128, words[at] | @as(u64, words[at + 1]) << 32) * span;
-        if (@as(u64, @truncate(product)) >= threshold) break;
+        var refused: usize = 0;
+        var done: usize = 0;
+        while (done < left.len) : (done += lanes) {
+            const count = @min(lanes, left.len - done);
+            var own: [lanes]u64 = @splat(0);
+            for (own[0..count], left[done..][0..count]) |*element, value| element.* = value;
+            const places = @as(V, @splat(job.skip)) +% (@as(V, own) << ones);
+            const block = @as(V, @splat(job.block)) +% (places >> @splat(comptime std.math.log2_int(u64, philox.block_words)));
+            const words = philox.blocks(lanes, job.key, block, @splat(job.high +% attempt));
+            const is_second = places & @as(V, @splat(2)) != @as(V, @splat(0));
+            const word = @select(u64, is_second, words[2] | words[3] << half, words[0] | words[1] << half);
+            const products: [lanes]u64 = highProduct(lanes, word, job.span);
+            const biased: [lanes]bool = word *% @as(V, @splat(job.span)) < @as(V, @splat(threshold));
+            for (0..count) |lane| {
+                const element: usize = @intCast(own[lane]);
+                job.target[element] = job.low +% @as(T, @truncate(products[lane]));
+                left[refused] = element;
+                refused += @intFromBool(biased[lane]);
+            }
+        }
+        left = left[0..refused];
+        if (refused == 0) return;
     }
-    return @intCast(product >> 64);
 }
 
 /// The high halves of products of 64 bits.

@@ -134,3 +134,28 @@ test "integers are those of a plain loop without bias" {
     }
     try std.testing.expect(redrawn > len / 8);
 }
+
+test "integers of huge spans are those of a plain loop without bias" {
+    const table = random.tableOf(gemm_kernels.info().instruction_set);
+    const len = 4000;
+    // Of these spans one word in four is too many, nearly every other, and next to none.
+    for ([_]u64{ 3 << 61, (1 << 63) + 1, 1 << 33 }) |span| {
+        const case: Case = .{ .distribution = .integers, .dtype = .{ .code = abi.dtype_uint, .bits = 64, .lanes = 1 }, .words = 2, .low = 11, .span = span };
+        const least = (0 -% span) % span;
+        var values: [len]u64 align(64) = undefined;
+        try draw(table, &case, 1, len, std.mem.sliceAsBytes(&values), null);
+        var redrawn: usize = 0;
+        for (values, 1..) |value, i| {
+            var attempt: u64 = 0;
+            const wanted = while (true) : (attempt += 1) {
+                const words = philox.block(0x0123_4567_89ab_cdef, 5 + i / 2, (7 << 32) + attempt);
+                const at = i % 2 * 2;
+                const product = @as(u128, words[at] | @as(u64, words[at + 1]) << 32) * span;
+                if (@as(u64, @truncate(product)) >= least) break @as(u64, @intCast(product >> 64));
+            };
+            redrawn += attempt;
+            try std.testing.expectEqual(wanted +% 11, value);
+        }
+        try std.testing.expectEqual(span > 1 << 60, redrawn > len / 8);
+    }
+}

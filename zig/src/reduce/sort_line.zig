@@ -52,10 +52,10 @@ pub fn Line(comptime Kind: type) type {
                 for (words, 0..) |*word, place| word.* = @bitCast(line.element(place));
             }
             if (Order.is_float) {
-                table.of_floats(source, words.ptr, line.len, flip);
+                const has_negative_zero = table.of_floats(source, words.ptr, line.len, flip);
                 table.sort(words.ptr, line.len);
                 table.to_floats(words.ptr, line.len, flip);
-                line.orderZeros();
+                if (has_negative_zero) line.orderZeros();
                 return;
             }
             const mask = line.kind.order.key(@bitCast(@as(Kind.Word, 0)));

@@ -265,10 +265,22 @@ fn Vectors(comptime W: type) type {
         const infinity: W = if (is_wide) 0x7ff0_0000_0000_0000 else 0x7f80_0000;
         const Signed = @Int(.signed, @bitSizeOf(W));
 
-        fn ofFloats(source: [*]const W, target: [*]W, len: usize, flip: W) void {
+        fn ofFloats(source: [*]const W, target: [*]W, len: usize, flip: W) bool {
+            const negative_zeros: Vector = @splat(sign);
+            var met: @Vector(lanes, bool) = @splat(false);
             var done: usize = 0;
-            while (done + lanes <= len) : (done += lanes) target[done..][0..lanes].* = wordsOf(lanes, source[done..][0..lanes].*, flip);
-            while (done < len) : (done += 1) target[done..][0..1].* = wordsOf(1, source[done..][0..1].*, flip);
+            while (done + lanes <= len) : (done += lanes) {
+                const bits: Vector = source[done..][0..lanes].*;
+                const is_met = bits == negative_zeros;
+                met = @select(bool, is_met, is_met, met);
+                target[done..][0..lanes].* = wordsOf(lanes, bits, flip);
+            }
+            var has_negative_zero = @reduce(.Or, met);
+            while (done < len) : (done += 1) {
+                has_negative_zero = has_negative_zero or source[done] == sign;
+                target[done..][0..1].* = wordsOf(1, source[done..][0..1].*, flip);
+            }
+            return has_negative_zero;
         }
 
         inline fn wordsOf(comptime count: comptime_int, bits: @Vector(count, W), flip: W) @Vector(count, W) {

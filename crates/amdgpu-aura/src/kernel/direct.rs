@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use amdgpu_hal::LaunchConfig;
 use amdgpu_hal::cpu::DirectLaunch;
-use amdgpu_telemetry::{is_enabled, now_ns};
+use amdgpu_telemetry::{is_enabled, is_in_sample, now_ns};
 
 use super::Kernel;
-use super::launches::is_in_sample;
 use crate::arguments::Argument;
 use crate::error::Result;
 

@@ -9,15 +9,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use amdgpu_abi::{Language, MetricId};
 use amdgpu_hal::LaunchConfig;
 use amdgpu_telemetry::{
-    Core, Counter, KernelIdentity, KernelMeter, KernelSums, counter, is_enabled, wants_every_record,
+    Core, Counter, FIRST_TIMED, KernelIdentity, KernelMeter, KernelSums, SAMPLED_EVERY, counter,
+    is_enabled, is_in_sample, wants_every_record,
 };
 
 use crate::shared::{CoreType, LaunchRecords, Shared};
 
-/// Of launches that are sampled one in this many is timed: enough for a histogram, and too few to be felt.
-const SAMPLED_EVERY: u64 = 64;
-/// The first launches of a kernel are all timed: what runs a few times is seen as it is, and the mean is known before it decides.
-const FIRST_TIMED: u64 = 1024;
 /// Launches that take this long on average are all timed: timing takes 60 ns (`docs/telemetry.md`), less than 1 % of it.
 const SHORT_NS: u64 = 8_000;
 /// Weight of the newest duration in the running mean, as a shift: one long launch in eight shows for a while.
@@ -186,15 +183,6 @@ impl Launches {
     }
 }
 
-/// Whether this one of things that come one after the other is timed: one in [`SAMPLED_EVERY`], the first among them, spread so that no rhythm
-/// of the program meets the same ones each time. Multiples of the golden ratio are even in [0, 1), whatever step they are taken with
-/// (D. Knuth, "The Art of Computer Programming", 6.4).
-#[inline]
-pub(super) fn is_in_sample(number: u32) -> bool {
-    const GOLDEN: u32 = 0x9e37_79b9;
-    number.wrapping_mul(GOLDEN) < u32::MAX / SAMPLED_EVERY as u32
-}
-
 #[cfg(test)]
 mod tests {
     use amdgpu_hal::registry;
@@ -202,20 +190,6 @@ mod tests {
 
     use super::*;
     use crate::open_device::OpenDevice;
-
-    #[test]
-    fn a_sample_is_even_whatever_rhythm_it_meets() {
-        assert!(is_in_sample(0));
-        for step in 1..=64_u32 {
-            let taken = (0..64_000)
-                .filter(|number| is_in_sample(number * step))
-                .count();
-            assert!(
-                (900..=1100).contains(&taken),
-                "{taken} of 64,000 with step {step}"
-            );
-        }
-    }
 
     const CONFIG: LaunchConfig = LaunchConfig {
         grid: [1; 3],

@@ -11,7 +11,9 @@ use super::command::Command;
 use super::event::Completion;
 use super::preempt;
 use super::shutdown;
-use super::sync::{self, Condvar, JoinHandle, Mutex, MutexGuard, ThreadId, thread};
+use super::sync::{
+    self, AtomicU64, Condvar, JoinHandle, Mutex, MutexGuard, Ordering, ThreadId, thread,
+};
 use crate::fork::ForkMark;
 use crate::{Error, Result, attention};
 
@@ -30,6 +32,8 @@ pub(super) struct Queue {
     /// Set while what is queued has to stop.
     cancelled: Arc<CancelFlag>,
     state: Mutex<State>,
+    /// Commands submitted and not finished, as the state has them: asked for whenever memory is given back.
+    unfinished: AtomicU64,
     /// Signals the worker: there is a command and nobody executes, or the queue closes.
     work: Condvar,
     /// Signals those who wait for commands to finish.
@@ -71,7 +75,7 @@ impl Drop for Permit<'_> {
         // Unfinished means that the command unwound through its caller; the queue goes on all the same.
         let result = self.result.take().unwrap_or(Ok(()));
         let mut state = self.queue.lock();
-        state.finish(result);
+        self.queue.finish(&mut state, result);
         self.queue.end_cancellation(&state);
         self.queue.signal(&mut state);
     }
@@ -118,6 +122,7 @@ impl Queue {
             mark: ForkMark::current(),
             cancelled: CancelFlag::new(),
             state: Mutex::new(State::default()),
+            unfinished: AtomicU64::new(0),
             work: Condvar::new(),
             progress: Condvar::new(),
         });
@@ -186,7 +191,7 @@ impl Queue {
         if self.mode == Mode::Asynchronous || state.executing || !state.commands.is_empty() {
             return Ok(None);
         }
-        state.submitted += 1;
+        self.count_submitted(&mut state);
         state.executing = true;
         state.executor = Some(thread::current().id());
         drop(state);
@@ -215,7 +220,7 @@ impl Queue {
         }
         let idle = !state.executing && state.commands.is_empty();
         if self.mode == Mode::Inline && idle && command.is_ready() {
-            state.submitted += 1;
+            self.count_submitted(&mut state);
             state.executing = true;
             state.executor = Some(thread::current().id());
             let failure = state.failure.clone();
@@ -248,7 +253,7 @@ impl Queue {
     }
 
     fn push(&self, state: &mut State, command: Command) {
-        state.submitted += 1;
+        self.count_submitted(state);
         state.commands.push_back(command);
         if !state.executing {
             self.work.notify_one();
@@ -301,7 +306,7 @@ impl Queue {
             }))
             .unwrap_or_else(|payload| Err(Error::from_panic(payload.as_ref())));
             state = self.lock();
-            state.finish(result);
+            self.finish(&mut state, result);
             self.end_cancellation(&state);
             if state.waiters > 0 {
                 self.progress.notify_all();
@@ -357,11 +362,25 @@ impl Queue {
         outcome
     }
 
-    /// Commands submitted and not finished.
+    /// Commands submitted and not finished. What those that are finished wrote is seen by who asked.
     pub fn depth(&self) -> Result<usize> {
         self.mark.check("the stream")?;
-        let state = self.lock();
-        Ok((state.submitted - state.finished) as usize)
+        Ok(self.unfinished.load(Ordering::Acquire) as usize)
+    }
+
+    fn count_submitted(&self, state: &mut State) {
+        state.submitted += 1;
+        self.count_unfinished(state);
+    }
+
+    fn finish(&self, state: &mut State, result: Result<()>) {
+        state.finish(result);
+        self.count_unfinished(state);
+    }
+
+    fn count_unfinished(&self, state: &State) {
+        let unfinished = state.submitted - state.finished;
+        self.unfinished.store(unfinished, Ordering::Release);
     }
 
     /// Lets the worker finish what is queued and end, and waits for it.

@@ -5,6 +5,7 @@ use std::mem::size_of;
 
 use amdgpu_abi::{Dtype, Tensor};
 use amdgpu_telemetry::Boundary;
+use arrayvec::ArrayVec;
 
 use super::{Elementwise, ElementwiseOptions};
 use crate::matrix::{Work, crossing};
@@ -33,6 +34,7 @@ pub struct Broadcast<'a> {
 
 impl Elementwise {
     /// The dtype of the result where all inputs have `dtype` and meet in it; `None` for everything that [`Matrix::elementwise`] has to look at.
+    #[inline]
     #[must_use]
     pub fn flat_result(self, dtype: Dtype) -> Option<Dtype> {
         if matches!(self, Self::Where) {
@@ -67,21 +69,15 @@ impl Matrix {
         let shape = [len as i64];
         let (each, one) = ([1_i64], [0_i64]);
         let target = Tensor::host(out.0, out.1, &shape, Some(&each));
-        let mut tensors = [target; MAX_INPUTS];
-        for (tensor, input) in tensors.iter_mut().zip(inputs) {
-            *tensor = match input {
-                Flat::Each(data) => Tensor::host(data.cast_mut(), dtype, &shape, Some(&each)),
-                Flat::One(data) => Tensor::host(data.cast_mut(), dtype, &shape, Some(&one)),
+        let mut tensors: ArrayVec<Tensor, MAX_INPUTS> = ArrayVec::new();
+        for input in inputs {
+            let (data, strides) = match input {
+                Flat::Each(data) => (data, &each),
+                Flat::One(data) => (data, &one),
             };
+            tensors.push(Tensor::host(data.cast_mut(), dtype, &shape, Some(strides)));
         }
-        self.run_described(
-            operation,
-            dtype,
-            &tensors[..inputs.len()],
-            &target,
-            len,
-            options,
-        )
+        self.run_described(operation, dtype, &tensors, &target, len, options)
     }
 
     /// As [`Self::elementwise_flat`], with operands that were broadcast to the shape of a row-major `out`. Shapes have [`crate::MAX_RANK`]

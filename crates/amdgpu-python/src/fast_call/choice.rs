@@ -8,10 +8,11 @@ use amdgpu_hal::DeviceKind;
 use amdgpu_ops::DeviceOps;
 use amdgpu_telemetry::{Boundary, BoundaryGuard};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyString, PyTuple};
 
 use crate::array::Array;
 use crate::operand::exact_numpy;
+use crate::ops::number::is_plain_number;
 use crate::telemetry::Decision;
 
 /// How often the dispatcher has forgotten what it chose.
@@ -54,6 +55,20 @@ impl Choice {
         key: &Bound<'_, PyAny>,
         boundary: &'static Boundary,
     ) -> Option<BoundaryGuard> {
+        self.with(key, |decision| noted(decision, boundary.enter()))
+    }
+
+    /// The same for a call that is brief unless its guard is told that it is not; the decision has a record where the call is timed.
+    pub fn enter_brief(
+        &self,
+        key: &Bound<'_, PyAny>,
+        boundary: &'static Boundary,
+    ) -> Option<BoundaryGuard> {
+        self.with(key, |decision| noted(decision, boundary.enter_brief()))
+    }
+
+    #[inline]
+    fn with<T>(&self, key: &Bound<'_, PyAny>, act: impl FnOnce(&Decision) -> T) -> Option<T> {
         let forgotten = FORGOTTEN.load(Ordering::Acquire);
         // SAFETY: what is stored there is leaked.
         let known = unsafe { self.known.load(Ordering::Acquire).as_ref() };
@@ -61,7 +76,7 @@ impl Choice {
             && known.forgotten == forgotten
             && known.key.is(key)
         {
-            return Some(enter_by(known.decision.get(), boundary));
+            return Some(act(known.decision.get()));
         }
         let decision = self.look_up(key)?;
         if known.is_none_or(|known| known.forgotten != forgotten) {
@@ -73,7 +88,7 @@ impl Choice {
             }));
             self.known.store(found, Ordering::Release);
         }
-        Some(enter_by(decision.get(), boundary))
+        Some(act(decision.get()))
     }
 
     #[cold]
@@ -87,13 +102,12 @@ impl Choice {
     }
 }
 
-fn enter_by(decision: &Decision, boundary: &'static Boundary) -> BoundaryGuard {
-    if !amdgpu_telemetry::is_enabled() {
-        return boundary.enter();
+/// The decision was made when the call began.
+fn noted(decision: &Decision, guard: BoundaryGuard) -> BoundaryGuard {
+    if let Some(start_ns) = guard.start_ns() {
+        decision.record_at(start_ns);
     }
-    let start_ns = amdgpu_telemetry::now_ns();
-    decision.record_at(start_ns);
-    boundary.enter_at(start_ns)
+    guard
 }
 
 /// The same for arrays of a GPU: the table's keys name the operation and the kind of device.
@@ -150,10 +164,8 @@ impl DeviceChoice {
 /// Whether an argument lies in memory of the host for certain. Subclasses of NumPy's arrays and arrays of other libraries are asked in Python.
 pub fn is_on_host(object: &Bound<'_, PyAny>) -> bool {
     exact_numpy(object).is_some()
-        || object.is_exact_instance_of::<PyFloat>()
-        || object.is_exact_instance_of::<PyInt>()
         || object
             .cast_exact::<Array>()
             .is_ok_and(|array| array.get().is_plain_host())
-        || object.is_exact_instance_of::<PyBool>()
+        || is_plain_number(object)
 }

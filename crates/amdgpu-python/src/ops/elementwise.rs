@@ -119,11 +119,22 @@ impl FastPath for FastElementwise {
         if inputs.len() != self.operation.inputs().len() {
             return Ok(None);
         }
+        let key = intern!(py, "elementwise").as_any();
+        let mut taken = host::Arguments::new();
+        if out.is_none_or(is_on_host)
+            && let Some(has_numbers) = host::take_plain(inputs, &mut taken)
+        {
+            let Some(crossing) = self.choice.enter_brief(key, &ELEMENTWISE) else {
+                return Ok(None);
+            };
+            if has_numbers {
+                let operation = self.operation;
+                host::fill_numbers(operation.name(), operation.inputs(), inputs, &mut taken)?;
+            }
+            return compute(crossing, self.operation, &taken, inputs, out, &self.options).map(Some);
+        }
         if inputs.iter().chain(out).all(is_on_host) {
-            let Some(crossing) = self
-                .choice
-                .enter(intern!(py, "elementwise").as_any(), &ELEMENTWISE)
-            else {
+            let Some(crossing) = self.choice.enter(key, &ELEMENTWISE) else {
                 return Ok(None);
             };
             return compute_on_host(crossing, self.operation, inputs, out, &self.options).map(Some);
@@ -145,8 +156,20 @@ fn compute_on_host<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut arguments = host::Arguments::new();
     host::arrays_and_numbers(known.name(), known.inputs(), inputs, &mut arguments)?;
-    let mut call = host::Call::new(known.name(), inputs, out);
-    let done = known.on_host(&host::views(&arguments), options, &mut call);
+    compute(crossing, known, &arguments, inputs, out, options)
+}
+
+/// `arguments` are the memory of the inputs.
+fn compute<'py>(
+    mut crossing: BoundaryGuard,
+    known: Named,
+    arguments: &host::Arguments<'_, 'py>,
+    inputs: &[Bound<'py, PyAny>],
+    out: Option<&Bound<'py, PyAny>>,
+    options: &ElementwiseOptions,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut call = host::Call::new(known.name(), inputs, out).within(&mut crossing);
+    let done = known.on_host(&host::views(arguments), options, &mut call);
     let (result, end_ns) = call.finish(done)?;
     if end_ns > 0 {
         crossing.leave_at(end_ns);

@@ -10,6 +10,7 @@ use amdgpu_array::{self as core, Dims, Storage};
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{MAX_INPUTS, TensorView, TensorViewMut};
 use amdgpu_ops::cpu::{HOST, Host, HostMemory};
+use amdgpu_telemetry::{Boundary, BoundaryGuard};
 use arrayvec::ArrayVec;
 use numpy::npyffi::{self, NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_WRITEABLE};
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -21,8 +22,10 @@ use smallvec::SmallVec;
 use crate::array::Array;
 use crate::errors::{from_coded, raise};
 use crate::operand::{Operand, exact_numpy, new_array, numpy_memory, plain_dtype, to_numpy_dtype};
-use crate::ops::number::{self, dtype_beside, is_number};
+use crate::ops::number::{self, dtype_beside, is_number, is_plain_number};
 
+/// Additions up to which a call is brief: a few microseconds.
+const BRIEF_ADDITIONS: u64 = 1 << 14;
 /// Additions up to which the interpreter is kept: about 20 us on one core, and giving it away costs other calls less than they wait.
 const KEEPING_ADDITIONS: u64 = 1 << 15;
 
@@ -192,6 +195,14 @@ fn borrowed<'a, 'py>(
     Ok(Argument::Borrowed(Box::new(operand)))
 }
 
+/// Enters for an operation on one array, which is brief where nothing has to be converted and [`Call::within`] is not told otherwise.
+pub fn enter(boundary: &'static Boundary, object: &Bound<'_, PyAny>) -> BoundaryGuard {
+    if Argument::plain(object).is_some() {
+        return boundary.enter_brief();
+    }
+    boundary.enter()
+}
+
 /// What NumPy makes of an object that lends no memory.
 #[cold]
 pub fn converted<'py>(
@@ -257,12 +268,33 @@ pub fn arrays_and_numbers<'a, 'py>(
     Ok(())
 }
 
+/// The same for inputs that are all plain: arrays that need no conversion, and numbers of Python's own types, which [`fill_numbers`] is left
+/// to see to. Whether there are any; `None` where an input is not plain.
+pub fn take_plain<'a, 'py>(
+    objects: &'a [Bound<'py, PyAny>],
+    made: &mut Arguments<'a, 'py>,
+) -> Option<bool> {
+    let mut has_numbers = false;
+    for object in objects {
+        let argument = match Argument::plain(object) {
+            Some(argument) => argument,
+            None if is_plain_number(object) => {
+                has_numbers = true;
+                Argument::Number(0, Dtype::BOOL)
+            }
+            None => return None,
+        };
+        made.push(argument);
+    }
+    Some(has_numbers)
+}
+
 fn name_at<'a>(names: &[&'a str], index: usize) -> &'a str {
     names.get(index).copied().unwrap_or("an input")
 }
 
 /// Gives numbers the dtype of the arrays beside them. The condition of `where` does not take part.
-fn fill_numbers<'a, 'py>(
+pub fn fill_numbers<'a, 'py>(
     operation: &str,
     names: &[&str],
     objects: &'a [Bound<'py, PyAny>],
@@ -345,6 +377,8 @@ pub struct Call<'a, 'py> {
     made: SmallVec<[Bound<'py, PyAny>; 1]>,
     /// Keeps the memory that `out` lends.
     borrowed: Option<Box<Operand<'py>>>,
+    /// Told when the call is not brief.
+    crossing: Option<&'a mut BoundaryGuard>,
 }
 
 impl<'a, 'py> Call<'a, 'py> {
@@ -363,6 +397,23 @@ impl<'a, 'py> Call<'a, 'py> {
             out,
             made: SmallVec::new(),
             borrowed: None,
+            crossing: None,
+        }
+    }
+
+    /// The same within a crossing that is to be told when the call is not brief.
+    #[inline]
+    pub fn within(mut self, crossing: &'a mut BoundaryGuard) -> Self {
+        self.crossing = Some(crossing);
+        self
+    }
+
+    #[inline]
+    fn expect(&mut self, additions: u64) {
+        if additions > BRIEF_ADDITIONS
+            && let Some(crossing) = &mut self.crossing
+        {
+            crossing.expect_long();
         }
     }
 
@@ -493,6 +544,9 @@ impl Host for Call<'_, '_> {
             self.made.push(out.clone());
             return Ok(memory);
         }
+        // Memory for a large result takes its time, too.
+        let multiply = |len: u64, extent: &i64| len.saturating_mul(*extent as u64);
+        self.expect(shape.iter().fold(1, multiply));
         for object in self.inputs {
             if let Some(made) = own_array_like(object, shape, dtype) {
                 let made = made.map_err(amdgpu_ops::Error::from)?;
@@ -519,6 +573,7 @@ impl Host for Call<'_, '_> {
         additions: u64,
         work: impl FnOnce() -> amdgpu_ops::Result<T> + Send,
     ) -> amdgpu_ops::Result<T> {
+        self.expect(additions);
         if additions <= KEEPING_ADDITIONS {
             return work();
         }
@@ -535,7 +590,7 @@ fn own_array_like(
 ) -> Option<core::Result<core::Array>> {
     let array = object.cast_exact::<Array>().ok()?;
     let device = array.get().open_device()?;
-    if !device.info().capabilities.host_visible {
+    if !device.is_host_visible() {
         return None;
     }
     let shape = Dims::from_slice(shape);

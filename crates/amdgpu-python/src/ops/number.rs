@@ -19,6 +19,14 @@ pub fn is_number(object: &Bound<'_, PyAny>) -> bool {
         || object.is_instance_of::<PyComplex>()
 }
 
+/// Whether it is a number of Python's own types.
+#[inline]
+pub fn is_plain_number(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<PyFloat>()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyBool>()
+}
+
 /// A Python number takes the dtype of the arrays beside it, unless it is of a higher kind (NumPy's rule for such scalars, NEP 50). Beside complex
 /// arrays real ones take that of their parts.
 pub fn dtype_beside(number: &Bound<'_, PyAny>, arrays: Dtype) -> Dtype {

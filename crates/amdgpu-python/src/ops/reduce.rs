@@ -4,7 +4,7 @@ use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_ops::DeviceOps;
 use amdgpu_ops::complex::reduce_on_host as on_host;
 use amdgpu_ops::reduce::{Reduce, ReduceOptions};
-use amdgpu_telemetry::Boundary;
+use amdgpu_telemetry::{Boundary, BoundaryGuard};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
@@ -48,7 +48,7 @@ pub fn reduce<'py>(
     dtype: Option<&str>,
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let _crossing = REDUCE.enter();
+    let crossing = REDUCE.enter();
     let options = ReduceOptions {
         axes: axes.as_deref(),
         keeps_axes: keepdims,
@@ -56,7 +56,7 @@ pub fn reduce<'py>(
         result: dtype.map(|name| float_dtype(py, name)).transpose()?,
         thread_limit: threads,
     };
-    compute_on_host(known(py, operation)?, x, out, &options)
+    compute_on_host(crossing, known(py, operation)?, x, out, &options)
 }
 
 /// `operation(x)` over `axes` (None: all), by kernels of the device, into `out` or a new array there; rounded to `dtype`, where that is given.
@@ -201,10 +201,11 @@ impl FastPath for FastReduce {
             ..options
         };
         if is_on_host(x) && out.is_none_or(is_on_host) {
-            let Some(_crossing) = self.choice.enter(intern!(py, "reduce").as_any(), &REDUCE) else {
+            let key = intern!(py, "reduce").as_any();
+            let Some(crossing) = self.choice.enter_brief(key, &REDUCE) else {
                 return Ok(None);
             };
-            return compute_on_host(self.operation, x, out, &options).map(Some);
+            return compute_on_host(crossing, self.operation, x, out, &options).map(Some);
         }
         let arrays = std::iter::once(x).chain(out);
         let Some((ops, _crossing)) = self.on_device.enter(arrays, &REDUCE) else {
@@ -215,6 +216,7 @@ impl FastPath for FastReduce {
 }
 
 fn compute_on_host<'py>(
+    mut crossing: BoundaryGuard,
     known: Reduce,
     x: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
@@ -222,7 +224,7 @@ fn compute_on_host<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let name = known.name();
     let input = host::array(name, "x", x)?;
-    let mut call = host::Call::new(name, std::slice::from_ref(x), out);
+    let mut call = host::Call::new(name, std::slice::from_ref(x), out).within(&mut crossing);
     let done = on_host(known, &input.view(), options, &mut call);
     Ok(call.finish(done)?.0)
 }

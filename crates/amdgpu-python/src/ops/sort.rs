@@ -23,7 +23,6 @@ pub fn sort<'py>(
     places: bool,
     threads: Option<u32>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let _crossing = SORT.enter();
     let options = SortOptions {
         axis,
         is_descending: descending,
@@ -31,9 +30,10 @@ pub fn sort<'py>(
         thread_limit: threads,
     };
     let name = options.name();
+    let mut crossing = host::enter(&SORT, x);
     let inputs = [x.clone()];
     let input = host::array(name, "x", x)?;
-    let mut call = host::Call::new(name, &inputs, None);
+    let mut call = host::Call::new(name, &inputs, None).within(&mut crossing);
     let done = on_host(&input.view(), &options, &mut call);
     Ok(call.finish(done)?.0)
 }

@@ -77,15 +77,15 @@ impl HistogramCell {
         self.record_many_ns(duration_ns, 1);
     }
 
-    /// As [`Self::record_ns`], but that the sum is kept elsewhere.
+    /// A duration of so many whose sum is kept elsewhere.
     #[inline]
-    pub(crate) fn count_ns(&self, duration_ns: u64) {
+    pub(crate) fn count_many_ns(&self, duration_ns: u64, times: u64) {
         let shard = &self.shards[thread_slot() % HISTOGRAM_SHARDS].0;
-        self.count_many_ns(shard, duration_ns, 1);
+        self.count_in(shard, duration_ns, times);
     }
 
     #[inline]
-    fn count_many_ns(&self, shard: &Shard, duration_ns: u64, times: u64) {
+    fn count_in(&self, shard: &Shard, duration_ns: u64, times: u64) {
         shard.buckets[bucket_of(duration_ns)].fetch_add(times, Ordering::Relaxed);
         if duration_ns > self.max_ns.load(Ordering::Relaxed) {
             self.max_ns.fetch_max(duration_ns, Ordering::Relaxed);
@@ -95,7 +95,7 @@ impl HistogramCell {
     #[inline]
     fn record_many_ns(&self, duration_ns: u64, times: u64) {
         let shard = &self.shards[thread_slot() % HISTOGRAM_SHARDS].0;
-        self.count_many_ns(shard, duration_ns, times);
+        self.count_in(shard, duration_ns, times);
         let sum_ns = duration_ns.saturating_mul(times);
         shard.sum_ns.fetch_add(sum_ns, Ordering::Relaxed);
     }

@@ -31,7 +31,7 @@ def difference(before: Look, after: Look) -> dict[str, Any]:
             _without_quantiles(row)
             for row in _subtracted(before["histograms"], after["histograms"], ("count", "sum_seconds", "buckets"))
         ],
-        "boundaries": _subtracted(before["boundaries"], after["boundaries"], ("count", "total_seconds")),
+        "boundaries": _subtracted(before["boundaries"], after["boundaries"], ("count", "timed_count", "total_seconds")),
         "kernels": _subtracted(before["kernels"], after["kernels"], ("calls", "timed_calls", "seconds")),
         "records_lost": _minus(after["records_lost"], before["records_lost"]),
         "first_work_ns": max(after["first_work_ns"], time_of(before)) if after["first_work_ns"] else 0,
@@ -244,7 +244,10 @@ def _subtracted(
     rows = []
     for row in after:
         twin = earlier.get(_identity(row))
-        changed = dict(row) if twin is None else {**row, **{field: _minus(row[field], twin[field]) for field in fields}}
+        changed = dict(row)
+        if twin is not None:
+            # Recordings of other versions need not have all of them.
+            changed |= {field: _minus(row[field], twin[field]) for field in fields if field in row and field in twin}
         if changed[fields[0]]:
             rows.append(changed)
     return rows
