@@ -1,6 +1,8 @@
-//! Convolution of images, transposed convolution, and their gradients: by an archived kernel where one fits, else by generated ones.
+//! Convolution of images, transposed convolution, and their gradients: by an archived kernel, the vendor's library, or generated kernels.
 
 mod archived;
+mod choice;
+mod vendor;
 
 use amdgpu_abi::promotion::compute_type;
 use amdgpu_abi::{Dtype, ErrorCode};
@@ -8,6 +10,7 @@ use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::{Convolve, ConvolveOptions, ConvolvePass};
 use amdgpu_matrix::{Fitted, ImageLayout, Matrix, Reduce, ReduceOptions, SPATIAL, TensorView};
+pub use choice::{Situation, Way, Ways, chosen, libraries, subject};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host};
@@ -118,10 +121,18 @@ pub fn on_device(
     }
     let views: SmallVec<[TensorView<'_>; 3]> = inputs.iter().map(Operand::view).collect();
     let geometry = Geometry::of(call.fit(&views)?, &call.options);
-    if call.pass == ConvolvePass::Forward
-        && out.is_none()
-        && let Some(made) =
-            archived::convolve(ops, inputs, (&call.options, &geometry.fitted), call.is_tf32)?
+    let fitted = &geometry.fitted;
+    let has_archived = call.pass == ConvolvePass::Forward && out.is_none();
+    let by_archived = || {
+        if has_archived {
+            archived::convolve(ops, inputs, (&call.options, fitted), call.is_tf32)
+        } else {
+            Ok(None)
+        }
+    };
+    let (way, shape) = choice::choose(ops, fitted, call, (has_archived, inputs.len() > 2))?;
+    if way == Way::Archived
+        && let Some(made) = by_archived()?
     {
         return Ok(made);
     }
@@ -134,25 +145,22 @@ pub fn on_device(
         may_alias: false,
         is_dense: true,
     };
-    let described = &geometry.fitted.described;
+    let described = &fitted.described;
     let made = target
         .resolve(&described.shape, described.dtype)?
         .into_array()?;
     if made.is_empty() {
         return Ok(made);
     }
-    let mut dense = inputs
-        .iter()
-        .map(|one| dense(ops, one))
-        .collect::<Result<SmallVec<[Array; 3]>>>()?;
-    if geometry.fitted.swaps_inputs {
-        dense.swap(0, 1);
+    if let (Way::Vendor(library), Some(shape)) = (way, shape) {
+        if vendor::convolve(ops, library, (&shape, fitted), inputs, &made)? {
+            return Ok(made);
+        }
+        if let Some(other) = by_archived()? {
+            return Ok(other);
+        }
     }
-    match geometry.fitted.pass {
-        ConvolvePass::Forward => geometry.forward(ops, &dense, &made)?,
-        ConvolvePass::ImageGradient => geometry.image_gradient(ops, &dense, &made)?,
-        ConvolvePass::WeightGradient => geometry.weight_gradient(ops, &dense, &made)?,
-    }
+    geometry.generated(ops, inputs, &made)?;
     Ok(made)
 }
 
@@ -281,6 +289,22 @@ impl Geometry {
         let mut args: SmallVec<[Arg<'_>; 32]> = arrays.iter().map(|one| Arg::Array(one)).collect();
         self.push_arguments(&mut args);
         launch_tiled(ops, key, || signature.text(), shape, &args)
+    }
+
+    /// Computes by generated kernels into an array that has elements.
+    fn generated(&self, ops: &DeviceOps, inputs: &[Operand], out: &Array) -> Result<()> {
+        let mut dense = inputs
+            .iter()
+            .map(|one| dense(ops, one))
+            .collect::<Result<SmallVec<[Array; 3]>>>()?;
+        if self.fitted.swaps_inputs {
+            dense.swap(0, 1);
+        }
+        match self.fitted.pass {
+            ConvolvePass::Forward => self.forward(ops, &dense, out),
+            ConvolvePass::ImageGradient => self.image_gradient(ops, &dense, out),
+            ConvolvePass::WeightGradient => self.weight_gradient(ops, &dense, out),
+        }
     }
 
     fn forward(&self, ops: &DeviceOps, inputs: &[Array], out: &Array) -> Result<()> {

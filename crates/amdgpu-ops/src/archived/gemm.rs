@@ -109,7 +109,7 @@ fn aligned<'a>(call: &Gemm<'a>) -> Gemm<'a> {
 /// As [`multiply`].
 pub fn choose(ops: &DeviceOps, problem: &Problem, is_ours: bool) -> Result<Option<Choice>> {
     let archived = Archived::of(ops);
-    archived.choice(problem, is_ours, || {
+    archived.choices.get(&(*problem, is_ours), || {
         let demand = if is_ours {
             Demand::Ours
         } else {
