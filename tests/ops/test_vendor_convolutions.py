@@ -5,6 +5,7 @@ The stand-ins compute on the host in float64; kernels of ours do nothing on thei
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -227,7 +228,10 @@ def test_a_library_that_is_wrong_is_refused_said_once_and_counted(
 def test_a_library_that_does_not_start_is_said_and_counted(run: Run, kind: str, library: str) -> None:
     found = run(REFUSED, kind, (library,), AMDGPU_MATMUL="vendor", STAND_IN_FAULT="start")
     assert found["said"][0].endswith(f"convolve does not run as preferred: {library} does not start: DriverFaultError")
-    assert f"AMDGPU_MATMUL=vendor: {library} is not installed; our own kernels compute" in found["said"][1]
+    assert (
+        f"AMDGPU_MATMUL=vendor: {library} is not installed or does not start; our own kernels compute"
+        in found["said"][1]
+    )
     assert (found["fallbacks"], library in found["ways"]) == (2, False)
 
 
@@ -235,7 +239,7 @@ def test_a_library_that_does_not_start_is_said_and_counted(run: Run, kind: str, 
 def test_a_library_that_is_missing_is_said_only_where_it_is_demanded(run: Run, kind: str, library: str) -> None:
     found = run(REFUSED, kind, (), AMDGPU_MATMUL="vendor")
     (sentence,) = found["said"]
-    assert f"AMDGPU_MATMUL=vendor: {library} is not installed; our own kernels compute" in sentence
+    assert f"AMDGPU_MATMUL=vendor: {library} is not installed or does not start; our own kernels compute" in sentence
     assert found["fallbacks"] == 1
     assert run(REFUSED, kind, ())["said"] == []
 
@@ -448,3 +452,69 @@ print(json.dumps([first, counts()]))
 def test_calls_of_a_library_are_counted(run: Run) -> None:
     # Two examples are compared before the first use.
     assert run(COUNTED, AMDGPU_MATMUL="vendor") == [3, 6]
+
+
+TUNED = (
+    HELPERS
+    + """
+from amdgpu import tuning
+directions = ["forward", "image_gradient", "weight_gradient"]
+wanted = tuning.convolutions_of("2x4x7x6:3x3x2:p1,2x4x7x6:4x3x3:g2:s2", NUMBERS, ["NCHW"], directions)
+report = tuning.tune(wanted, NAME, budget_seconds=100)
+again = tuning.tune(wanted, NAME, budget_seconds=100, is_missing_only=True)
+x, weight = put(whole((2, 4, 7, 6), "f32")), put(whole((3, 4, 3, 2), "f32"))
+ops.conv2d(x, weight, padding=1)
+ops.conv2d(x, weight)
+print(json.dumps({
+    "ways": sorted({name for one in report.tuned for name in one.seconds}),
+    "failed": sorted({reason.split(" by ")[0] for one in report.tuned for reason in one.failed.values()}),
+    "counts": [len(report.tuned), len(report.skipped), len(again.known), len(again.tuned)],
+    "choices": _native.convolve_choices(device),
+}))
+"""
+)
+
+
+@pytest.mark.parametrize(("kind", "library"), LIBRARIES)
+def test_tuning_measures_every_way_and_the_choice_follows(run: Run, kind: str, library: str) -> None:
+    pytest.importorskip("ml_dtypes")
+    found = run("NUMBERS = ['f32', 'bf16']\n" + TUNED, kind, (library,))
+    # Kernels of ours do nothing here, so measuring finds them wrong.
+    assert found["ways"] == [library]
+    assert found["failed"] == ["InvalidArgumentError: the result is wrong"]
+    assert found["counts"] == [12, 0, 12, 0]
+    # The one that was measured, and a small one of which nothing is known.
+    assert len(found["choices"]) == 2
+    assert found["choices"].count(library) == 1
+
+
+COMMAND = """
+import contextlib, io
+from amdgpu.cli.main import main
+def cli(*arguments):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(["tune", *arguments])
+    return [status, out.getvalue(), err.getvalue()]
+print(json.dumps([cli(*arguments) for arguments in ARGUMENTS]))
+"""
+
+
+def test_the_command_measures_convolutions(run: Run) -> None:
+    calls = [
+        ["--convolutions", "1x2x5x5:2x2x2", "--formats", "f32,i8", "--json"],
+        ["--convolutions", "1x2x5x5:2x2x2", "--formats", "f32", "--passes", "image_gradient"],
+        ["--convolutions", "1x2x5x5:2x2x2", "--formats", "f32", "--missing"],
+        ["--convolutions", "1x2x5x5"],
+        ["--convolutions", "1x2x5x5:2x2x2", "--passes", "back"],
+    ]
+    first, gradient, missing, wrong, back = run(f"ARGUMENTS = {calls!r}\n" + COMMAND, libraries=("cudnn",))
+    (tuned,) = json.loads(first[1])["tuned"]
+    assert tuned["convolution"].startswith("convolution forward f32 nchw image 1x2x5x5 weight 2x2x2x2 result 1x2x4x4")
+    assert list(tuned["seconds"]) == ["cudnn"]
+    assert "image_gradient f32 nchw image 1x2x5x5" in gradient[1].replace("\n", " ")
+    assert "1 products and convolutions tuned" in gradient[1]
+    assert "1 products and convolutions were measured before" in missing[1]
+    assert (wrong[0], back[0]) == (2, 2)
+    assert "'1x2x5x5' is no convolution" in wrong[2]
+    assert "direction 'back' is not known" in back[2]

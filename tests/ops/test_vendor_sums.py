@@ -77,7 +77,7 @@ def test_a_library_that_is_wrong_is_refused_said_once_and_counted(
     name = library.strip(".")
     assert shape == [4, 5]
     assert f"geam does not run as preferred: {name} {reason} for f32 sums of matrices on" in said[0]
-    assert f"AMDGPU_MATMUL=vendor: {name} is not used for sums f32; our own kernels compute" in said[1]
+    assert f"AMDGPU_MATMUL=vendor: {name} is not used for f32 sums; our own kernels compute" in said[1]
     # The refusal once, and every call that ours computes though a library is demanded.
     assert (len(said), fallbacks) == (2, 3)
 

@@ -10,7 +10,7 @@ use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::{Convolve, ConvolveOptions, ConvolvePass};
 use amdgpu_matrix::{Fitted, ImageLayout, Matrix, Reduce, ReduceOptions, SPATIAL, TensorView};
-pub use choice::{Situation, Way, Ways, chosen, libraries, subject};
+pub use choice::{Situation, Way, Ways, chosen, libraries, subject, ways};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host};
@@ -104,7 +104,7 @@ pub fn on_host<H: Host>(
     })
 }
 
-/// [`convolve`] by kernels of the device.
+/// [`convolve`] on the device: by kernels of ours or the vendor's library, as [`choice`] says.
 ///
 /// # Errors
 ///
@@ -115,53 +115,119 @@ pub fn on_device(
     out: Option<&Array>,
     call: &Convolution<'_>,
 ) -> Result<Array> {
-    let name = call.name();
-    for (input, argument) in inputs.iter().zip(call.pass.input_names()) {
-        input.check_dtype(name, argument)?;
-    }
-    let views: SmallVec<[TensorView<'_>; 3]> = inputs.iter().map(Operand::view).collect();
-    let geometry = Geometry::of(call.fit(&views)?, &call.options);
-    let fitted = &geometry.fitted;
+    let geometry = check(inputs, call)?;
     let has_archived = call.pass == ConvolvePass::Forward && out.is_none();
-    let by_archived = || {
-        if has_archived {
-            archived::convolve(ops, inputs, (&call.options, fitted), call.is_tf32)
-        } else {
-            Ok(None)
-        }
+    let situation = (has_archived, inputs.len() > 2);
+    let (way, shape) = choice::choose(ops, &geometry.fitted, call, situation)?;
+    let asked = Asked {
+        ops,
+        inputs,
+        call,
+        geometry: &geometry,
     };
-    let (way, shape) = choice::choose(ops, fitted, call, (has_archived, inputs.len() > 2))?;
     if way == Way::Archived
-        && let Some(made) = by_archived()?
+        && let Some(made) = asked.by_archived()?
     {
         return Ok(made);
     }
-    let reads: SmallVec<[&Operand; 3]> = inputs.iter().collect();
-    let target = Target {
-        operation: name,
-        device: ops.device(),
-        out,
-        inputs: &reads,
-        may_alias: false,
-        is_dense: true,
-    };
-    let described = &fitted.described;
-    let made = target
-        .resolve(&described.shape, described.dtype)?
-        .into_array()?;
+    let made = asked.target(out)?;
     if made.is_empty() {
         return Ok(made);
     }
     if let (Way::Vendor(library), Some(shape)) = (way, shape) {
-        if vendor::convolve(ops, library, (&shape, fitted), inputs, &made)? {
+        if vendor::convolve(ops, library, (&shape, &geometry.fitted), inputs, &made)? {
             return Ok(made);
         }
-        if let Some(other) = by_archived()? {
+        if has_archived && let Some(other) = asked.by_archived()? {
             return Ok(other);
         }
     }
     geometry.generated(ops, inputs, &made)?;
     Ok(made)
+}
+
+/// [`convolve`] on the device by one of its [`ways`].
+///
+/// # Errors
+///
+/// As [`convolve`]; [`Error::NoKernel`] where the way does not compute it.
+pub fn convolve_by(
+    ops: &DeviceOps,
+    inputs: &[Operand],
+    call: &Convolution<'_>,
+    way: Way,
+) -> Result<Array> {
+    let geometry = check(inputs, call)?;
+    let asked = Asked {
+        ops,
+        inputs,
+        call,
+        geometry: &geometry,
+    };
+    let refused = || {
+        let (way, name) = (way.name(), call.name());
+        Error::no_kernel(format!("{way} does not compute this {name}"))
+    };
+    match way {
+        Way::Archived if call.pass == ConvolvePass::Forward => {
+            asked.by_archived()?.ok_or_else(refused)
+        }
+        Way::Archived => Err(refused()),
+        Way::Generated => {
+            let made = asked.target(None)?;
+            geometry.generated(ops, inputs, &made)?;
+            Ok(made)
+        }
+        Way::Vendor(library) => {
+            let has_bias = inputs.len() > 2;
+            let shape = choice::shape_of(ops, &geometry.fitted, call, has_bias);
+            let shape = shape.ok_or_else(refused)?;
+            let made = asked.target(None)?;
+            let is_taken = choice::is_usable(ops, library, &shape)
+                && vendor::convolve(ops, library, (&shape, &geometry.fitted), inputs, &made)?;
+            is_taken.then_some(made).ok_or_else(refused)
+        }
+    }
+}
+
+fn check(inputs: &[Operand], call: &Convolution<'_>) -> Result<Geometry> {
+    for (input, argument) in inputs.iter().zip(call.pass.input_names()) {
+        input.check_dtype(call.name(), argument)?;
+    }
+    let views: SmallVec<[TensorView<'_>; 3]> = inputs.iter().map(Operand::view).collect();
+    Ok(Geometry::of(call.fit(&views)?, &call.options))
+}
+
+/// A call that was checked.
+struct Asked<'a> {
+    ops: &'a DeviceOps,
+    inputs: &'a [Operand],
+    call: &'a Convolution<'a>,
+    geometry: &'a Geometry,
+}
+
+impl Asked<'_> {
+    /// The result of a forward pass by an archived kernel, where there is one.
+    fn by_archived(&self) -> Result<Option<Array>> {
+        let described = (&self.call.options, &self.geometry.fitted);
+        archived::convolve(self.ops, self.inputs, described, self.call.is_tf32)
+    }
+
+    fn target(&self, out: Option<&Array>) -> Result<Array> {
+        let reads: SmallVec<[&Operand; 3]> = self.inputs.iter().collect();
+        let target = Target {
+            operation: self.call.name(),
+            device: self.ops.device(),
+            out,
+            inputs: &reads,
+            may_alias: false,
+            is_dense: true,
+        };
+        let described = &self.geometry.fitted.described;
+        target
+            .resolve(&described.shape, described.dtype)?
+            .into_array()
+    }
 }
 
 /// Extents of images and their strides in memory without gaps, both in the order batch, channels, depth, rows, columns.

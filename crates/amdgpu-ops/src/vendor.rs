@@ -97,6 +97,33 @@ impl<W: Work, K: Copy + PartialEq> Sessions<W, K> {
         started.find(|one| one.session.library() == library)
     }
 
+    /// Tells why no library does work although `AMDGPU_MATMUL` demands one; `what` is called what it is not used for.
+    fn tell_absence(&self, asking: Asking<'_>, what: &str) {
+        let (ops, operation) = asking;
+        let kind = ops.device().info().kind;
+        let names = |all: &[VendorLibrary], between: &str| {
+            let names: SmallVec<[&str; 3]> = all.iter().map(|one| one.name()).collect();
+            names.join(between)
+        };
+        let found = self.all(asking);
+        let mut wanted = W::LIBRARIES.to_vec();
+        wanted.retain(|library| library.device_kind() == kind);
+        let absence = if !found.is_empty() {
+            format!("{} is not used for {what}", names(&found, ", "))
+        } else if wanted.is_empty() {
+            "a vendor's library is not known for this device".to_owned()
+        } else {
+            format!(
+                "{} is not installed or does not start",
+                names(&wanted, " or ")
+            )
+        };
+        fallback(
+            operation,
+            &format!("AMDGPU_MATMUL=vendor: {absence}; our own kernels compute"),
+        );
+    }
+
     /// Whether a library is there and right for a kind of work, which `check` finds out the first time.
     fn verdict(
         &self,
@@ -119,6 +146,15 @@ impl<W: Work, K: Copy + PartialEq> Sessions<W, K> {
         verdicts.push((kind, verdict));
         verdict
     }
+}
+
+/// Tells that a library failed, so that ours computes.
+fn tell_failure(operation: &'static str, library: VendorLibrary, error: &dyn Coded) {
+    let (name, class) = (library.name(), error.code().class());
+    fallback(
+        operation,
+        &format!("{name} fails with {class}; our own kernels compute"),
+    );
 }
 
 /// Queues work on the default stream; waits for it where others know the memory. False when the library does not do it, and nothing was done.

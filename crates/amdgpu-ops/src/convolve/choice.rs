@@ -7,7 +7,7 @@ use amdgpu_abi::Dtype;
 use amdgpu_array::recording;
 use amdgpu_hal::DeviceKind;
 use amdgpu_matrix::vendor::{ConvolutionShape, Number, VendorLibrary};
-use amdgpu_matrix::{Fitted, ImageLayout, SPATIAL};
+use amdgpu_matrix::{ConvolvePass, Fitted, ImageLayout, SPATIAL};
 
 use super::Convolution;
 use crate::archived::Archived;
@@ -31,6 +31,13 @@ pub enum Way {
 }
 
 impl Way {
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let ours = [Self::Archived, Self::Generated];
+        let ours = ours.into_iter().find(|way| way.name() == name);
+        ours.or_else(|| VendorLibrary::from_name(name).map(Self::Vendor))
+    }
+
     /// What the database calls it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -191,6 +198,45 @@ pub fn libraries(ops: &DeviceOps) -> Vec<VendorLibrary> {
     Archived::of(ops).convolutions.libraries.all(ops)
 }
 
+/// Whether a library of a device computes a convolution, and was found right for its kind.
+pub fn is_usable(ops: &DeviceOps, library: VendorLibrary, shape: &ConvolutionShape) -> bool {
+    let libraries = &Archived::of(ops).convolutions.libraries;
+    libraries.is_usable(ops, library, shape)
+}
+
+/// The ways to compute a convolution of images and weights of these shapes, and what the tuning database calls it; no ways where there is
+/// nothing to choose from.
+///
+/// # Errors
+///
+/// As [`convolve`](super::convolve) for what does not fit; `library-missing` for a damaged archive.
+pub fn ways(
+    ops: &DeviceOps,
+    call: &Convolution<'_>,
+    (x, weight, dtype): (&[i64], &[i64], Dtype),
+    has_bias: bool,
+) -> Result<(String, Vec<Way>)> {
+    let result = call.options.describe((x, dtype), (weight, dtype))?;
+    let (inputs, shape) = match call.pass {
+        ConvolvePass::Forward => ([x, weight], [].as_slice()),
+        ConvolvePass::ImageGradient => ([result.shape.as_slice(), weight], x),
+        ConvolvePass::WeightGradient => ([x, result.shape.as_slice()], weight),
+    };
+    let given = inputs.map(|shape| (shape, dtype));
+    let fitted = call.options.fit(call.pass, &given, shape)?;
+    let Some(shape) = shape_of(ops, &fitted, call, has_bias) else {
+        return Ok((String::new(), Vec::new()));
+    };
+    let archived = Archived::of(ops);
+    let libraries = archived.convolutions.libraries.all(ops);
+    let situation = Situation {
+        has_archived: call.pass == ConvolvePass::Forward && archived.archive()?.is_some(),
+        libraries: &libraries,
+        is_usable: &|_| true,
+    };
+    Ok((subject(&shape), situation.ways()))
+}
+
 /// What was chosen on a device so far, in no order.
 #[must_use]
 pub fn chosen(ops: &DeviceOps) -> Vec<Way> {
@@ -198,7 +244,7 @@ pub fn chosen(ops: &DeviceOps) -> Vec<Way> {
 }
 
 /// The shape as libraries know it; `None` for what none of them can be asked for.
-fn shape_of(
+pub fn shape_of(
     ops: &DeviceOps,
     fitted: &Fitted,
     call: &Convolution<'_>,
@@ -252,7 +298,7 @@ pub fn subject(shape: &ConvolutionShape) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use amdgpu_matrix::{ConvolvePass, Sliding};
+    use amdgpu_matrix::Sliding;
 
     const CUDNN: Way = Way::Vendor(VendorLibrary::Cudnn);
 
@@ -309,6 +355,14 @@ mod tests {
             decide(u128::MAX, Demand::Auto, Some(&archived), true),
             Way::Archived
         );
+    }
+
+    #[test]
+    fn ways_are_found_by_their_names() {
+        for way in [Way::Archived, Way::Generated, CUDNN] {
+            assert_eq!(Way::from_name(way.name()), Some(way));
+        }
+        assert_eq!(Way::from_name("another"), None);
     }
 
     #[test]

@@ -2,15 +2,12 @@
 
 mod verify;
 
-use amdgpu_abi::Coded;
 use amdgpu_array::{Array, recording};
-use amdgpu_hal::DeviceKind;
 use amdgpu_matrix::ConvolvePass;
 use amdgpu_matrix::vendor::{ConvolutionShape, Number, Session, VendorConvolution, VendorLibrary};
-use amdgpu_telemetry::fallback;
 use smallvec::SmallVec;
 
-use super::{Sessions, queue};
+use super::{Sessions, queue, tell_failure};
 use crate::{DeviceOps, Result};
 
 /// As the operation is called in messages and in telemetry.
@@ -91,7 +88,7 @@ impl ConvolutionLibraries {
         match session.prepare(&work, stream.as_ref()) {
             Ok(workspace) => workspace.is_some(),
             Err(error) => {
-                tell_failure(library, error.code().class());
+                tell_failure(NAME, library, &error);
                 false
             }
         }
@@ -99,25 +96,8 @@ impl ConvolutionLibraries {
 
     /// Tells why no library computes a convolution although `AMDGPU_MATMUL` demands one.
     pub fn tell_absence(&self, ops: &DeviceOps, shape: &ConvolutionShape) {
-        let found: Vec<&str> = self.all(ops).into_iter().map(VendorLibrary::name).collect();
-        let absence = if found.is_empty() {
-            let wanted = match ops.device().info().kind {
-                DeviceKind::Cuda => "cudnn",
-                DeviceKind::Hip => "miopen",
-                _ => "a vendor's library",
-            };
-            format!("{wanted} is not installed")
-        } else {
-            format!(
-                "{} is not used for {} convolutions of this kind",
-                found.join(", "),
-                shape.number.name()
-            )
-        };
-        fallback(
-            NAME,
-            &format!("AMDGPU_MATMUL=vendor: {absence}; our own kernels compute"),
-        );
+        let what = format!("{} convolutions of this kind", shape.number.name());
+        self.0.tell_absence((ops, NAME), &what);
     }
 
     /// Computes by a library; false when it does not. What it fails with is told and counted.
@@ -126,18 +106,10 @@ impl ConvolutionLibraries {
             return false;
         };
         submit(ops, session, call).unwrap_or_else(|error| {
-            tell_failure(library, error.code().class());
+            tell_failure(NAME, library, &error);
             false
         })
     }
-}
-
-fn tell_failure(library: VendorLibrary, class: &str) {
-    let name = library.name();
-    fallback(
-        NAME,
-        &format!("{name} fails with {class}; our own kernels compute"),
-    );
 }
 
 /// Queues a convolution; false where the library does not compute it.

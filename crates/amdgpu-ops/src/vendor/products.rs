@@ -3,9 +3,7 @@
 mod verify;
 
 use amdgpu_array::{Array, recording};
-use amdgpu_hal::DeviceKind;
 use amdgpu_matrix::vendor::{Product, Session, VendorEpilogue, VendorLibrary};
-use amdgpu_telemetry::fallback;
 use smallvec::SmallVec;
 
 use super::{Sessions, queue};
@@ -42,25 +40,8 @@ impl Libraries {
 
     /// Tells why no library computes a problem although `AMDGPU_MATMUL` demands one.
     pub fn tell_absence(&self, ops: &DeviceOps, problem: &Problem) {
-        let found: Vec<&str> = self.all(ops).into_iter().map(VendorLibrary::name).collect();
-        let absence = if found.is_empty() {
-            let wanted = match ops.device().info().kind {
-                DeviceKind::Cuda => "cublaslt",
-                DeviceKind::Hip => "hipblaslt or rocblas",
-                _ => "a vendor's library",
-            };
-            format!("{wanted} is not installed")
-        } else {
-            format!(
-                "{} is not used for {} products of this kind",
-                found.join(", "),
-                problem.operand.name()
-            )
-        };
-        fallback(
-            NAME,
-            &format!("AMDGPU_MATMUL=vendor: {absence}; our own kernels compute"),
-        );
+        let what = format!("{} products of this kind", problem.operand.name());
+        self.0.tell_absence((ops, NAME), &what);
     }
 
     /// Compute by a library; false when it does not, and nothing was done.

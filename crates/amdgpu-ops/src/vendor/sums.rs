@@ -4,12 +4,11 @@
 use amdgpu_abi::promotion::{complex_part, is_complex};
 use amdgpu_abi::{Coded, Dtype};
 use amdgpu_array::{Array, recording};
-use amdgpu_hal::DeviceKind;
 use amdgpu_matrix::vendor::{MatrixSum, Number, Session, VendorLibrary};
 use amdgpu_telemetry::fallback;
 
 use super::samples::{Random, download, error_bound, upload};
-use super::{Sessions, queue};
+use super::{Sessions, queue, tell_failure};
 use crate::archived::Archived;
 use crate::archived::choice::Demand;
 use crate::{DeviceOps, Result, tuning};
@@ -83,7 +82,7 @@ impl SumLibraries {
     /// Computes by the best library that was found right; false when none does, which is told and counted.
     pub fn add(&self, ops: &DeviceOps, call: &Sum<'_>) -> bool {
         let Some(work) = call.work() else {
-            self.tell_absence(ops, "of this kind");
+            self.0.tell_absence((ops, NAME), "sums of this kind");
             return false;
         };
         let kind = (work.number, work.is_complex);
@@ -94,38 +93,17 @@ impl SumLibraries {
         });
         let session = found.and_then(|library| self.0.get((ops, NAME), library));
         let Some(session) = session else {
-            self.tell_absence(ops, work.number.name());
+            let what = format!("{} sums", work.number.name());
+            self.0.tell_absence((ops, NAME), &what);
             return false;
         };
         match submit(ops, session, call, &work) {
             Ok(is_taken) => is_taken,
             Err(error) => {
-                let (name, class) = (session.library().name(), error.code().class());
-                fallback(
-                    NAME,
-                    &format!("{name} fails with {class}; our own kernels compute"),
-                );
+                tell_failure(NAME, session.library(), &error);
                 false
             }
         }
-    }
-
-    fn tell_absence(&self, ops: &DeviceOps, what: &str) {
-        let found: Vec<&str> = self.all(ops).into_iter().map(VendorLibrary::name).collect();
-        let absence = if found.is_empty() {
-            let wanted = match ops.device().info().kind {
-                DeviceKind::Cuda => "cublas",
-                DeviceKind::Hip => "rocblas",
-                _ => "a vendor's library",
-            };
-            format!("{wanted} is not installed")
-        } else {
-            format!("{} is not used for sums {what}", found.join(", "))
-        };
-        fallback(
-            NAME,
-            &format!("AMDGPU_MATMUL=vendor: {absence}; our own kernels compute"),
-        );
     }
 }
 

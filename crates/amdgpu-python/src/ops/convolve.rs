@@ -1,9 +1,10 @@
 //! Convolution and its gradients, bound to `amdgpu_ops::convolve`.
 
+pub mod ways;
+
 use amdgpu_abi::{ErrorCode, Language};
-use amdgpu_matrix::vendor::VendorLibrary;
 use amdgpu_ops::DeviceOps;
-use amdgpu_ops::convolve::{Convolution, Convolve, ConvolveOptions, ConvolvePass, Way, on_host};
+use amdgpu_ops::convolve::{Convolution, Convolve, ConvolveOptions, ConvolvePass, on_host};
 use amdgpu_ops::pool::{ImageLayout, Sliding};
 use amdgpu_telemetry::Boundary;
 use pyo3::intern;
@@ -324,25 +325,6 @@ fn pair(object: Option<&Bound<'_, PyAny>>, usual: i64) -> Option<[i64; 3]> {
     }
     let at = |index: usize| integer(&given.get_item(index).ok()?);
     Some([usual, at(0)?, at(1)?])
-}
-
-/// The vendor's libraries of a device that convolve and are there, opened now if they were not.
-#[pyfunction]
-pub fn convolve_libraries(
-    py: Python<'_>,
-    device: &Bound<'_, PyAny>,
-) -> PyResult<Vec<&'static str>> {
-    let ops = on_device::ops_of(device)?;
-    let found = py.detach(|| amdgpu_ops::convolve::libraries(&ops));
-    Ok(found.into_iter().map(VendorLibrary::name).collect())
-}
-
-/// How convolutions were computed on a device so far, in no order.
-#[pyfunction]
-pub fn convolve_choices(device: &Bound<'_, PyAny>) -> PyResult<Vec<&'static str>> {
-    let ops = on_device::ops_of(device)?;
-    let chosen = amdgpu_ops::convolve::chosen(&ops).into_iter();
-    Ok(chosen.map(Way::name).collect())
 }
 
 fn pass_of(direction: &str) -> ConvolvePass {

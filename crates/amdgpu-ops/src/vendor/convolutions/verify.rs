@@ -252,9 +252,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(
-            example(&kind(2, 2, 1), [2, 1, 2]).result,
-            [2, 16, 1, 11, 6]
-        );
+        assert_eq!(example(&kind(2, 2, 1), [2, 1, 2]).result, [2, 16, 1, 11, 6]);
     }
 }
