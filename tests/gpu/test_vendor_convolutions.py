@@ -1,4 +1,4 @@
-"""Convolutions and sums of matrices by the GPU vendor's own library on real GPUs, against the CPU in float64, and the choice among the ways."""
+"""Convolutions and sums of matrices by the GPU vendor's own library on real GPUs, against float64, and the choice among the ways."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import amdgpu
 import numpy as np
 import pytest
-from amdgpu import _native, errors, ops, tuning
+from amdgpu import errors, ops, tuning
 from tolerances import PRODUCT_KERNEL
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -33,26 +33,31 @@ SHAPES = (
 )
 
 
+def libraries_of(device: Any) -> list[str]:
+    (plain,) = tuning.convolutions_of("1x8x8x8:8x3x3", ["f32"])
+    return [way for way in plain.ways(device)[1] if way not in ("archived", "generated")]
+
+
 @pytest.fixture(scope="module")
 def gpu() -> Any:
     """The first GPU with a vendor's library for convolutions."""
     if not GPU_NAMES:
         pytest.skip("list_devices() shows no GPU")
     with amdgpu.initialize_device(GPU_NAMES[0]) as opened:
-        if not _native.convolve_libraries(opened):
+        if not libraries_of(opened):
             pytest.skip("no vendor's library for convolutions is installed: nvidia-cudnn-cu13 has cuDNN")
         yield opened
 
 
-def arrays(asked: tuning.Convolution, seed: int) -> tuple[tuple[Any, ...], tuple[int, ...] | None, Any, Any]:
-    """What the pass reads, the shape of a gradient, the exact result and the sums of absolute products."""
+def arrays(asked: tuning.Convolution, seed: int) -> tuple[tuple[Any, ...], Any, Any]:
+    """What the pass reads, the exact result and the sums of absolute products."""
     random = np.random.default_rng(seed)
     dtype, options = DTYPES[asked.operand], asked.keywords
     x, weight = (random.standard_normal(shape).astype(dtype) for shape in (asked.image_shape, asked.filters))
     wide = [x.astype(np.float64), weight.astype(np.float64)]
     exact = ops.conv2d(*wide, **options)
     if asked.direction == "forward":
-        return (x, weight), None, exact, ops.conv2d(*map(np.abs, wide), **options)
+        return (x, weight), exact, ops.conv2d(*map(np.abs, wide), **options)
     gradient = random.standard_normal(exact.shape).astype(dtype)
     wide_gradient = gradient.astype(np.float64)
     if asked.direction == "image_gradient":
@@ -61,7 +66,7 @@ def arrays(asked: tuning.Convolution, seed: int) -> tuple[tuple[Any, ...], tuple
     else:
         inputs, shape, by = (x, gradient), weight.shape, ops.conv2d_weight_gradient
         wide = [wide[0], wide_gradient]
-    return inputs, shape, by(*wide, shape, **options), by(*map(np.abs, wide), shape, **options)
+    return inputs, by(*wide, shape, **options), by(*map(np.abs, wide), shape, **options)
 
 
 @pytest.mark.gpu
@@ -70,13 +75,13 @@ def arrays(asked: tuning.Convolution, seed: int) -> tuple[tuple[Any, ...], tuple
 @pytest.mark.parametrize("number", list(DTYPES))
 def test_libraries_are_right_for_awkward_shapes(gpu: Any, number: str, layout: str, direction: str) -> None:
     computed = 0
-    for library in _native.convolve_libraries(gpu):
+    for library in libraries_of(gpu):
         for seed, asked in enumerate(tuning.convolutions_of(",".join(SHAPES), [number], [layout], [direction])):
-            inputs, shape, exact, scale = arrays(asked, seed)
+            inputs, exact, scale = arrays(asked, seed)
             given = tuple(amdgpu.array(x, device=gpu.name) for x in inputs)
             try:
-                result = _native.convolve_by(gpu, library, direction, given, asked.options, shape=shape)
-                again = _native.convolve_by(gpu, library, direction, given, asked.options, shape=shape)
+                result = asked.compute(gpu, library, *given)
+                again = asked.compute(gpu, library, *given)
             except errors.NoImplementationError:
                 continue
             error = np.abs(result.numpy().astype(np.float64) - exact)
@@ -90,16 +95,16 @@ def test_libraries_are_right_for_awkward_shapes(gpu: Any, number: str, layout: s
 
 @pytest.mark.gpu
 def test_cudnn_takes_what_it_is_there_for(gpu: Any) -> None:
-    if "cudnn" not in _native.convolve_libraries(gpu):
+    if "cudnn" not in libraries_of(gpu):
         pytest.skip("cuDNN is not installed")
     missing = []
     for number, layout in (("f32", "NCHW"), ("tf32", "NCHW"), ("f16", "NHWC"), ("bf16", "NHWC")):
         for direction in ("forward", "image_gradient", "weight_gradient"):
             (asked,) = tuning.convolutions_of("2x64x28x28:64x3x3:p1", [number], [layout], [direction])
-            inputs, shape, _, _ = arrays(asked, 0)
+            inputs, _, _ = arrays(asked, 0)
             given = tuple(amdgpu.array(x, device=gpu.name) for x in inputs)
             try:
-                _native.convolve_by(gpu, "cudnn", direction, given, asked.options, shape=shape)
+                asked.compute(gpu, "cudnn", *given)
             except errors.NoImplementationError:
                 missing.append(f"{number} {layout} {direction}")
     assert missing == []
@@ -110,14 +115,14 @@ def test_a_bias_is_added_before_the_result_is_rounded(gpu: Any) -> None:
     random = np.random.default_rng(2)
     x, weight, bias = (random.standard_normal(shape) for shape in ((2, 64, 14, 14), (64, 64, 3, 3), (64,)))
     computed = 0
-    for library in _native.convolve_libraries(gpu):
+    for library in libraries_of(gpu):
         for number in ("f32", "f16", "bf16"):
             given = [one.astype(DTYPES[number]) for one in (x, weight, bias)]
             wide = [one.astype(np.float64) for one in given]
-            options = ([1, 1], [1, 1], [1, 1], 1, "NCHW", "fp32")
+            (asked,) = tuning.convolutions_of("2x64x14x14:64x3x3:p1", [number])
             lent = tuple(amdgpu.array(one, device=gpu.name) for one in given)
             try:
-                result = _native.convolve_by(gpu, library, "forward", lent, options)
+                result = asked.compute(gpu, library, *lent)
             except errors.NoImplementationError:
                 continue
             scale = ops.conv2d(*map(np.abs, wide), padding=1)
@@ -144,7 +149,7 @@ print(json.dumps([float(np.abs(result - exact).max()), _native.convolve_choices(
 
 @pytest.mark.gpu
 def test_the_environment_decides_whose_kernel_computes(gpu: Any, run_python: Any) -> None:
-    library = _native.convolve_libraries(gpu)[0]
+    library = libraries_of(gpu)[0]
     program = PROGRAM.format(name=gpu.name)
     error, ways = json.loads(run_python(program, AMDGPU_MATMUL="vendor").stdout)
     assert error < 1e-3

@@ -18,19 +18,21 @@ mod convolution;
 mod cudnn;
 mod engine;
 mod functions;
+mod library;
 mod lt;
 mod matrix_sum;
 mod miopen;
 mod open;
 mod product;
 mod rocblas;
+mod work;
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::{ErrorCode, Language, MetricId};
-use amdgpu_hal::{Device, DeviceKind, Stream};
+use amdgpu_hal::{Device, Stream};
 use amdgpu_telemetry::{Core, Counter, Kind, NameId, Record};
 
 use crate::Error;
@@ -38,66 +40,10 @@ use engine::{Answer, Engine};
 
 pub use convolution::{ConvolutionShape, StoredTensor, VendorConvolution};
 pub use engine::{Work, Workspace};
+pub use library::VendorLibrary;
 pub use matrix_sum::MatrixSum;
 pub use open::Found;
 pub use product::{Number, Product, VendorEpilogue};
-
-/// The libraries that are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum VendorLibrary {
-    CublasLt,
-    Cublas,
-    Cudnn,
-    HipblasLt,
-    Rocblas,
-    Miopen,
-}
-
-impl VendorLibrary {
-    pub const ALL: [Self; 6] = [
-        Self::CublasLt,
-        Self::Cublas,
-        Self::Cudnn,
-        Self::HipblasLt,
-        Self::Rocblas,
-        Self::Miopen,
-    ];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CublasLt => "cublaslt",
-            Self::Cublas => "cublas",
-            Self::Cudnn => "cudnn",
-            Self::HipblasLt => "hipblaslt",
-            Self::Rocblas => "rocblas",
-            Self::Miopen => "miopen",
-        }
-    }
-
-    /// The kind of device that it drives.
-    #[must_use]
-    pub const fn device_kind(self) -> DeviceKind {
-        match self {
-            Self::CublasLt | Self::Cublas | Self::Cudnn => DeviceKind::Cuda,
-            Self::HipblasLt | Self::Rocblas | Self::Miopen => DeviceKind::Hip,
-        }
-    }
-
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|library| library.name() == name)
-    }
-
-    /// Finds the library: in the process, by the loader's path, in `folders`, and where it is usually installed.
-    ///
-    /// # Errors
-    ///
-    /// `library-missing` with what was tried.
-    pub fn find(self, folders: &[PathBuf]) -> Result<Found, Error> {
-        open::open(self, folders)
-    }
-}
 
 /// An opened library on one device, for one kind of work. See the module's contract.
 pub struct Session<W = Product> {

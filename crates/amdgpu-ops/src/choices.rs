@@ -1,4 +1,4 @@
-//! What was chosen for problems, remembered until measurements change.
+//! What was chosen for problems, remembered until what it was chosen by changes.
 
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,23 +6,21 @@ use std::sync::{PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
 
-use crate::Result;
-
 /// Problems whose choice is remembered; looking through an archive takes longer than a launch.
 const CHOICES_LIMIT: usize = 4096;
 
 /// The choices of a device.
 pub struct Choices<K, V> {
     known: RwLock<FxHashMap<K, V>>,
-    /// The state of the tuning databases that the choices were made in.
-    changes: AtomicU64,
+    /// The state that the choices were made in.
+    state: AtomicU64,
 }
 
 impl<K, V> Default for Choices<K, V> {
     fn default() -> Self {
         Self {
             known: RwLock::default(),
-            changes: AtomicU64::new(0),
+            state: AtomicU64::new(0),
         }
     }
 }
@@ -34,10 +32,14 @@ impl<K: Copy + Eq + Hash, V: Copy> Choices<K, V> {
         known.values().copied().collect()
     }
 
-    /// The choice for a problem, made by `decide` where it is not known since measurements changed last.
-    pub fn get(&self, key: &K, decide: impl FnOnce() -> Result<V>) -> Result<V> {
-        let changes = crate::tuning::changes();
-        if self.changes.load(Ordering::Acquire) == changes {
+    /// The choice for a problem, made by `decide` where it is not known in this state; `state` counts changes.
+    pub fn get<E>(
+        &self,
+        key: &K,
+        state: impl Fn() -> u64,
+        decide: impl FnOnce() -> Result<V, E>,
+    ) -> Result<V, E> {
+        if self.state.load(Ordering::Acquire) == state() {
             let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(found) = known.get(key) {
                 return Ok(*found);
@@ -45,9 +47,9 @@ impl<K: Copy + Eq + Hash, V: Copy> Choices<K, V> {
         }
         let made = decide()?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        // A measurement that was made for this very choice changes nothing about it.
-        let changes = crate::tuning::changes();
-        if self.changes.swap(changes, Ordering::AcqRel) != changes || known.len() >= CHOICES_LIMIT {
+        // A change that was made for this very choice changes nothing about it.
+        let now = state();
+        if self.state.swap(now, Ordering::AcqRel) != now || known.len() >= CHOICES_LIMIT {
             known.clear();
         }
         known.insert(*key, made);
@@ -60,15 +62,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_choice_is_made_once() {
+    fn a_choice_is_made_once_in_each_state() {
         let choices = Choices::<u32, u32>::default();
-        assert_eq!(choices.get(&1, || Ok(10)).unwrap(), 10);
-        // Databases of tests beside this one may change meanwhile, and then it is made again.
-        let again = choices.get(&1, || Ok(11)).unwrap();
-        assert!([10, 11].contains(&again));
-        assert_eq!(choices.all(), [again]);
-        let failing = || Err(crate::Error::no_kernel("none"));
-        assert!(choices.get(&2, failing).is_err());
-        assert_eq!(choices.all().len(), 1);
+        let get =
+            |key, state, made: Result<u32, &'static str>| choices.get(&key, || state, || made);
+        assert_eq!(get(1, 5, Ok(10)), Ok(10));
+        assert_eq!(get(1, 5, Ok(11)), Ok(10));
+        assert_eq!(get(2, 5, Err("none")), Err("none"));
+        assert_eq!(choices.all(), [10]);
+        assert_eq!(get(2, 6, Ok(20)), Ok(20));
+        // What was chosen before the change is forgotten.
+        assert_eq!(choices.all(), [20]);
+        assert_eq!(get(1, 6, Ok(11)), Ok(11));
     }
 }

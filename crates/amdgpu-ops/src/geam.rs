@@ -3,15 +3,16 @@
 
 use amdgpu_abi::promotion::{complex_part, is_complex, is_float};
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims};
+use amdgpu_array::{Array, Dims, recording};
 use amdgpu_hal::MemoryKind;
 
 use crate::archived::Archived;
+use crate::archived::choice::Demand;
 use crate::complex::pairs;
 use crate::elementwise::{Elementwise, elementwise};
 use crate::operand::{Operand, Scalar, Target, broadcast};
-use crate::vendor::{Sum, SumLibraries};
-use crate::{DeviceOps, Error, Result, strided, trace};
+use crate::vendor::Sum;
+use crate::{DeviceOps, Error, Result, strided, trace, tuning};
 
 const NAME: &str = "geam";
 
@@ -112,11 +113,12 @@ impl Geam<'_> {
     fn by_library(&self, ops: &DeviceOps, shape: &[i64]) -> Result<Option<Array>> {
         let is_plain = |x: &Operand| x.is_dense() && x.rank() == 2;
         let is_for_library = !ops.computes_on_host()
+            && !recording::is_recording()
             && !trace::is_tracing()
             && [self.a, self.b].into_iter().all(is_plain)
             && self.out.is_none_or(Array::is_contiguous)
             && shape.iter().all(|extent| *extent > 0)
-            && SumLibraries::is_wanted()?;
+            && tuning::settings::demand()? == Demand::Vendor;
         let (true, Some(a), Some(b)) = (is_for_library, &self.a.array, &self.b.array) else {
             return Ok(None);
         };

@@ -1,6 +1,4 @@
-"""Measured choices among ways to compute a product or a convolution and variants of kernels: a database for each architecture, and what
-fills it.
-"""
+"""Measured choices among ways to compute products and convolutions and variants of kernels: a database for each architecture, and more."""
 
 from amdgpu.tuning.convolutions import Convolution, convolutions_of
 from amdgpu.tuning.database import Database, database_of, export_database, import_database

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from amdgpu import arguments
+from amdgpu import _native, arguments
 from amdgpu._generated.dtypes import FORMATS
 from amdgpu.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from amdgpu.device import AMDGPUDevice
 
 # Layers of ResNet-50, as docs/performance.md measures them.
 USUAL_CONVOLUTIONS = (
@@ -73,6 +76,42 @@ class Convolution(NamedTuple):
         steps = [[step, step] for step in (self.stride, self.padding, self.dilation)]
         return *steps, self.groups, self.layout, "tf32" if self.operand == "tf32" else "fp32"  # type: ignore[return-value]
 
+    def ways(self, device: AMDGPUDevice) -> tuple[str, list[str]]:
+        """What the tuning database calls the convolution, and the names of the ways to compute it on a device.
+
+        Args:
+            device: A GPU.
+
+        Returns:
+            The subject, and "generated", "archived" and libraries that are there ("cudnn", "miopen"), right or not.
+
+        Raises:
+            ShapeMismatchError: The window is larger than the images.
+        """
+        dtype = FORMATS[self.operand].dtype
+        return _native.convolve_ways(device, self.direction, dtype, self.image_shape, self.filters, self.options)
+
+    def compute(self, device: AMDGPUDevice, way: str, *inputs: Any) -> Any:
+        """The convolution, or its gradient, by one of its ways.
+
+        Args:
+            device: A GPU.
+            way: One of `ways`.
+            inputs: Images, weights and a bias or none; gradient of the result and weights; or images and gradient of the result, as the
+                direction says.
+
+        Returns:
+            An array on the device.
+
+        Raises:
+            InvalidArgumentError: No such way.
+            NoImplementationError: The way does not compute it.
+            ShapeMismatchError: The inputs do not fit.
+        """
+        shapes = {"image_gradient": self.image_shape, "weight_gradient": self.filters}
+        shape = shapes.get(self.direction)
+        return _native.convolve_by(device, way, self.direction, inputs, self.options, shape=shape)
+
     @property
     def keywords(self) -> dict[str, Any]:
         """The same for `amdgpu.ops.conv2d`."""
@@ -121,7 +160,7 @@ def convolutions_of(
 def _parsed(part: str) -> Convolution:
     found = _SHAPE.fullmatch(part.strip())
     extents = [int(extent) for extent in found.groups()[:7]] if found else []
-    steps = {_STEPS[word[0]]: int(word[1:]) for word in found[8].split(":")[1:]} if found else {}
+    steps: dict[str, Any] = {_STEPS[word[0]]: int(word[1:]) for word in found[8].split(":")[1:]} if found else {}
     groups = steps.get("groups", 1)
     is_whole = 0 not in extents and all(value for name, value in steps.items() if name != "padding")
     if not extents or not is_whole or extents[1] % groups or extents[4] % groups:

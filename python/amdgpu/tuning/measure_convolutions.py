@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from amdgpu import _native, ops
+from amdgpu import ops
 from amdgpu._generated.dtypes import FORMATS
 from amdgpu.array import array
 from amdgpu.device import AMDGPUDevice
@@ -21,10 +21,9 @@ _SAMPLED_OUTPUTS = 4
 
 @dataclass(frozen=True)
 class Arrays:
-    """What the pass reads, the shape of a gradient, and a part of the exact result with the sums of absolute products."""
+    """What the pass reads, and a part of the exact result with the sums of absolute products."""
 
     inputs: tuple[Any, ...]
-    shape: tuple[int, ...] | None
     exact: Any
     scale: Any
 
@@ -62,7 +61,7 @@ class ConvolutionBench:
         arrays, way = self._arrays, question["candidate"]
 
         def run() -> Any:
-            return _native.convolve_by(device, way, asked.direction, arrays.inputs, asked.options, shape=arrays.shape)
+            return asked.compute(device, way, *arrays.inputs)
 
         result = run()
         device.synchronize()
@@ -78,7 +77,7 @@ class ConvolutionBench:
 
 
 def _arrays(asked: Convolution, device: AMDGPUDevice) -> Arrays:
-    dtype, options = dtype_of(asked.operand), asked.keywords
+    dtype = dtype_of(asked.operand)
     # The extents of the result are those of an image's convolution; one channel of a group says them.
     extents = ops.conv2d(
         np.zeros((1, 1, *asked.images[2:])), np.zeros((1, 1, *asked.filters[2:])), **_plain(asked)
@@ -91,39 +90,45 @@ def _arrays(asked: Convolution, device: AMDGPUDevice) -> Arrays:
     x, weight, gradient = (
         np.resize(numbers[start:], shape) for start, shape in enumerate((asked.image_shape, asked.filters, result))
     )
+    read = {"forward": (x, weight), "image_gradient": (gradient, weight), "weight_gradient": (x, gradient)}[
+        asked.direction
+    ]
+    exact, scale = (
+        _part(asked, [np.ascontiguousarray(change(one)) for one in _sampled(asked, read)])
+        for change in (np.array, np.abs)
+    )
+    return Arrays(tuple(array(one, device=device) for one in read), exact, scale)
+
+
+def _sampled(asked: Convolution, read: tuple[Any, Any]) -> list[Any]:
+    """What a part of the result takes, in float64: the last image, or of a weight's gradient some outputs of the first group."""
+    first, second = read
+    if asked.direction != "weight_gradient":
+        return [first[-1:].astype(np.float64), second.astype(np.float64)]
+    channels, some = asked.filters[1], _some_outputs(asked)
+    if asked.layout == "NCHW":
+        return [first[:, :channels].astype(np.float64), second[:, :some].astype(np.float64)]
+    return [first[..., :channels].astype(np.float64), second[..., :some].astype(np.float64)]
+
+
+def _some_outputs(asked: Convolution) -> int:
+    return min(_SAMPLED_OUTPUTS, asked.filters[0] // asked.groups)
+
+
+def _part(asked: Convolution, read: list[Any]) -> Any:
+    options = asked.keywords
     if asked.direction == "forward":
-        inputs, shape = (x, weight), None
-        of_last = [x[-1:], weight]
-        exact, scale = (ops.conv2d(*_wide(of_last, change), **options) for change in (np.array, np.abs))
-    elif asked.direction == "image_gradient":
-        inputs, shape = (gradient, weight), x.shape
-        of_last = [gradient[-1:], weight]
-        exact, scale = (
-            ops.conv2d_input_gradient(*_wide(of_last, change), x[-1:].shape, **options) for change in (np.array, np.abs)
-        )
-    else:
-        inputs, shape = (x, gradient), weight.shape
-        channels = asked.filters[1]
-        some = min(_SAMPLED_OUTPUTS, outputs // asked.groups)
-        of_group = (
-            [x[:, :channels], gradient[:, :some]]
-            if asked.layout == "NCHW"
-            else [x[..., :channels], gradient[..., :some]]
-        )
-        first = (some, *weight.shape[1:])
-        exact, scale = (
-            ops.conv2d_weight_gradient(*_wide(of_group, change), first, **options | {"groups": 1})
-            for change in (np.array, np.abs)
-        )
-    return Arrays(tuple(array(one, device=device) for one in inputs), shape, exact, scale)
+        return ops.conv2d(*read, **options)
+    if asked.direction == "image_gradient":
+        gradient, weight = read
+        return ops.conv2d_input_gradient(gradient, weight, (1, *asked.image_shape[1:]), **options)
+    x, gradient = read
+    shape = (_some_outputs(asked), *asked.filters[1:])
+    return ops.conv2d_weight_gradient(x, gradient, shape, **options | {"groups": 1})
 
 
 def _plain(asked: Convolution) -> dict[str, Any]:
     return asked.keywords | {"groups": 1, "layout": "NCHW"}
-
-
-def _wide(arrays: list[Any], change: Any) -> list[Any]:
-    return [np.ascontiguousarray(change(one.astype(np.float64))) for one in arrays]
 
 
 def _check(asked: Convolution, arrays: Arrays, result: Any) -> None:

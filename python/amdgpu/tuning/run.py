@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from amdgpu import _native, arguments
-from amdgpu._generated.dtypes import FORMATS
 from amdgpu.device import AMDGPUDevice
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError
 from amdgpu.tuning.convolutions import Convolution
@@ -45,7 +44,7 @@ def tune(
     worker: Worker | None = None,
     is_verbose: bool = False,
 ) -> Report:
-    """Measure every way to compute each product or convolution, in a child process, and keep the results in the database of the architecture.
+    """Measure every way to compute each product or convolution, in a child process, and keep the results in the architecture's database.
 
     Args:
         products: What to measure; `products_of` and `convolutions_of` make them from text.
@@ -65,7 +64,7 @@ def tune(
     wanted = arguments.sequence("tune", "products", products, "products, as products_of makes them,")
     if not all(isinstance(product, (Product, Convolution)) for product in wanted):
         raise InvalidTypeError(
-            "tune: products holds something else than products and convolutions; products_of and convolutions_of of amdgpu.tuning make them"
+            "tune: products holds something else than products and convolutions; products_of and convolutions_of make them"
         )
     if progress is not None:
         arguments.function("tune", "progress", progress)
@@ -108,9 +107,7 @@ def _ways(device: AMDGPUDevice, product: Product | Convolution) -> tuple[str, li
     """What the database calls a convolution, empty for a product, and the names of the ways to compute it."""
     if isinstance(product, Product):
         return "", [name for name, _, _ in _native.matmul_ways(device, tuple(product))]
-    dtype = FORMATS[product.operand].dtype
-    shapes = (product.image_shape, product.filters)
-    return _native.convolve_ways(device, product.direction, dtype, *shapes, product.options)
+    return product.ways(device)
 
 
 def _exact(database: Database, product: Product | Convolution) -> Entry | None:

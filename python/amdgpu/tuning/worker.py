@@ -30,7 +30,7 @@ def main() -> int:
     from amdgpu.tuning.measure_kernels import KernelBench
 
     # By the field that questions for it have.
-    benches = {"kernel": KernelBench(), "convolution": ConvolutionBench(), "product": Bench()}
+    benches: dict[str, Any] = {"kernel": KernelBench(), "convolution": ConvolutionBench(), "product": Bench()}
     while True:
         ready, _, _ = select.select([0], [], [], IDLE_SECONDS)
         line = sys.stdin.readline() if ready else ""

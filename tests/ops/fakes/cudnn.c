@@ -77,12 +77,14 @@ static int check(const struct handle *handle, const struct tensor *image, const 
 }
 
 static int name(enum pass pass, const struct convolution *convolution, int wanted, int *count, struct record *records) {
-    if (wanted < 2) return BAD_PARAM;
-    /* Winograd (6) forward, atomic additions (0) in gradients; then sums of products. */
+    if (wanted < 3) return BAD_PARAM;
+    /* Winograd (6) forward, atomic additions (0) in gradients; sums of products by units that round, which want nothing; then as wanted. */
     struct record first = {pass == FORWARD ? 6 : 0, 0, 1, 0, pass == FORWARD, convolution->math, {0}};
-    struct record second = {1, 0, 2, workspace_wanted(), 1, convolution->math, {0}};
-    records[0] = first, records[1] = second;
-    *count = 2;
+    struct record second = {1, 0, 2, 0, 1, 0, {0}}, third = {1, 0, 3, workspace_wanted(), 1, convolution->math, {0}};
+    *count = 0;
+    records[(*count)++] = first;
+    if (convolution->math == FMA_MATH) records[(*count)++] = second;
+    records[(*count)++] = third;
     return 0;
 }
 int cudnnGetConvolutionForwardAlgorithm_v7(struct handle *handle, const struct tensor *image, const struct tensor *weight, const struct convolution *convolution,

@@ -2,12 +2,8 @@
 
 use std::collections::HashMap;
 
-use amdgpu_abi::Language;
-use amdgpu_telemetry::Boundary;
-
-use super::engine::{Answer, Engine, Work, no_such_work};
-use super::open::Found;
-use super::{Number, VendorLibrary, Workspace, cudnn, miopen};
+use super::engine::{Answer, Engine, Workspace};
+use super::product::Number;
 use crate::{ConvolvePass, Error, Fitted, SPATIAL, Sliding};
 
 /// Workspace that algorithms may ask for: as much as a call may take for itself beside its arrays.
@@ -15,7 +11,7 @@ pub(super) const MAX_WORKSPACE_BYTES: u64 = 256 << 20;
 /// Shapes whose algorithm is remembered; asking for one takes longer than a launch.
 const MAX_PLANS: usize = 1024;
 /// The libraries' kernels read vectors of so many bytes.
-const ALIGNMENT_BYTES: u64 = 16;
+pub(super) const ALIGNMENT_BYTES: u64 = 16;
 
 /// What a convolution is, but for where its arrays lie. Extents are in the order batch, channels, depth, rows, columns; arrays have no gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -168,57 +164,6 @@ impl ConvolutionShape {
     }
 }
 
-impl Work for VendorConvolution {
-    const LIBRARIES: &'static [VendorLibrary] = &[VendorLibrary::Cudnn, VendorLibrary::Miopen];
-
-    /// Tensors of less than 2^31 elements at aligned addresses.
-    fn is_representable(&self) -> bool {
-        let shape = &self.shape;
-        let limit = i128::from(i32::MAX);
-        let fits = |extents: &[i64; 5]| {
-            let count: i128 = extents.iter().map(|extent| i128::from(*extent)).product();
-            extents.iter().all(|extent| *extent >= 1) && count <= limit
-        };
-        let sliding = &shape.sliding;
-        let steps = [sliding.stride, sliding.padding, sliding.dilation];
-        [&shape.image, &shape.weight, &shape.result]
-            .into_iter()
-            .all(fits)
-            && steps
-                .iter()
-                .flatten()
-                .all(|step| *step <= i64::from(i32::MAX))
-            && (!shape.has_bias || shape.pass == ConvolvePass::Forward)
-            && (self.image | self.weight | self.result | self.bias).is_multiple_of(ALIGNMENT_BYTES)
-    }
-
-    fn floating_point_operations(&self) -> u64 {
-        u64::try_from(2 * self.shape.work()).unwrap_or(u64::MAX)
-    }
-
-    fn boundary(library: VendorLibrary) -> &'static Boundary {
-        static CUDNN: Boundary =
-            Boundary::new(Language::Rust, Language::C, "cudnnConvolutionForward");
-        static MIOPEN: Boundary = Boundary::new(
-            Language::Rust,
-            Language::C,
-            "miopenConvolutionForwardImmediate",
-        );
-        match library {
-            VendorLibrary::Cudnn => &CUDNN,
-            _ => &MIOPEN,
-        }
-    }
-
-    fn start(found: &Found) -> Result<Box<dyn Engine<Self>>, Error> {
-        Ok(match found.library() {
-            VendorLibrary::Cudnn => Box::new(Planned::of(cudnn::Cudnn::new(found)?)),
-            VendorLibrary::Miopen => Box::new(Planned::of(miopen::Miopen::new(found)?)),
-            library => return Err(no_such_work(library, "convolutions")),
-        })
-    }
-}
-
 /// A library that is asked for an algorithm for each shape.
 pub(super) trait Planner: Send {
     /// Descriptors and algorithm of a shape.
@@ -247,14 +192,14 @@ pub(super) trait Planner: Send {
 }
 
 /// A handle with the plans of shapes that were convolved before.
-struct Planned<P: Planner> {
+pub(super) struct Planned<P: Planner> {
     planner: P,
     /// `None` for what the library does not compute.
     plans: HashMap<ConvolutionShape, Option<P::Plan>>,
 }
 
 impl<P: Planner> Planned<P> {
-    fn of(planner: P) -> Self {
+    pub fn of(planner: P) -> Self {
         Self {
             planner,
             plans: HashMap::new(),
@@ -315,6 +260,7 @@ impl<P: Planner> Engine<VendorConvolution> for Planned<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vendor::Work;
 
     fn shape(is_channels_last: bool, spatial: usize) -> ConvolutionShape {
         let depth = if spatial == 3 { 4 } else { 1 };

@@ -5,9 +5,10 @@ use std::ffi::{CStr, c_void};
 use super::convolution::{
     ConvolutionShape, MAX_WORKSPACE_BYTES, Planner, StoredTensor, VendorConvolution,
 };
+use super::engine::Workspace;
 use super::functions::{CudnnFunctions, CudnnNames, Handle, Status};
 use super::open::Found;
-use super::{Number, Workspace};
+use super::product::Number;
 use crate::{ConvolvePass, Error};
 
 static NAMES: CudnnNames = CudnnNames {
@@ -283,7 +284,11 @@ impl Cudnn {
                 && sums.contains(&one.number)
                 && one.workspace_bytes as u64 <= MAX_WORKSPACE_BYTES
         };
-        let Some(best) = records[..count].iter().find(fits) else {
+        // What an algorithm wants is said for its arithmetic, where the library tells that of plain float32 apart.
+        let is_exact = |one: &Algorithm| shape.number == Number::F32 && one.math == MATH_FMA;
+        let is_told = records[..count].iter().any(is_exact);
+        let mut fitting = records[..count].iter().filter(fits);
+        let Some(best) = fitting.find(|one| !is_told || is_exact(one)) else {
             return Ok(false);
         };
         plan.algorithm = best.number;

@@ -2,7 +2,7 @@
 
 use amdgpu_telemetry::Boundary;
 
-use super::VendorLibrary;
+use super::library::VendorLibrary;
 use super::open::Found;
 use crate::Error;
 
@@ -31,7 +31,8 @@ pub trait Engine<W>: Send {
     /// Puts prepared work into the driver's stream; `false` when the library does not take it after all.
     ///
     /// # Safety
-    /// As for [`Session::submit`](super::Session::submit); `stream` is a live stream of the driver.
+    /// The addresses of `work` are device memory that holds arrays of its extents, `workspace` is as large as [`Engine::prepare`] said, and all of
+    /// it stays valid until the stream has passed the work. `stream` is a live stream of the driver.
     unsafe fn submit(&mut self, work: &W, workspace: Workspace, stream: u64)
     -> Result<bool, Error>;
 
@@ -57,12 +58,4 @@ pub trait Work: Copy + Send + 'static {
     /// Looks the functions up and makes a handle.
     #[doc(hidden)]
     fn start(found: &Found) -> Result<Box<dyn Engine<Self>>, Error>;
-}
-
-/// The error for a library that is asked for work of another kind.
-pub(super) fn no_such_work(library: VendorLibrary, work: &str) -> Error {
-    Error::refused(
-        amdgpu_abi::ErrorCode::InvalidArgument,
-        format!("{} computes no {work}", library.name()),
-    )
 }

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::ffi::c_void;
 
-use super::engine::{Answer, Engine};
+use super::engine::{Answer, Engine, Workspace};
 use super::functions::{Handle, LtFunctions, LtNames, Status};
 use super::open::Found;
-use super::product::{Key, Stored};
-use super::{Number, Product, VendorEpilogue, Workspace};
+use super::product::{Key, Number, Product, Stored, VendorEpilogue};
 use crate::Error;
 
 /// Workspace that algorithms may ask for: what NVIDIA recommends for its newest GPUs; smaller ones are content with less.

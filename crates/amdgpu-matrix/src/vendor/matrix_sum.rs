@@ -2,13 +2,10 @@
 
 use std::ffi::{CStr, c_void};
 
-use amdgpu_abi::Language;
-use amdgpu_telemetry::Boundary;
-
-use super::engine::{Answer, Engine, Work, no_such_work};
+use super::engine::{Answer, Engine, Workspace};
 use super::functions::{GeamFunctions, GeamNames, Handle, Status};
 use super::open::Found;
-use super::{Number, VendorLibrary, Workspace};
+use super::product::Number;
 use crate::Error;
 
 /// `out = alpha op(a) + beta op(b)` of matrices in device memory, by rows and without gaps.
@@ -32,41 +29,8 @@ pub struct MatrixSum {
     pub out: u64,
 }
 
-impl Work for MatrixSum {
-    const LIBRARIES: &'static [VendorLibrary] = &[VendorLibrary::Cublas, VendorLibrary::Rocblas];
-
-    fn is_representable(&self) -> bool {
-        [self.rows, self.columns]
-            .into_iter()
-            .all(|extent| (1..=i32::MAX as u64).contains(&extent))
-            && matches!(self.number, Number::F32 | Number::F64)
-    }
-
-    fn floating_point_operations(&self) -> u64 {
-        3_u64.saturating_mul(self.rows).saturating_mul(self.columns)
-    }
-
-    fn boundary(library: VendorLibrary) -> &'static Boundary {
-        static CUBLAS: Boundary = Boundary::new(Language::Rust, Language::C, "cublasSgeam");
-        static ROCBLAS: Boundary = Boundary::new(Language::Rust, Language::C, "rocblas_sgeam");
-        match library {
-            VendorLibrary::Cublas => &CUBLAS,
-            _ => &ROCBLAS,
-        }
-    }
-
-    fn start(found: &Found) -> Result<Box<dyn Engine<Self>>, Error> {
-        let dialect = match found.library() {
-            VendorLibrary::Cublas => &CUDA,
-            VendorLibrary::Rocblas => &HIP,
-            library => return Err(no_such_work(library, "sums of matrices")),
-        };
-        Ok(Box::new(Geam::new(dialect, found)?))
-    }
-}
-
 /// What differs between the two.
-struct Dialect {
+pub(super) struct Dialect {
     name: &'static str,
     names: GeamNames,
     /// `OP_N` and `OP_T`.
@@ -75,7 +39,7 @@ struct Dialect {
     refusals: &'static [Status],
 }
 
-static CUDA: Dialect = Dialect {
+pub(super) static CUDA: Dialect = Dialect {
     name: "cuBLAS",
     names: GeamNames {
         create: c"cublasCreate_v2",
@@ -92,7 +56,7 @@ static CUDA: Dialect = Dialect {
     refusals: &[8, 15],
 };
 
-static HIP: Dialect = Dialect {
+pub(super) static HIP: Dialect = Dialect {
     name: "rocBLAS",
     names: GeamNames {
         create: c"rocblas_create_handle",
@@ -109,14 +73,14 @@ static HIP: Dialect = Dialect {
     refusals: &[2, 14, 15],
 };
 
-struct Geam {
+pub(super) struct Geam {
     dialect: &'static Dialect,
     functions: GeamFunctions,
     handle: Handle,
 }
 
 impl Geam {
-    fn new(dialect: &'static Dialect, library: &Found) -> Result<Self, Error> {
+    pub fn new(dialect: &'static Dialect, library: &Found) -> Result<Self, Error> {
         // SAFETY: the names are those of the header of this very library.
         let functions = unsafe { GeamFunctions::load(library, &dialect.names) }?;
         let mut made = Self {

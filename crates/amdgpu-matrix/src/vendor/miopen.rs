@@ -5,9 +5,10 @@ use std::ffi::CStr;
 use super::convolution::{
     ConvolutionShape, MAX_WORKSPACE_BYTES, Planner, StoredTensor, VendorConvolution,
 };
+use super::engine::Workspace;
 use super::functions::{Handle, MiopenFunctions, MiopenNames, Status};
 use super::open::Found;
-use super::{Number, Workspace};
+use super::product::Number;
 use crate::{ConvolvePass, Error};
 
 static NAMES: MiopenNames = MiopenNames {

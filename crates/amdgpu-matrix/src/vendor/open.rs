@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use amdgpu_abi::ErrorCode;
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, Symbol};
 
-use super::VendorLibrary;
+use super::library::VendorLibrary;
 use crate::Error;
 
 /// glibc's and musl's value: open only what the process has already.
@@ -44,6 +44,15 @@ impl Found {
 }
 
 impl VendorLibrary {
+    /// Finds the library: in the process, by the loader's path, in `folders`, and where it is usually installed.
+    ///
+    /// # Errors
+    ///
+    /// `library-missing` with what was tried.
+    pub fn find(self, folders: &[PathBuf]) -> Result<Found, Error> {
+        open(self, folders)
+    }
+
     /// Names that the loader knows it by, newest first.
     fn file_names(self) -> &'static [&'static str] {
         match self {
@@ -81,7 +90,7 @@ impl VendorLibrary {
 /// # Errors
 ///
 /// `library-missing`, with what the loader said.
-pub(super) fn open(library: VendorLibrary, folders: &[PathBuf]) -> Result<Found, Error> {
+fn open(library: VendorLibrary, folders: &[PathBuf]) -> Result<Found, Error> {
     let names = library.file_names();
     let usual = library.usual_folders().iter().map(PathBuf::from);
     let placed = folders

@@ -1,13 +1,5 @@
 //! Products of matrices that a vendor's library is asked for.
 
-use amdgpu_abi::Language;
-use amdgpu_telemetry::Boundary;
-
-use super::engine::{Engine, Work, no_such_work};
-use super::open::Found;
-use super::{VendorLibrary, lt, rocblas};
-use crate::Error;
-
 /// Number format of the operands; the result has that of its `output`. No library multiplies `I32`.
 pub use amdgpu_abi::dtypes::Format as Number;
 
@@ -85,56 +77,6 @@ impl Factors {
     }
 }
 
-impl Work for Product {
-    const LIBRARIES: &'static [VendorLibrary] = &[
-        VendorLibrary::CublasLt,
-        VendorLibrary::HipblasLt,
-        VendorLibrary::Rocblas,
-    ];
-
-    /// Whether the libraries' 32-bit extents hold it and there is something to compute; integer sums take integer factors only.
-    fn is_representable(&self) -> bool {
-        let limit = i32::MAX as u64;
-        [self.rows, self.columns, self.depth, self.batch]
-            .into_iter()
-            .all(|extent| (1..=limit).contains(&extent))
-            && (self.number != Number::I8
-                || [self.alpha, self.beta]
-                    .into_iter()
-                    .all(|factor| factor.fract() == 0.0 && factor.abs() <= f64::from(i32::MAX)))
-    }
-
-    fn floating_point_operations(&self) -> u64 {
-        [self.rows, self.columns, self.depth, self.batch]
-            .into_iter()
-            .fold(2_u64, u64::saturating_mul)
-    }
-
-    fn boundary(library: VendorLibrary) -> &'static Boundary {
-        static CUBLASLT: Boundary = Boundary::new(Language::Rust, Language::C, "cublasLtMatmul");
-        static HIPBLASLT: Boundary = Boundary::new(Language::Rust, Language::C, "hipblasLtMatmul");
-        static ROCBLAS: Boundary = Boundary::new(
-            Language::Rust,
-            Language::C,
-            "rocblas_gemm_strided_batched_ex",
-        );
-        match library {
-            VendorLibrary::CublasLt => &CUBLASLT,
-            VendorLibrary::HipblasLt => &HIPBLASLT,
-            _ => &ROCBLAS,
-        }
-    }
-
-    fn start(found: &Found) -> Result<Box<dyn Engine<Self>>, Error> {
-        Ok(match found.library() {
-            VendorLibrary::CublasLt => Box::new(lt::Lt::new(&lt::CUDA, found)?),
-            VendorLibrary::HipblasLt => Box::new(lt::Lt::new(&lt::HIP, found)?),
-            VendorLibrary::Rocblas => Box::new(rocblas::Rocblas::new(found)?),
-            library => return Err(no_such_work(library, "products of matrices")),
-        })
-    }
-}
-
 impl Product {
     pub(super) fn factors(&self) -> Factors {
         match self.number {
@@ -195,6 +137,7 @@ impl Product {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vendor::Work;
 
     fn product() -> Product {
         Product {

@@ -2,10 +2,10 @@
 
 use std::ffi::CStr;
 
-use super::engine::{Answer, Engine};
+use super::engine::{Answer, Engine, Workspace};
 use super::functions::{Handle, RocblasFunctions, RocblasNames, Status};
 use super::open::Found;
-use super::{Number, Product, VendorEpilogue, Workspace};
+use super::product::{Number, Product, VendorEpilogue};
 use crate::Error;
 
 /// What rocBLAS itself takes by default on CDNA.

@@ -15,7 +15,7 @@ use crate::archived::choice::{Demand, LIBRARY_CALL_SECONDS, VENDOR_MARGIN};
 use crate::choices::Choices;
 use crate::tuning::{self, Record};
 use crate::vendor::ConvolutionLibraries;
-use crate::{DeviceOps, Result};
+use crate::{DeviceOps, Error, Result};
 
 /// Without a measurement the library takes convolutions from so many multiplications on: on the H200 cuDNN was faster in 15 of 17 of them,
 /// ours in one of 2^27 (docs/performance.md). The call of a library costs more than a launch.
@@ -165,30 +165,32 @@ pub fn choose(
     // No library goes into a graph.
     let is_ours = recording::is_recording();
     let ways = &archived.convolutions;
-    let way = ways.choices.get(&(shape, has_archived, is_ours), || {
-        let demand = if is_ours {
-            Demand::Ours
-        } else {
-            tuning::settings::demand()?
-        };
-        let libraries = if demand == Demand::Ours {
-            Vec::new()
-        } else {
-            ways.libraries.all(ops)
-        };
-        let situation = Situation {
-            has_archived,
-            libraries: &libraries,
-            is_usable: &|library| ways.libraries.is_usable(ops, library, &shape),
-        };
-        let database = tuning::database_of(&archived.facts().architecture);
-        let record = database.find_record(&subject(&shape));
-        let way = situation.decide(shape.work(), demand, record.as_ref());
-        if demand == Demand::Vendor && !matches!(way, Way::Vendor(_)) {
-            ways.libraries.tell_absence(ops, &shape);
-        }
-        Ok(way)
-    })?;
+    let way = ways
+        .choices
+        .get(&(shape, has_archived, is_ours), tuning::changes, || {
+            let demand = if is_ours {
+                Demand::Ours
+            } else {
+                tuning::settings::demand()?
+            };
+            let libraries = if demand == Demand::Ours {
+                Vec::new()
+            } else {
+                ways.libraries.all(ops)
+            };
+            let situation = Situation {
+                has_archived,
+                libraries: &libraries,
+                is_usable: &|library| ways.libraries.is_usable(ops, library, &shape),
+            };
+            let database = tuning::database_of(&archived.facts().architecture);
+            let record = database.find_record(&subject(&shape));
+            let way = situation.decide(shape.work(), demand, record.as_ref());
+            if demand == Demand::Vendor && !matches!(way, Way::Vendor(_)) {
+                ways.libraries.tell_absence(ops, &shape);
+            }
+            Ok::<_, Error>(way)
+        })?;
     Ok((way, Some(shape)))
 }
 

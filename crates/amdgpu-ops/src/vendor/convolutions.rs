@@ -1,55 +1,15 @@
 //! Convolutions and their gradients by cuDNN and MIOpen.
 
+mod queued;
 mod verify;
 
-use amdgpu_array::{Array, recording};
-use amdgpu_matrix::ConvolvePass;
-use amdgpu_matrix::vendor::{ConvolutionShape, Number, Session, VendorConvolution, VendorLibrary};
-use smallvec::SmallVec;
+use amdgpu_matrix::vendor::{ConvolutionShape, Session, VendorConvolution, VendorLibrary};
 
-use super::{Sessions, queue, tell_failure};
-use crate::{DeviceOps, Result};
+use super::{Sessions, tell_failure};
+use crate::DeviceOps;
+use queued::{Kind, NAME, submit};
 
-/// As the operation is called in messages and in telemetry.
-const NAME: &str = "convolve";
-
-/// What verdicts on a library are told apart by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Kind {
-    pass: ConvolvePass,
-    number: Number,
-    spatial: usize,
-    is_channels_last: bool,
-    has_bias: bool,
-    /// 1, or 2 for more.
-    groups: i64,
-    /// 1, or 2 for more along any axis.
-    dilation: i64,
-}
-
-impl Kind {
-    fn of(shape: &ConvolutionShape) -> Self {
-        Self {
-            pass: shape.pass,
-            number: shape.number,
-            spatial: shape.spatial,
-            is_channels_last: shape.is_channels_last,
-            has_bias: shape.has_bias,
-            groups: shape.groups.min(2),
-            dilation: shape.sliding.dilation.into_iter().fold(1, i64::max).min(2),
-        }
-    }
-}
-
-/// The arrays of a convolution, stored as its shape says; which of them is computed, its pass says.
-#[derive(Clone, Copy, Debug)]
-pub struct Convolved<'a> {
-    pub shape: &'a ConvolutionShape,
-    pub image: &'a Array,
-    pub weight: &'a Array,
-    pub result: &'a Array,
-    pub bias: Option<&'a Array>,
-}
+pub use queued::Convolved;
 
 /// The libraries of a device that convolve.
 #[derive(Default)]
@@ -110,34 +70,4 @@ impl ConvolutionLibraries {
             false
         })
     }
-}
-
-/// Queues a convolution; false where the library does not compute it.
-fn submit(
-    ops: &DeviceOps,
-    session: &Session<VendorConvolution>,
-    call: &Convolved<'_>,
-) -> Result<bool> {
-    if recording::is_recording() {
-        return Ok(false);
-    }
-    let address = |array: &Array| array.address().address();
-    let work = VendorConvolution {
-        shape: *call.shape,
-        image: address(call.image),
-        weight: address(call.weight),
-        result: address(call.result),
-        bias: call.bias.map_or(0, address),
-    };
-    let arrays: SmallVec<[&Array; 4]> = [
-        Some(call.image),
-        Some(call.weight),
-        Some(call.result),
-        call.bias,
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    // SAFETY: the arrays are of this device and as large as the shape says.
-    unsafe { queue(ops, session, &work, &arrays) }
 }

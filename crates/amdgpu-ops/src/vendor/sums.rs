@@ -3,15 +3,14 @@
 
 use amdgpu_abi::promotion::{complex_part, is_complex};
 use amdgpu_abi::{Coded, Dtype};
-use amdgpu_array::{Array, recording};
-use amdgpu_matrix::vendor::{MatrixSum, Number, Session, VendorLibrary};
+use amdgpu_array::Array;
+use amdgpu_matrix::vendor::{MatrixSum, Session, VendorLibrary};
 use amdgpu_telemetry::fallback;
 
 use super::samples::{Random, download, error_bound, upload};
 use super::{Sessions, queue, tell_failure};
-use crate::archived::Archived;
-use crate::archived::choice::Demand;
-use crate::{DeviceOps, Result, tuning};
+use crate::archived::problem::Number;
+use crate::{DeviceOps, Result};
 
 /// As the operation is called in messages and in telemetry.
 const NAME: &str = "geam";
@@ -70,15 +69,6 @@ impl SumLibraries {
         self.0.all((ops, NAME))
     }
 
-    /// Whether a library is wanted for sums.
-    ///
-    /// # Errors
-    ///
-    /// `invalid-argument` where `AMDGPU_MATMUL` cannot be understood.
-    pub fn is_wanted() -> Result<bool> {
-        Ok(!recording::is_recording() && tuning::settings::demand()? == Demand::Vendor)
-    }
-
     /// Computes by the best library that was found right; false when none does, which is told and counted.
     pub fn add(&self, ops: &DeviceOps, call: &Sum<'_>) -> bool {
         let Some(work) = call.work() else {
@@ -126,7 +116,7 @@ fn is_right(ops: &DeviceOps, session: &Session<MatrixSum>, kind: (Number, bool))
             session.library().name(),
             if is_complex { "complex " } else { "" },
             number.name(),
-            Archived::of(ops).facts().architecture
+            ops.device().info().architecture
         );
         fallback(NAME, &reason);
         false

@@ -9,8 +9,7 @@ use amdgpu_matrix::{
 use amdgpu_telemetry::fallback;
 use smallvec::SmallVec;
 
-use super::{Convolved, Kind, NAME, submit};
-use crate::archived::Archived;
+use super::queued::{Convolved, Kind, NAME, submit};
 use crate::vendor::samples::{Random, download, error_bound, upload};
 use crate::{DeviceOps, Result};
 
@@ -33,7 +32,7 @@ pub fn is_right(ops: &DeviceOps, session: &Session<VendorConvolution>, kind: &Ki
             session.library().name(),
             kind.number.name(),
             kind.pass.name(),
-            Archived::of(ops).facts().architecture
+            ops.device().info().architecture
         );
         fallback(NAME, &reason);
         false

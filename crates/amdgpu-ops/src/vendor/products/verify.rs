@@ -46,14 +46,10 @@ pub fn is_right(ops: &DeviceOps, session: &Session, operand: Number, epilogue: E
     tried
 }
 
-fn compare(
-    ops: &DeviceOps,
-    session: &Session,
-    operand: Number,
-    epilogue: Epilogue,
-    layout: Layout,
-) -> Result<Option<bool>> {
+/// Numbers of `a`, `b` and the bias.
+fn draw(operand: Number, epilogue: Epilogue) -> [Vec<f64>; 3] {
     let mut random = Random::new();
+    let is_whole = operand == Number::I8;
     let mut values = |count: usize, is_whole: bool| -> Vec<f64> {
         let draw = |_| {
             if is_whole {
@@ -64,17 +60,24 @@ fn compare(
         };
         (0..count).map(draw).collect()
     };
-    let is_whole = operand == Number::I8;
     let mut a = values(BATCH * M * K, is_whole);
     let b = values(BATCH * K * N, is_whole);
-    let has_bias = epilogue != Epilogue::None;
     if epilogue == Epilogue::Relu && !is_whole {
         a[NAN_AT] = f64::NAN;
     }
-    let bias: Vec<f64> = values(N, true)
-        .into_iter()
-        .map(|one| (one / 2.0).floor())
-        .collect();
+    let bias = values(N, true).into_iter();
+    [a, b, bias.map(|one| (one / 2.0).floor()).collect()]
+}
+
+fn compare(
+    ops: &DeviceOps,
+    session: &Session,
+    operand: Number,
+    epilogue: Epilogue,
+    layout: Layout,
+) -> Result<Option<bool>> {
+    let [a, b, bias] = draw(operand, epilogue);
+    let has_bias = epilogue != Epilogue::None;
     let output = operand.output();
     let a_made = upload(ops, &a, &[BATCH, M, K], operand)?;
     let shape_b = if layout == Layout::Nt {
