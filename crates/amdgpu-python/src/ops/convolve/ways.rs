@@ -67,7 +67,6 @@ pub fn convolve_choices(device: &Bound<'_, PyAny>) -> PyResult<Vec<&'static str>
 /// What the tuning database calls a convolution of planes, and the ways to compute it on a device: "archived", "generated" and libraries; no
 /// ways where there is nothing to choose from. `options` are stride, padding, dilation, groups, layout and precision.
 #[pyfunction]
-#[pyo3(signature = (device, direction, dtype, x_shape, weight_shape, options, *, has_bias=false))]
 pub fn convolve_ways(
     device: &Bound<'_, PyAny>,
     direction: &str,
@@ -75,7 +74,6 @@ pub fn convolve_ways(
     x_shape: Vec<i64>,
     weight_shape: Vec<i64>,
     options: Options,
-    has_bias: bool,
 ) -> PyResult<(String, Vec<&'static str>)> {
     let py = device.py();
     let ops = on_device::ops_of(device)?;
@@ -85,7 +83,7 @@ pub fn convolve_ways(
     })?;
     with_call(py, direction, &[], options, |call| {
         let shapes = (x_shape.as_slice(), weight_shape.as_slice(), dtype);
-        let found = py.detach(|| core::ways(&ops, call, shapes, has_bias));
+        let found = py.detach(|| core::ways(&ops, call, shapes));
         let (subject, ways) = found.into_py_result(py)?;
         Ok((subject, ways.into_iter().map(Way::name).collect()))
     })
