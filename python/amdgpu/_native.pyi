@@ -73,8 +73,12 @@ __all__ = [
     "compile_job",
     "compile_source",
     "convolve",
+    "convolve_by",
+    "convolve_choices",
     "convolve_fast_call",
+    "convolve_libraries",
     "convolve_on_device",
+    "convolve_ways",
     "cumulative_best",
     "cumulative_best_on_device",
     "current_device",
@@ -683,6 +687,8 @@ def matmul_on_device(
 ) -> Any: ...
 
 _ProblemFields: TypeAlias = tuple[Any, ...]
+# Stride, padding, dilation, groups, layout, precision.
+_ConvolveOptions: TypeAlias = tuple[Sequence[int], Sequence[int], Sequence[int], int, str, str]
 _EntryFields: TypeAlias = tuple[Any, ...]
 _RecordFields: TypeAlias = tuple[str, dict[str, float], dict[str, str], str, str]
 _Way: TypeAlias = tuple[str, ArchivedKernel | None, int]
@@ -759,6 +765,25 @@ def matmul_problem(
 ) -> _ProblemFields: ...
 def matmul_ways(device: Any, problem: _ProblemFields) -> list[_Way]: ...
 def matmul_choice(device: Any, problem: _ProblemFields, *, is_ours: bool = False) -> _Way | None: ...
+def convolve_by(
+    device: Any,
+    way: str,
+    direction: str,
+    inputs: tuple[Any, ...],
+    options: _ConvolveOptions,
+    *,
+    shape: Sequence[int] | None = None,
+) -> Array: ...
+def convolve_choices(device: Any) -> list[str]: ...
+def convolve_libraries(device: Any) -> list[str]: ...
+def convolve_ways(
+    device: Any,
+    direction: str,
+    dtype: str,
+    x_shape: Sequence[int],
+    weight_shape: Sequence[int],
+    options: _ConvolveOptions,
+) -> tuple[str, list[str]]: ...
 def matmul_choices(device: Any) -> list[_Way | None]: ...
 def matmul_libraries(device: Any) -> list[str]: ...
 def matmul_is_verified(device: Any, library: str, problem: _ProblemFields) -> bool: ...

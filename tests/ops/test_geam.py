@@ -46,6 +46,30 @@ def test_sums_of_matrices_are_numpys(dtype, transpose_a, transpose_b, rng):
                     np.testing.assert_allclose(found.astype(np.float64), expected, tolerance, tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_sums_of_complex_matrices_are_numpys(dtype, rng):
+    a, b = ((rng.standard_normal((2, 3, 5)) + 1j * rng.standard_normal((2, 3, 5))).astype(dtype) for _ in range(2))
+    tolerance = TOLERANCES["float32" if dtype == "complex64" else "float64"]
+    with amdgpu.initialize_device("cpu:0") as kernels:
+        for alpha, beta in ((2.0, -0.5), (0.0, 3.0), (0.25, 0.0), (0.0, 0.0)):
+            turned = np.ascontiguousarray(np.swapaxes(a, -1, -2))
+            for device in (None, kernels):
+                found = compute(turned, b, device, alpha=alpha, beta=beta, transpose_a=True)
+                assert found.dtype == dtype
+                np.testing.assert_allclose(found, alpha * a + beta * b, tolerance, tolerance)
+    # Factors are real: what is infinite in one part leaves the other alone.
+    infinite = np.array([[complex(np.inf, 1)]], dtype)
+    assert ops.geam(infinite, np.ones((1, 1), dtype), alpha=2).tolist() == [[complex(np.inf, 2)]]
+    out = np.empty((2, 3, 5), dtype)
+    assert ops.geam(a, b, out=out) is out
+    np.testing.assert_allclose(out, a + b, tolerance)
+    assert ops.geam(amdgpu.array(a), amdgpu.array(b)).numpy().tolist() == out.tolist()
+    with pytest.raises(errors.UnsupportedDtypeError, match="floats or complex numbers of one dtype"):
+        ops.geam(a, b.real.copy())
+    with pytest.raises(errors.UnsupportedDtypeError, match="do not become part of a graph"):
+        amdgpu.jit(ops.geam)(amdgpu.array(a), amdgpu.array(b))
+
+
 def test_what_is_multiplied_by_zero_is_not_read():
     nan = np.full((2, 3), np.nan, np.float32)
     one = np.ones((2, 3), np.float32)
@@ -92,7 +116,11 @@ A = np.ones((2, 3), np.float32)
         (errors.ShapeMismatchError, "check transpose_a and transpose_b", lambda: ops.geam(A, A, transpose_b=True)),
         (errors.ShapeMismatchError, "broadcast", lambda: ops.geam(np.ones((2, 2, 3)), np.ones((3, 2, 3)))),
         (errors.UnsupportedDtypeError, "a has dtype float32 and b float64", lambda: ops.geam(A, A.astype("f8"))),
-        (errors.UnsupportedDtypeError, "floats of one dtype", lambda: ops.geam(A.astype(int), A.astype(int))),
+        (
+            errors.UnsupportedDtypeError,
+            "floats or complex numbers of one dtype",
+            lambda: ops.geam(A.astype(int), A.astype(int)),
+        ),
         (errors.InvalidTypeError, "alpha", lambda: ops.geam(A, A, alpha="2")),
         (errors.InvalidTypeError, "transpose_a", lambda: ops.geam(A, A, transpose_a=1)),
         (errors.ShapeMismatchError, "out has shape", lambda: ops.geam(A, A, out=np.empty((3, 2), np.float32))),

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from amdgpu import _native, errors, tuning
 from amdgpu.tuning import database, entries, shapes
+from amdgpu.tuning.convolutions import USUAL_CONVOLUTIONS
 from amdgpu.tuning.entries import Entry, Product
 from amdgpu.tuning.process import Worker, WorkerLostError
 from amdgpu.tuning.tuner import NO_TIME, Tuner
@@ -421,3 +422,68 @@ def test_tuning_needs_a_gpu_and_a_budget() -> None:
         tuning.tune([PRODUCT], "cpu:0", budget_seconds=1)
     with pytest.raises(errors.InvalidArgumentError, match="budget_seconds is 0; a finite number above 0"):
         tuning.tune([PRODUCT], "cpu:0", budget_seconds=0)
+
+
+def test_convolutions_are_read_from_text() -> None:
+    found = tuning.convolutions_of(
+        "8x64x14x15:32x3x2:s2:p1:g4, 1x3x9x9:2x1x1", ["f32", "bf16"], ["NHWC"], ["image_gradient"]
+    )
+    assert len(found) == 4
+    first, second = found[:2]
+    assert first == tuning.Convolution(
+        (8, 64, 14, 15), (32, 16, 3, 2), "f32", "NHWC", "image_gradient", stride=2, padding=1, groups=4
+    )
+    assert str(first) == "f32 NHWC image_gradient 8x64x14x15 by 32x16x3x2 stride 2 padding 1 groups 4"
+    assert first.image_shape == (8, 14, 15, 64)
+    assert second.filters == (2, 3, 1, 1)
+    assert tuning.convolutions_of(USUAL_CONVOLUTIONS, ["f32"])[-1].options == (
+        [2, 2],
+        [3, 3],
+        [1, 1],
+        1,
+        "NCHW",
+        "fp32",
+    )
+    assert found[2].operand == "bf16"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "8x64x14x14",
+        "8x64x14:64x3x3",
+        "8x0x14x14:64x3x3",
+        "8x64x14x14:64x3x3:g3",
+        "8x64x14x14:64x3x3:x1",
+        "8x6x4x4:6x1x1:s0",
+    ],
+)
+def test_other_convolutions_are_errors(text: str) -> None:
+    with pytest.raises(errors.InvalidArgumentError, match="is no convolution; write IMAGESxCHANNELSxROWSxCOLUMNS"):
+        tuning.convolutions_of(text, ["f32"])
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ((["i8"],), "format 'i8' is not known; known are f64, f32, tf32, f16, bf16"),
+        ((["f32"], ["NCL"]), "layout 'NCL' is not known; known are NCHW, NHWC"),
+        ((["f32"], ["NCHW"], ["back"]), "direction 'back' is not known; known are forward"),
+    ],
+)
+def test_other_words_about_convolutions_are_errors(given: tuple[list[str], ...], reason: str) -> None:
+    with pytest.raises(errors.InvalidArgumentError, match=reason):
+        tuning.convolutions_of("1x1x4x4:1x2x2", *given)
+
+
+def test_convolutions_are_measured_as_products_are(worker: Worker) -> None:
+    (convolution,) = tuning.convolutions_of("1x2x4x4:2x3x3", ["f32"])
+    kept = database.database_of("gfx0")
+    tuner = Tuner("cuda:0", "a device", kept, budget_seconds=60, worker=worker)
+    record = tuner.tune_convolution(convolution, "convolution x", ["archived-2e-5", "generated-3e-5", "wrong", "crash"])
+    assert record is not None
+    assert record.ranking() == ["archived-2e-5", "generated-3e-5"]
+    assert record.failed == {"wrong": "the result is wrong", "crash": "ended by signal SIGSEGV"}
+    assert kept.record("convolution x") == record
+    assert tuner.tune_convolution(convolution, "convolution y", ["wrong"]) is None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -18,67 +17,9 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = Path(__file__).resolve().with_name("fakes")
-# Source, library, options.
-BUILDS = {
-    "cuda": (("driver.c", "libcuda.so.1", ()), ("lt.c", "libcublasLt.so.13", ())),
-    "hip": (
-        ("driver.c", "libamdhip64.so.7", ("-DHIP",)),
-        ("lt.c", "libhipblaslt.so.1", ("-DHIP",)),
-        ("rocblas.c", "librocblas.so.5", ()),
-    ),
-}
 LIBRARIES = [("cuda", "cublaslt"), ("hip", "hipblaslt"), ("hip", "rocblas")]
 
-
-@pytest.fixture(scope="session")
-def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for each kind of device with the libraries in it."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    root = tmp_path_factory.mktemp("stand-ins")
-    for kind, builds in BUILDS.items():
-        (root / kind).mkdir()
-        for source, library, options in builds:
-            command = [
-                compiler,
-                "-std=gnu11",
-                "-D_GNU_SOURCE",
-                "-O1",
-                "-Wall",
-                "-Wextra",
-                "-Werror",
-                "-shared",
-                "-fPIC",
-            ]
-            command += [*options, "-o", str(root / kind / library), str(SOURCES / source), "-lm", "-ldl"]
-            subprocess.run(command, check=True)
-    return root
-
-
 Run = Callable[..., Any]
-
-
-@pytest.fixture
-def run(stand_ins: Path, run_python: Any, tmp_path: Path) -> Run:
-    """Runs a program on a device of the stand-in; what it prints last is JSON. `libraries` are those that the loader finds."""
-
-    def start(code: str, kind: str = "cuda", libraries: tuple[str, ...] | None = None, **environment: str) -> Any:
-        folder = tmp_path / f"loader-{kind}"
-        folder.mkdir(exist_ok=True)
-        for path in (stand_ins / kind).iterdir():
-            is_driver = path.name in ("libcuda.so.1", "libamdhip64.so.7")
-            link = folder / path.name
-            link.unlink(missing_ok=True)
-            if is_driver or libraries is None or any(name in path.name.lower() for name in libraries):
-                link.symlink_to(path)
-        prelude = f"import json, warnings\nimport amdgpu\nimport numpy as np\nNAME = '{kind}:0'\n"
-        settings = {"LD_LIBRARY_PATH": str(folder), "AMDGPU_DEVICES": f"{kind},cpu"} | environment
-        done = run_python(prelude + code, **settings)
-        return json.loads(done.stdout.splitlines()[-1])
-
-    return start
 
 
 EVERY_PRODUCT = """

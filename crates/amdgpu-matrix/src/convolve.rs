@@ -73,7 +73,7 @@ pub struct ConvolveOptions {
 }
 
 /// Which tensor is computed from the two others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConvolvePass {
     Forward,
     /// The gradient by the image, from the gradient of the result and the weight.
@@ -83,6 +83,17 @@ pub enum ConvolvePass {
 }
 
 impl ConvolvePass {
+    pub const ALL: [Self; 3] = [Self::Forward, Self::ImageGradient, Self::WeightGradient];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::ImageGradient => "image_gradient",
+            Self::WeightGradient => "weight_gradient",
+        }
+    }
+
     /// What the inputs are called.
     #[must_use]
     pub const fn input_names(self) -> &'static [&'static str] {

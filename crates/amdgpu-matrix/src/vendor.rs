@@ -1,173 +1,93 @@
-//! Matrix products by the GPU vendors' own libraries: cuBLASLt, hipBLASLt, rocBLAS.
+//! Work that the GPU vendors' own libraries do: matrix products by cuBLASLt, hipBLASLt and rocBLAS, convolutions by cuDNN and MIOpen, sums of
+//! matrices by cuBLAS and rocBLAS.
 //!
 //! Contract
 //! - A library is opened when a [`Session`] is made, from the loader's path and from folders that the caller names (where wheels put them);
 //!   nothing of it is needed to build or to import. What is in the process already is taken before anything else.
-//! - [`Session::prepare`] says whether the library computes a product and how much workspace it wants; [`Session::submit`] puts the product
-//!   into a stream of the session's device, in order with everything else there. Results are row-major, without gaps.
-//! - Who validates: shapes, dtypes, devices and lifetimes are checked by the caller. A product that the library does not take is no error.
+//! - [`Session::prepare`] says whether the library does a [`Work`] and how much workspace it wants; [`Session::submit`] puts the work
+//!   into a stream of the session's device, in order with everything else there. Results have no gaps.
+//! - Who validates: shapes, dtypes, devices and lifetimes are checked by the caller. Work that the library does not take is no error.
 //! - Whether its answers are right is not decided here: callers compare them with ours first.
 //! - Everything may be called from any thread at the same time. A session made before `fork()` answers with an error in the child.
 //!
-//! Names, numbers and parameters are those of `cublasLt.h` 13.0 and `cublas_api.h`, of `hipblaslt.h` and `hipblas-common.h` of ROCm 7, and
-//! of `rocblas-types.h` and `rocblas-functions.h`. cuBLASLt was run; **the two of AMD were not run on hardware**.
+//! Names, numbers and parameters are those of `cublasLt.h` 13.0 and `cublas_api.h`, of `cudnn_cnn.h` and `cudnn_ops.h` 9.26, of
+//! `hipblaslt.h` and `hipblas-common.h` of ROCm 7, of `rocblas-types.h` and `rocblas-functions.h`, and of `miopen.h` 6.4. cuBLASLt was run;
+//! **cuDNN, cuBLAS' sums and the libraries of AMD were not run on hardware**.
 
+mod convolution;
+mod cudnn;
+mod engine;
 mod functions;
+mod library;
 mod lt;
+mod matrix_sum;
+mod miopen;
 mod open;
 mod product;
 mod rocblas;
+mod work;
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::{ErrorCode, Language, MetricId};
-use amdgpu_hal::{Device, DeviceKind, Stream};
-use amdgpu_telemetry::{Boundary, Core, Counter, Kind, NameId, Record};
+use amdgpu_hal::{Device, Stream};
+use amdgpu_telemetry::{Core, Counter, Kind, NameId, Record};
 
 use crate::Error;
+use engine::{Answer, Engine};
 
+pub use convolution::{ConvolutionShape, StoredTensor, VendorConvolution};
+pub use engine::{Work, Workspace};
+pub use library::VendorLibrary;
+pub use matrix_sum::MatrixSum;
+pub use open::Found;
 pub use product::{Number, Product, VendorEpilogue};
 
-/// The libraries that are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum VendorLibrary {
-    CublasLt,
-    HipblasLt,
-    Rocblas,
-}
-
-impl VendorLibrary {
-    pub const ALL: [Self; 3] = [Self::CublasLt, Self::HipblasLt, Self::Rocblas];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CublasLt => "cublaslt",
-            Self::HipblasLt => "hipblaslt",
-            Self::Rocblas => "rocblas",
-        }
-    }
-
-    /// The kind of device that it drives.
-    #[must_use]
-    pub const fn device_kind(self) -> DeviceKind {
-        match self {
-            Self::CublasLt => DeviceKind::Cuda,
-            Self::HipblasLt | Self::Rocblas => DeviceKind::Hip,
-        }
-    }
-
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|library| library.name() == name)
-    }
-
-    fn boundary(self) -> &'static Boundary {
-        static CUBLASLT: Boundary = Boundary::new(Language::Rust, Language::C, "cublasLtMatmul");
-        static HIPBLASLT: Boundary = Boundary::new(Language::Rust, Language::C, "hipblasLtMatmul");
-        static ROCBLAS: Boundary = Boundary::new(
-            Language::Rust,
-            Language::C,
-            "rocblas_gemm_strided_batched_ex",
-        );
-        match self {
-            Self::CublasLt => &CUBLASLT,
-            Self::HipblasLt => &HIPBLASLT,
-            Self::Rocblas => &ROCBLAS,
-        }
-    }
-}
-
-/// What a library says about a product.
-#[derive(Clone, Copy)]
-enum Answer {
-    Computes { workspace_bytes: u64 },
-    Refuses,
-}
-
-/// A library's handle on one device. All calls come while the device's context is current.
-trait Engine: Send {
-    /// What [`Engine::prepare`] said before, if it was asked.
-    fn known(&self, product: &Product) -> Option<Answer>;
-
-    /// Asks the library about a product.
-    fn prepare(&mut self, product: &Product) -> Result<Answer, Error>;
-
-    /// Puts a prepared product into the driver's stream; `false` when the library does not take it after all.
-    ///
-    /// # Safety
-    /// As for [`Session::submit`]; `stream` is a live stream of the driver.
-    unsafe fn submit(
-        &mut self,
-        product: &Product,
-        workspace: Workspace,
-        stream: u64,
-    ) -> Result<bool, Error>;
-
-    /// Gives the handle back. Nothing is called afterwards.
-    fn close(&mut self);
-}
-
-/// Device memory that a product may use while it runs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Workspace {
-    pub address: u64,
-    pub bytes: u64,
-}
-
-/// An opened library on one device. See the module's contract.
-pub struct Session {
+/// An opened library on one device, for one kind of work. See the module's contract.
+pub struct Session<W = Product> {
     library: VendorLibrary,
     device: Arc<dyn Device>,
-    engine: Mutex<Box<dyn Engine>>,
+    engine: Mutex<Box<dyn Engine<W>>>,
     /// What a fault of the device is put down to.
     name: Arc<str>,
     decision: NameId,
     operations: Counter,
 }
 
-impl fmt::Debug for Session {
+impl<W> fmt::Debug for Session<W> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} on {}", self.name, self.device.info().name)
     }
 }
 
-impl Session {
+impl<W: Work> Session<W> {
     /// Opens a library for a device. `folders` are looked through after the loader's own path.
     ///
     /// # Errors
     ///
-    /// `library-missing` with what was tried, or with the function that the library lacks; `wrong-device` for a device of another kind;
-    /// `driver-fault` when it refuses to start.
+    /// `library-missing` with what was tried, and as [`Self::start`].
     pub fn open(
         library: VendorLibrary,
         folders: &[PathBuf],
         device: &Arc<dyn Device>,
     ) -> Result<Self, Error> {
-        let info = device.info();
-        if info.kind != library.device_kind() {
-            return Err(Error::refused(
-                ErrorCode::WrongDevice,
-                format!(
-                    "{} drives {} devices, not {}",
-                    library.name(),
-                    library.device_kind(),
-                    info.name
-                ),
-            ));
-        }
-        let functions = open::open(library, folders)?;
+        check_kind(library, device)?;
+        Self::start(&library.find(folders)?, device)
+    }
+
+    /// Starts a library that was found for a device.
+    ///
+    /// # Errors
+    ///
+    /// `library-missing` with the function that the library lacks; `wrong-device` for a device of another kind; `driver-fault` when it
+    /// refuses to start.
+    pub fn start(found: &Found, device: &Arc<dyn Device>) -> Result<Self, Error> {
+        let library = found.library();
+        check_kind(library, device)?;
         let name: Arc<str> = Arc::from(library.name());
-        let engine = lent(device.default_stream().as_ref(), &name, |_| {
-            let engine: Box<dyn Engine> = match library {
-                VendorLibrary::CublasLt => Box::new(lt::Lt::new(&lt::CUDA, &functions)?),
-                VendorLibrary::HipblasLt => Box::new(lt::Lt::new(&lt::HIP, &functions)?),
-                VendorLibrary::Rocblas => Box::new(rocblas::Rocblas::new(&functions)?),
-            };
-            Ok(engine)
-        })?;
+        let engine = lent(device.default_stream().as_ref(), &name, |_| W::start(found))?;
         Ok(Self {
             library,
             device: Arc::clone(device),
@@ -175,7 +95,7 @@ impl Session {
             decision: amdgpu_telemetry::intern(&format!("matrix.vendor.{}", library.name())),
             operations: amdgpu_telemetry::counter(
                 MetricId::OperationsTotal,
-                &[&info.name, "matrix", "c"],
+                &[&device.info().name, "matrix", "c"],
             ),
             name,
         })
@@ -191,20 +111,20 @@ impl Session {
         &self.device
     }
 
-    /// Bytes of workspace that the library wants for a product; `None` when it does not compute it. Remembered by shape.
+    /// Bytes of workspace that the library wants for work; `None` when it does not do it. Remembered by shape.
     ///
     /// # Errors
     ///
     /// Failures of the library and of the device.
-    pub fn prepare(&self, product: &Product, stream: &dyn Stream) -> Result<Option<u64>, Error> {
-        if !product.is_representable() {
+    pub fn prepare(&self, work: &W, stream: &dyn Stream) -> Result<Option<u64>, Error> {
+        if !work.is_representable() {
             return Ok(None);
         }
         // Only what is new needs the driver.
-        let known = self.engine().known(product);
+        let known = self.engine().known(work);
         let answer = match known {
             Some(answer) => answer,
-            None => lent(stream, &self.name, |_| self.engine().prepare(product))?,
+            None => lent(stream, &self.name, |_| self.engine().prepare(work))?,
         };
         Ok(match answer {
             Answer::Computes { workspace_bytes } => Some(workspace_bytes),
@@ -212,51 +132,51 @@ impl Session {
         })
     }
 
-    /// Puts a product into a stream; `false` when the library does not take it after all, and nothing was submitted.
+    /// Puts work into a stream; `false` when the library does not take it after all, and nothing was submitted.
     ///
     /// # Errors
     ///
     /// Failures of the library and of the device.
     ///
     /// # Safety
-    /// The addresses of `product` are device memory of the session's device that holds matrices of its extents, `workspace` is as large as
-    /// [`Session::prepare`] said, and all of it stays valid until the stream has passed the product. `stream` is one of the device.
+    /// The addresses of `work` are device memory of the session's device that holds arrays of its extents, `workspace` is as large as
+    /// [`Session::prepare`] said, and all of it stays valid until the stream has passed the work. `stream` is one of the device.
     pub unsafe fn submit(
         &self,
-        product: &Product,
+        work: &W,
         workspace: Workspace,
         stream: &dyn Stream,
     ) -> Result<bool, Error> {
         let is_taken = lent(stream, &self.name, |handle| {
-            let _crossing = self.library.boundary().enter();
+            let _crossing = W::boundary(self.library).enter();
             // SAFETY: the caller's contract; the handle is the driver's for this very stream.
-            unsafe { self.engine().submit(product, workspace, handle) }
+            unsafe { self.engine().submit(work, workspace, handle) }
         })?;
         if is_taken {
-            self.record(product);
+            self.record(work);
         }
         Ok(is_taken)
     }
 
     /// Plans are replaced as a whole, so they are usable whatever panicked.
-    fn engine(&self) -> MutexGuard<'_, Box<dyn Engine>> {
+    fn engine(&self) -> MutexGuard<'_, Box<dyn Engine<W>>> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn record(&self, product: &Product) {
+    fn record(&self, work: &W) {
         self.operations.increment();
         if amdgpu_telemetry::is_enabled() {
             let decision = Record::new(Kind::Dispatch, self.decision)
                 .core(Core::Matrix)
                 .language(Language::C)
                 .at(amdgpu_telemetry::now_ns(), 0)
-                .value(product.floating_point_operations());
+                .value(work.floating_point_operations());
             amdgpu_telemetry::emit(decision);
         }
     }
 }
 
-impl Drop for Session {
+impl<W> Drop for Session<W> {
     fn drop(&mut self) {
         let engine = self
             .engine
@@ -268,6 +188,22 @@ impl Drop for Session {
             Ok(())
         });
     }
+}
+
+fn check_kind(library: VendorLibrary, device: &Arc<dyn Device>) -> Result<(), Error> {
+    let info = device.info();
+    if info.kind == library.device_kind() {
+        return Ok(());
+    }
+    Err(Error::refused(
+        ErrorCode::WrongDevice,
+        format!(
+            "{} drives {} devices, not {}",
+            library.name(),
+            library.device_kind(),
+            info.name
+        ),
+    ))
 }
 
 /// Runs `work` with the driver's stream.

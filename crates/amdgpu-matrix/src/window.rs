@@ -102,7 +102,7 @@ pub(crate) fn with_rows(tensor: &Layout) -> Layout {
 }
 
 /// How a window slides: along depth, rows, columns. Axes that images lack come first, with the stride, padding and dilation of [`Self::STILL`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Sliding {
     pub stride: [i64; SPATIAL],
     /// Before the first element, and unless an operation says otherwise as much behind the last.

@@ -1,6 +1,8 @@
-//! Convolution of images, transposed convolution, and their gradients: by an archived kernel where one fits, else by generated ones.
+//! Convolution of images, transposed convolution, and their gradients: by an archived kernel, the vendor's library, or generated kernels.
 
 mod archived;
+mod choice;
+mod vendor;
 
 use amdgpu_abi::promotion::compute_type;
 use amdgpu_abi::{Dtype, ErrorCode};
@@ -8,6 +10,7 @@ use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::{Convolve, ConvolveOptions, ConvolvePass};
 use amdgpu_matrix::{Fitted, ImageLayout, Matrix, Reduce, ReduceOptions, SPATIAL, TensorView};
+pub use choice::{Situation, Way, Ways, chosen, libraries, subject, ways};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host};
@@ -109,7 +112,7 @@ pub fn on_host<H: Host>(
     })
 }
 
-/// [`convolve`] by kernels of the device.
+/// [`convolve`] on the device: by kernels of ours or the vendor's library, as [`choice`] says.
 ///
 /// # Errors
 ///
@@ -120,48 +123,119 @@ pub fn on_device(
     out: Option<&Array>,
     call: &Convolution<'_>,
 ) -> Result<Array> {
-    let name = call.name();
-    for (input, argument) in inputs.iter().zip(call.pass.input_names()) {
-        input.check_dtype(name, argument)?;
-    }
-    let views: SmallVec<[TensorView<'_>; 3]> = inputs.iter().map(Operand::view).collect();
-    let geometry = Geometry::of(call.fit(&views)?, &call.options);
-    if call.pass == ConvolvePass::Forward
-        && out.is_none()
-        && let Some(made) =
-            archived::convolve(ops, inputs, (&call.options, &geometry.fitted), call.is_tf32)?
+    let geometry = check(inputs, call)?;
+    let has_archived = call.pass == ConvolvePass::Forward && out.is_none();
+    let situation = (has_archived, inputs.len() > 2);
+    let (way, shape) = choice::choose(ops, &geometry.fitted, call, situation)?;
+    let asked = Asked {
+        ops,
+        inputs,
+        call,
+        geometry: &geometry,
+    };
+    if way == Way::Archived
+        && let Some(made) = asked.by_archived()?
     {
         return Ok(made);
     }
-    let reads: SmallVec<[&Operand; 3]> = inputs.iter().collect();
-    let target = Target {
-        operation: name,
-        device: ops.device(),
-        out,
-        inputs: &reads,
-        may_alias: false,
-        is_dense: true,
-    };
-    let described = &geometry.fitted.described;
-    let made = target
-        .resolve(&described.shape, described.dtype)?
-        .into_array()?;
+    let made = asked.target(out)?;
     if made.is_empty() {
         return Ok(made);
     }
-    let mut dense = inputs
-        .iter()
-        .map(|one| dense(ops, one))
-        .collect::<Result<SmallVec<[Array; 3]>>>()?;
-    if geometry.fitted.swaps_inputs {
-        dense.swap(0, 1);
+    if let (Way::Vendor(library), Some(shape)) = (way, shape) {
+        if vendor::convolve(ops, library, (&shape, &geometry.fitted), inputs, &made)? {
+            return Ok(made);
+        }
+        if has_archived && let Some(other) = asked.by_archived()? {
+            return Ok(other);
+        }
     }
-    match geometry.fitted.pass {
-        ConvolvePass::Forward => geometry.forward(ops, &dense, &made)?,
-        ConvolvePass::ImageGradient => geometry.image_gradient(ops, &dense, &made)?,
-        ConvolvePass::WeightGradient => geometry.weight_gradient(ops, &dense, &made)?,
-    }
+    geometry.generated(ops, inputs, &made)?;
     Ok(made)
+}
+
+/// [`convolve`] on the device by one of its [`ways`].
+///
+/// # Errors
+///
+/// As [`convolve`]; [`Error::NoKernel`] where the way does not compute it.
+pub fn convolve_by(
+    ops: &DeviceOps,
+    inputs: &[Operand],
+    call: &Convolution<'_>,
+    way: Way,
+) -> Result<Array> {
+    let geometry = check(inputs, call)?;
+    let asked = Asked {
+        ops,
+        inputs,
+        call,
+        geometry: &geometry,
+    };
+    let refused = || {
+        let (way, name) = (way.name(), call.name());
+        Error::no_kernel(format!("{way} does not compute this {name}"))
+    };
+    match way {
+        Way::Archived if call.pass == ConvolvePass::Forward => {
+            asked.by_archived()?.ok_or_else(refused)
+        }
+        Way::Archived => Err(refused()),
+        Way::Generated => {
+            let made = asked.target(None)?;
+            geometry.generated(ops, inputs, &made)?;
+            Ok(made)
+        }
+        Way::Vendor(library) => {
+            let has_bias = inputs.len() > 2;
+            let shape = choice::shape_of(ops, &geometry.fitted, call, has_bias);
+            let shape = shape.ok_or_else(refused)?;
+            let made = asked.target(None)?;
+            let is_taken = choice::is_usable(ops, library, &shape)
+                && vendor::convolve(ops, library, (&shape, &geometry.fitted), inputs, &made)?;
+            is_taken.then_some(made).ok_or_else(refused)
+        }
+    }
+}
+
+fn check(inputs: &[Operand], call: &Convolution<'_>) -> Result<Geometry> {
+    for (input, argument) in inputs.iter().zip(call.pass.input_names()) {
+        input.check_dtype(call.name(), argument)?;
+    }
+    let views: SmallVec<[TensorView<'_>; 3]> = inputs.iter().map(Operand::view).collect();
+    Ok(Geometry::of(call.fit(&views)?, &call.options))
+}
+
+/// A call that was checked.
+struct Asked<'a> {
+    ops: &'a DeviceOps,
+    inputs: &'a [Operand],
+    call: &'a Convolution<'a>,
+    geometry: &'a Geometry,
+}
+
+impl Asked<'_> {
+    /// The result of a forward pass by an archived kernel, where there is one.
+    fn by_archived(&self) -> Result<Option<Array>> {
+        let described = (&self.call.options, &self.geometry.fitted);
+        archived::convolve(self.ops, self.inputs, described, self.call.is_tf32)
+    }
+
+    fn target(&self, out: Option<&Array>) -> Result<Array> {
+        let reads: SmallVec<[&Operand; 3]> = self.inputs.iter().collect();
+        let target = Target {
+            operation: self.call.name(),
+            device: self.ops.device(),
+            out,
+            inputs: &reads,
+            may_alias: false,
+            is_dense: true,
+        };
+        let described = &self.geometry.fitted.described;
+        target
+            .resolve(&described.shape, described.dtype)?
+            .into_array()
+    }
 }
 
 /// Extents of images and their strides in memory without gaps, both in the order batch, channels, depth, rows, columns.
@@ -289,6 +363,22 @@ impl Geometry {
         let mut args: SmallVec<[Arg<'_>; 32]> = arrays.iter().map(|one| Arg::Array(one)).collect();
         self.push_arguments(&mut args);
         launch_tiled(ops, key, || signature.text(), shape, &args)
+    }
+
+    /// Computes by generated kernels into an array that has elements.
+    fn generated(&self, ops: &DeviceOps, inputs: &[Operand], out: &Array) -> Result<()> {
+        let mut dense = inputs
+            .iter()
+            .map(|one| dense(ops, one))
+            .collect::<Result<SmallVec<[Array; 3]>>>()?;
+        if self.fitted.swaps_inputs {
+            dense.swap(0, 1);
+        }
+        match self.fitted.pass {
+            ConvolvePass::Forward => self.forward(ops, &dense, out),
+            ConvolvePass::ImageGradient => self.image_gradient(ops, &dense, out),
+            ConvolvePass::WeightGradient => self.weight_gradient(ops, &dense, out),
+        }
     }
 
     fn forward(&self, ops: &DeviceOps, inputs: &[Array], out: &Array) -> Result<()> {

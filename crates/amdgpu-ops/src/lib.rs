@@ -16,6 +16,7 @@ pub mod attention;
 pub mod batch_norm;
 pub mod blocks;
 pub mod cast;
+mod choices;
 pub mod complex;
 pub mod convolve;
 pub mod cpu;

@@ -1,25 +1,29 @@
-//! Matrix multiplication by the GPU vendors' libraries: which are there, which were found right, and calls of them.
+//! What the GPU vendors' libraries compute: which are there, which were found right, and calls of them.
 //!
-//! A library is opened when a choice first considers it. Before the first use for a number format it computes a small product, which is
-//! compared with the CPU's; wrong answers are refused, told once, and our own kernels compute from then on.
+//! A library is opened when a choice first considers it. Before its first use for a kind of work it computes a small example, which is compared
+//! with the CPU's result; wrong answers are refused, told once, and our own kernels compute from then on.
 
-pub mod verify;
+mod convolutions;
+mod products;
+mod samples;
+mod sums;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use amdgpu_abi::{Coded, Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, recording};
+use amdgpu_abi::{Coded, Dtype};
+use amdgpu_array::{Array, Dims};
 use amdgpu_aura::Kernel;
 use amdgpu_hal::{DeviceKind, MemoryKind};
-use amdgpu_matrix::vendor::{Product, Session, VendorEpilogue, VendorLibrary, Workspace};
+use amdgpu_matrix::vendor::{Session, VendorLibrary, Work, Workspace};
 use amdgpu_telemetry::fallback;
+use smallvec::SmallVec;
 
-use crate::archived::Gemm;
-use crate::archived::choice::is_for_vendor;
-use crate::archived::problem::{Epilogue, Number, Problem};
-use crate::matmul::NAME;
 use crate::{DeviceOps, Result};
+
+pub use convolutions::{ConvolutionLibraries, Convolved};
+pub use products::Libraries;
+pub use sums::{Sum, SumLibraries};
 
 /// Names the folders in which the host language keeps vendors' libraries for a kind of device.
 pub type Folders = Box<dyn Fn(DeviceKind) -> Vec<PathBuf> + Send + Sync>;
@@ -32,175 +36,160 @@ pub fn register_folders(folders: Folders) {
     let _ = FOLDERS.set(folders);
 }
 
-/// The libraries of a device, opened on first use.
-#[derive(Default)]
-pub struct Libraries(OnceLock<Vec<Library>>);
+/// A device, and the operation that a library is wanted for, as messages call it.
+type Asking<'a> = (&'a DeviceOps, &'static str);
 
-struct Library {
-    session: Session,
-    /// By number format and epilogue.
-    verdicts: Mutex<Vec<((Number, Epilogue), bool)>>,
+/// The libraries of a device that do a kind of work, opened on first use; each is found right or wrong for what `K` tells apart.
+struct Sessions<W, K>(OnceLock<Vec<Started<W, K>>>);
+
+struct Started<W, K> {
+    session: Session<W>,
+    verdicts: Mutex<Vec<(K, bool)>>,
 }
 
-impl Libraries {
-    fn opened(&self, ops: &DeviceOps) -> &[Library] {
+impl<W, K> Default for Sessions<W, K> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl<W: Work, K: Copy + PartialEq> Sessions<W, K> {
+    fn started(&self, (ops, operation): Asking<'_>) -> &[Started<W, K>] {
         self.0.get_or_init(|| {
             let device = ops.device().device();
             let kind = device.info().kind;
-            let is_own = |library: &VendorLibrary| library.device_kind() == kind;
-            let own: Vec<_> = VendorLibrary::ALL.into_iter().filter(is_own).collect();
-            let mut found = Vec::new();
+            let is_own = |library: &&VendorLibrary| library.device_kind() == kind;
+            let own: SmallVec<[&VendorLibrary; 3]> = W::LIBRARIES.iter().filter(is_own).collect();
             if own.is_empty() {
-                return found;
+                return Vec::new();
             }
             let folders = FOLDERS.get().map_or_else(Vec::new, |folders| folders(kind));
-            for library in own {
-                match Session::open(library, &folders, device) {
-                    Ok(session) => found.push(Library {
-                        session,
-                        verdicts: Mutex::default(),
-                    }),
-                    Err(error) if error.code() == ErrorCode::LibraryMissing => {}
-                    Err(error) => {
-                        let reason = format!(
-                            "{} does not start: {}",
-                            library.name(),
-                            error.code().class()
-                        );
-                        fallback(NAME, &reason);
-                    }
+            // What is not installed is not said.
+            let there = own.into_iter().filter_map(|one| one.find(&folders).ok());
+            let started = there.filter_map(|found| match Session::start(&found, device) {
+                Ok(session) => Some(Started {
+                    session,
+                    verdicts: Mutex::default(),
+                }),
+                Err(error) => {
+                    let name = found.library().name();
+                    let class = error.code().class();
+                    fallback(operation, &format!("{name} does not start: {class}"));
+                    None
                 }
-            }
-            found
+            });
+            started.collect()
         })
     }
 
-    /// Whether none is there.
-    pub fn is_empty(&self, ops: &DeviceOps) -> bool {
-        self.opened(ops).is_empty()
-    }
-
     /// The libraries that are there, best first.
-    pub fn all(&self, ops: &DeviceOps) -> Vec<VendorLibrary> {
-        let opened = self.opened(ops).iter();
-        opened.map(|one| one.session.library()).collect()
+    fn all(&self, asking: Asking<'_>) -> Vec<VendorLibrary> {
+        let started = self.started(asking).iter();
+        started.map(|one| one.session.library()).collect()
     }
 
-    fn get(&self, ops: &DeviceOps, library: VendorLibrary) -> Option<&Library> {
-        let mut opened = self.opened(ops).iter();
-        opened.find(|one| one.session.library() == library)
+    fn get(&self, asking: Asking<'_>, library: VendorLibrary) -> Option<&Session<W>> {
+        self.find(asking, library).map(|one| &one.session)
     }
 
-    /// Whether a library may compute a problem: there, of the same meaning, found right.
-    pub fn is_verified(&self, ops: &DeviceOps, library: VendorLibrary, problem: &Problem) -> bool {
-        let Some(found) = self.get(ops, library) else {
-            return false;
+    fn find(&self, asking: Asking<'_>, library: VendorLibrary) -> Option<&Started<W, K>> {
+        let mut started = self.started(asking).iter();
+        started.find(|one| one.session.library() == library)
+    }
+
+    /// Tells why no library does work although `AMDGPU_MATMUL` demands one; `what` is called what it is not used for.
+    fn tell_absence(&self, asking: Asking<'_>, what: &str) {
+        let (ops, operation) = asking;
+        let kind = ops.device().info().kind;
+        let names = |all: &[VendorLibrary], between: &str| {
+            let names: SmallVec<[&str; 3]> = all.iter().map(|one| one.name()).collect();
+            names.join(between)
         };
-        if !is_for_vendor(problem) {
-            return false;
-        }
-        let key = (problem.operand, problem.epilogue);
-        let mut verdicts = found
-            .verdicts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, verdict)) = verdicts.iter().find(|(known, _)| *known == key) {
-            return *verdict;
-        }
-        let verdict = verify::is_right(ops, &found.session, key.0, key.1);
-        verdicts.push((key, verdict));
-        verdict
-    }
-
-    /// Tells why no library computes a problem although `AMDGPU_MATMUL` demands one.
-    pub fn tell_absence(&self, ops: &DeviceOps, problem: &Problem) {
-        let found: Vec<&str> = self.all(ops).into_iter().map(VendorLibrary::name).collect();
-        let absence = if found.is_empty() {
-            let wanted = match ops.device().info().kind {
-                DeviceKind::Cuda => "cublaslt",
-                DeviceKind::Hip => "hipblaslt or rocblas",
-                _ => "a vendor's library",
-            };
-            format!("{wanted} is not installed")
+        let found = self.all(asking);
+        let mut wanted = W::LIBRARIES.to_vec();
+        wanted.retain(|library| library.device_kind() == kind);
+        let absence = if !found.is_empty() {
+            format!("{} is not used for {what}", names(&found, ", "))
+        } else if wanted.is_empty() {
+            "a vendor's library is not known for this device".to_owned()
         } else {
             format!(
-                "{} is not used for {} products of this kind",
-                found.join(", "),
-                problem.operand.name()
+                "{} is not installed or does not start",
+                names(&wanted, " or ")
             )
         };
         fallback(
-            NAME,
+            operation,
             &format!("AMDGPU_MATMUL=vendor: {absence}; our own kernels compute"),
         );
     }
 
-    /// Compute by a library; false when it does not, and nothing was done.
-    ///
-    /// # Errors
-    ///
-    /// Failures of the library and of the device.
-    pub fn multiply(
+    /// Whether a library is there and right for a kind of work, which `check` finds out the first time.
+    fn verdict(
         &self,
-        ops: &DeviceOps,
+        asking: Asking<'_>,
         library: VendorLibrary,
-        call: &Gemm<'_>,
-    ) -> Result<bool> {
-        match self.get(ops, library) {
-            Some(found) => submit(ops, &found.session, call),
-            None => Ok(false),
+        kind: K,
+        check: impl FnOnce(&Session<W>) -> bool,
+    ) -> bool {
+        let Some(found) = self.find(asking, library) else {
+            return false;
+        };
+        let mut verdicts = found
+            .verdicts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, verdict)) = verdicts.iter().find(|(known, _)| *known == kind) {
+            return *verdict;
         }
+        let verdict = check(&found.session);
+        verdicts.push((kind, verdict));
+        verdict
     }
 }
 
-/// Queues a product on the default stream; waits for it where others know the memory.
-fn submit(ops: &DeviceOps, session: &Session, call: &Gemm<'_>) -> Result<bool> {
-    let problem = &call.problem;
-    let number = problem.operand;
-    if !number.is_operand() || recording::is_recording() {
-        return Ok(false);
-    }
-    let address = |array: &Array| array.address().address();
-    let product = Product {
-        rows: problem.m,
-        columns: problem.n,
-        depth: problem.k,
-        batch: problem.batch,
-        number,
-        is_transposed: problem.layout.is_transposed(),
-        epilogue: match (call.bias, problem.epilogue) {
-            (None, _) => VendorEpilogue::None,
-            (Some(_), Epilogue::Relu) => VendorEpilogue::BiasRelu,
-            (Some(_), _) => VendorEpilogue::Bias,
-        },
-        alpha: call.alpha,
-        beta: call.beta,
-        a: address(call.a),
-        b: address(call.b),
-        out: address(call.out),
-        bias: call.bias.map_or(0, address),
-    };
-    let arrays = [Some(call.a), Some(call.b), Some(call.out), call.bias];
-    let arrays = || arrays.into_iter().flatten();
-    for array in arrays() {
+/// Tells that a library failed, so that ours computes.
+fn tell_failure(operation: &'static str, library: VendorLibrary, error: &dyn Coded) {
+    let (name, class) = (library.name(), error.code().class());
+    fallback(
+        operation,
+        &format!("{name} fails with {class}; our own kernels compute"),
+    );
+}
+
+/// Queues work on the default stream; waits for it where others know the memory. False when the library does not do it, and nothing was done.
+///
+/// # Errors
+///
+/// Failures of the library and of the device, and `out-of-memory` for the workspace.
+///
+/// # Safety
+/// The addresses of the work are those of `arrays`, which are of the device and as large as the work says.
+unsafe fn queue<W: Work>(
+    ops: &DeviceOps,
+    session: &Session<W>,
+    work: &W,
+    arrays: &[&Array],
+) -> Result<bool> {
+    for array in arrays {
         array.check_alive()?;
     }
     let device = ops.device();
-    let queue = device.device().default_stream();
-    let Some(bytes) = session.prepare(&product, queue.as_ref())? else {
+    let stream = device.device().default_stream();
+    let Some(bytes) = session.prepare(work, stream.as_ref())? else {
         return Ok(false);
     };
-    let is_private = arrays().all(|array| array.is_private_to(device));
-    for array in arrays() {
+    let is_private = arrays.iter().all(|array| array.is_private_to(device));
+    for array in arrays {
         if let Some(other) = array.open_device()
             && !Arc::ptr_eq(other, device)
         {
-            // What another device has queued is not ordered before this product.
+            // What another device has queued is not ordered before this work.
             other.settle()?;
         }
         if array.has_uses() {
             let uses = array.storage().uses();
-            uses.hold_back(queue, device.device())
+            uses.hold_back(stream, device.device())
                 .map_err(amdgpu_array::Error::from)?;
         }
     }
@@ -214,14 +203,17 @@ fn submit(ops: &DeviceOps, session: &Session, call: &Gemm<'_>) -> Result<bool> {
         let address = array.address().address();
         Workspace { address, bytes }
     });
-    let _held: Vec<_> = arrays().map(|array| Arc::clone(array.storage())).collect();
-    // SAFETY: the arrays are of this device and as large as the problem says. They and the workspace are held until the wait is over, or are
-    // memory that the next in the order of this stream gets.
-    let is_taken = unsafe { session.submit(&product, memory, queue.as_ref()) }?;
+    let _held: SmallVec<[_; 4]> = arrays
+        .iter()
+        .map(|array| Arc::clone(array.storage()))
+        .collect();
+    // SAFETY: the caller's contract. The arrays and the workspace are held until the wait is over, or are memory that the next in the order of
+    // this stream gets.
+    let is_taken = unsafe { session.submit(work, memory, stream.as_ref()) }?;
     if is_taken && is_private {
         device.note_queued();
     } else if is_taken {
-        Kernel::wait(queue.as_ref(), None)?;
+        Kernel::wait(stream.as_ref(), None)?;
     }
     Ok(is_taken)
 }

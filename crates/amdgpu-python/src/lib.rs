@@ -110,6 +110,10 @@ mod _native {
     #[pymodule_export]
     use super::ops::cast::{cast, cast_on_device};
     #[pymodule_export]
+    use super::ops::convolve::ways::{
+        convolve_by, convolve_choices, convolve_libraries, convolve_ways,
+    };
+    #[pymodule_export]
     use super::ops::convolve::{convolve, convolve_fast_call, convolve_on_device};
     #[pymodule_export]
     use super::ops::elementwise::{elementwise, elementwise_fast_call, elementwise_on_device};

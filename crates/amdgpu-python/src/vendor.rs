@@ -7,7 +7,9 @@ use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array::{self as core, Dims, Storage, recording};
 use amdgpu_aura::{Context, Kernel, OpenDevice};
 use amdgpu_hal::MemoryKind;
-use amdgpu_matrix::vendor::{Number, Product, Session, VendorEpilogue, VendorLibrary, Workspace};
+use amdgpu_matrix::vendor::{
+    Number, Product, Session, VendorEpilogue, VendorLibrary, Work, Workspace,
+};
 use amdgpu_telemetry::Boundary;
 use pyo3::prelude::*;
 
@@ -45,8 +47,11 @@ impl VendorSession {
         library: &str,
         folders: Vec<PathBuf>,
     ) -> PyResult<Self> {
-        let library = VendorLibrary::from_name(library).ok_or_else(|| {
-            let known = VendorLibrary::ALL.map(VendorLibrary::name).join(", ");
+        let found = VendorLibrary::from_name(library);
+        let known = Product::LIBRARIES;
+        let library = found.filter(|one| known.contains(one)).ok_or_else(|| {
+            let known: Vec<_> = known.iter().map(|one| one.name()).collect();
+            let known = known.join(", ");
             invalid(py, &format!("library is {library:?}; known are {known}"))
         })?;
         let context = Arc::clone(device.get().context());

@@ -57,7 +57,7 @@ VARIABLES: dict[str, tuple[str, str]] = {
     ),
     "AMDGPU_MATMUL": (
         "auto",
-        "Whose kernels compute matrix products on GPUs: `ours`, `vendor` (cuBLASLt, hipBLASLt, rocBLAS where they are and were found right), or `auto`: what was measured to be faster.",
+        "Whose kernels compute matrix products, convolutions and `geam` on GPUs: `ours`, `vendor` (cuBLASLt, cuDNN, cuBLAS, hipBLASLt, rocBLAS, MIOpen where they are and were found right), or `auto`: what was measured to be faster.",
     ),
     "AMDGPU_ATTACH": (
         "on",

@@ -30,7 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "metrics": ("serving.metrics", "print the metrics in Prometheus text format"),
     "compile": ("compute.compile_command", "compile kernel files for targets, without their devices"),
     "net": ("compute.net", "check a network file, show what it is, and run it"),
-    "tune": ("compute.tune_command", "measure which kernels compute matrix products fastest on a GPU"),
+    "tune": ("compute.tune_command", "measure which kernels compute matrix products and convolutions fastest on a GPU"),
     "info": ("status.info", "devices, cores, memory, libraries"),
     "doctor": ("status.doctor_command", "check the installation"),
     "completion": ("shell.completion", "print the completion script of a shell"),

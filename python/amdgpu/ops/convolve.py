@@ -102,9 +102,9 @@ def conv2d(
         layout: "NCHW" or "NHWC".
         precision: "tf32" lets NVIDIA's matrix units cut float32 images and weights to 11 significant bits, as `matrix_multiply` does: a
             result is then off by at most 2^-9 plus k * 2^-24 of the sum of its absolute products, where k counts the elements of the
-            window times the channels of a group. "fp32" keeps all digits. Both mean the same for other dtypes, on other devices, with
-            `out`, with padding "same", with a stride, padding or dilation that differs between rows and columns, and with several groups
-            of fewer than 8 channels each.
+            window times the channels of a group. "fp32" keeps all digits. Both mean the same for other dtypes and on other
+            devices, and where cuDNN does not compute also with `out`, with padding "same", with a stride, padding or dilation that
+            differs between rows and columns, and with several groups of fewer than 8 channels each.
         out: Receives the result; must not overlap the inputs.
 
     Returns:

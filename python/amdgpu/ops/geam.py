@@ -23,8 +23,8 @@ def geam(
     """The sum alpha op(a) + beta op(b) of matrices, or of batches of them; op is the matrix itself or its transpose.
 
     Args:
-        a: Floats of at least two axes.
-        b: Floats of the dtype of a, whose last two axes fit those of op(a); leading axes broadcast.
+        a: Floats or complex numbers of at least two axes.
+        b: Values of the dtype of a, whose last two axes fit those of op(a); leading axes broadcast.
         alpha: Factor of a, rounded to its dtype; where it is 0, a is not read.
         beta: Factor of b, as alpha.
         transpose_a: True to swap the last two axes of a.
@@ -37,7 +37,7 @@ def geam(
     Raises:
         InvalidArgumentError: `out` overlaps a or b without being the same view.
         ShapeMismatchError: a or b is no matrix, or their shapes do not fit.
-        UnsupportedDtypeError: Not floats, or floats of two dtypes.
+        UnsupportedDtypeError: Neither floats nor complex numbers, or values of two dtypes.
 
     Example:
         >>> import amdgpu

@@ -1,5 +1,6 @@
-"""Measured choices among ways to compute a product and variants of kernels: a database for each architecture, and what fills it."""
+"""Measured choices among ways to compute products and convolutions and variants of kernels: a database for each architecture, and more."""
 
+from amdgpu.tuning.convolutions import Convolution, convolutions_of
 from amdgpu.tuning.database import Database, database_of, export_database, import_database
 from amdgpu.tuning.entries import Entry, Product, Record
 from amdgpu.tuning.kernels import TunedKernel, tune_kernel, tuned_kernel
@@ -8,6 +9,7 @@ from amdgpu.tuning.shapes import products_of
 from amdgpu.tuning.statistics import Stats, clear, stats
 
 __all__ = [
+    "Convolution",
     "Database",
     "Entry",
     "Product",
@@ -16,6 +18,7 @@ __all__ = [
     "Stats",
     "TunedKernel",
     "clear",
+    "convolutions_of",
     "database_of",
     "export_database",
     "import_database",

@@ -66,7 +66,7 @@ class Bench:
         device = self._open(device_name)
         if self._product != product or self._operands is None:
             self._operands = None
-            _check_room(product, device)
+            check_room(_bytes(product), device)
             self._operands = _operands(product, device_name)
             self._product = product
         operands = self._operands
@@ -75,7 +75,7 @@ class Bench:
         run()
         wait()
         _check(product, operands)
-        return _seconds(run, wait)
+        return shortest_seconds(run, wait)
 
     @property
     def is_lost(self) -> bool:
@@ -91,11 +91,16 @@ class Bench:
         return self._device
 
 
-def _check_room(product: Product, device: AMDGPUDevice) -> None:
-    """Refuses operands that the device or the host has no room for; a host that swaps or ends processes would be worse."""
-    m, n, k, batch = product[:4]
-    operands = (m * k + k * n) * batch * FORMATS[product.operand].bytes
-    needed = operands + m * n * batch * FORMATS[product.output].bytes
+def check_room(needed: int, device: AMDGPUDevice) -> None:
+    """Refuse operands that the device or the host has no room for; a host that swaps or ends processes would be worse.
+
+    Args:
+        needed: Bytes of operands and result.
+        device: Holds them.
+
+    Raises:
+        InvalidArgumentError: There is no room.
+    """
     on_device = device.native.memory_info()["free_bytes"]
     on_host = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     for where, free in ((device.name, on_device), ("the host", on_host)):
@@ -103,14 +108,23 @@ def _check_room(product: Product, device: AMDGPUDevice) -> None:
             raise InvalidArgumentError(f"operands and result take {needed} bytes, and {where} has {free} left")
 
 
+def _bytes(product: Product) -> int:
+    m, n, k, batch = product[:4]
+    operands = (m * k + k * n) * batch * FORMATS[product.operand].bytes
+    return operands + m * n * batch * FORMATS[product.output].bytes
+
+
+def random_numbers(dtype: Any) -> Any:
+    """Numbers that fill all operands again and again, the same in every process."""
+    random = np.random.default_rng(20261121)
+    if np.dtype(dtype) == np.int8:
+        return random.integers(-128, 128, _BLOCK).astype(np.int8)
+    return random.standard_normal(_BLOCK).astype(dtype)
+
+
 def _operands(product: Product, device: str) -> Operands:
     m, n, k, batch = product[:4]
-    random = np.random.default_rng(20261121)
-    block = (
-        random.integers(-128, 128, _BLOCK).astype(np.int8)
-        if product.operand == "i8"
-        else random.standard_normal(_BLOCK).astype(_dtype(product.operand))
-    )
+    block = random_numbers(dtype_of(product.operand))
     shapes = [(batch, k, m) if product.layout[0] == "t" else (batch, m, k)]
     shapes += [(batch, n, k) if product.layout[1] == "t" else (batch, k, n)]
     # The second begins elsewhere in the block.
@@ -120,12 +134,13 @@ def _operands(product: Product, device: str) -> Operands:
     columns = np.unique(np.linspace(0, n - 1, _SAMPLED_COLUMNS).astype(int))
     matrix = batch - 1
     a, b = left[matrix][rows].astype(np.float64), right[matrix][:, columns].astype(np.float64)
-    output = np.dtype(_dtype(product.output))
+    output = np.dtype(dtype_of(product.output))
     first, second, out = (array(x, device=device) for x in (*stored, np.zeros((batch, m, n), output)))
     return Operands(first, second, out, rows, columns, a @ b, np.abs(a) @ np.abs(b))
 
 
-def _dtype(number: str) -> Any:
+def dtype_of(number: str) -> Any:
+    """The dtype of arrays of a number format."""
     if number == "bf16":
         import ml_dtypes
 
@@ -150,7 +165,13 @@ def _calls(device: AMDGPUDevice, product: Product, candidate: str, operands: Ope
     return _native.MatmulCall(device, tuple(product), operands.a, operands.b, operands.out, way=candidate)
 
 
-def _seconds(run: Callable[[], object], wait: Callable[[], None]) -> float:
+def shortest_seconds(run: Callable[[], object], wait: Callable[[], None]) -> float:
+    """The shortest mean of some rounds of calls.
+
+    Args:
+        run: Queues one call.
+        wait: Waits for what was queued.
+    """
     best = min(_mean_seconds(run, wait, 1) for _ in range(2))
     for _ in range(ROUNDS):
         count = max(1, min(MAX_CALLS, int(ROUND_SECONDS / best)))

@@ -1,4 +1,4 @@
-"""Tuning on demand: many products, one device, one budget."""
+"""Tuning on demand: many products and convolutions, one device, one budget."""
 
 from __future__ import annotations
 
@@ -8,33 +8,34 @@ from dataclasses import dataclass, field
 from amdgpu import _native, arguments
 from amdgpu.device import AMDGPUDevice
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError
+from amdgpu.tuning.convolutions import Convolution
 from amdgpu.tuning.database import Database, database_of
-from amdgpu.tuning.entries import Entry, Product
+from amdgpu.tuning.entries import Entry, Product, Record
 from amdgpu.tuning.process import Worker
 from amdgpu.tuning.tuner import Progress, Tuner
 
 
 @dataclass
 class Report:
-    """What became of the products.
+    """What became of the products and convolutions.
 
     Attributes:
         database: Holds the results.
         tuned: Measurements that were made.
-        known: Products that were measured before and were not measured again.
-        skipped: Products that no way computes on the device.
-        left: Products for which no time was left.
+        known: What was measured before and was not measured again.
+        skipped: What no way computes on the device.
+        left: What no time was left for.
     """
 
     database: Database
-    tuned: list[Entry] = field(default_factory=list)
-    known: list[Product] = field(default_factory=list)
-    skipped: list[Product] = field(default_factory=list)
-    left: list[Product] = field(default_factory=list)
+    tuned: list[Entry | Record] = field(default_factory=list)
+    known: list[Product | Convolution] = field(default_factory=list)
+    skipped: list[Product | Convolution] = field(default_factory=list)
+    left: list[Product | Convolution] = field(default_factory=list)
 
 
 def tune(
-    products: Iterable[Product],
+    products: Iterable[Product | Convolution],
     device_id: int | str = 0,
     *,
     budget_seconds: float,
@@ -43,13 +44,13 @@ def tune(
     worker: Worker | None = None,
     is_verbose: bool = False,
 ) -> Report:
-    """Measure every way to compute each product, in a child process, and keep the results in the database of the architecture.
+    """Measure every way to compute each product or convolution, in a child process, and keep the results in the architecture's database.
 
     Args:
-        products: What to measure; `amdgpu.tuning.shapes.products_of` makes them from text.
+        products: What to measure; `products_of` and `convolutions_of` make them from text.
         device_id: Index in `list_devices()` or a name; a GPU.
         budget_seconds: When it is used up the rest is left.
-        is_missing_only: Products that were measured before are not measured again.
+        is_missing_only: What was measured before is not measured again.
         progress: Called after each way that was tried.
         worker: The child that measures; None makes one.
         is_verbose: What that child writes to its standard error is shown.
@@ -61,9 +62,9 @@ def tune(
     """
     budget_seconds = arguments.positive("tune", "budget_seconds", budget_seconds)
     wanted = arguments.sequence("tune", "products", products, "products, as products_of makes them,")
-    if not all(isinstance(product, Product) for product in wanted):
+    if not all(isinstance(product, (Product, Convolution)) for product in wanted):
         raise InvalidTypeError(
-            "tune: products holds something else than products; amdgpu.tuning.shapes.products_of makes them"
+            "tune: products holds something else than products and convolutions; products_of and convolutions_of make them"
         )
     if progress is not None:
         arguments.function("tune", "progress", progress)
@@ -85,17 +86,35 @@ def tune(
     )
     try:
         for product in wanted:
-            names = [name for name, _, _ in _native.matmul_ways(device, tuple(product))]
+            subject, names = _ways(device, product)
+            known = database.record(subject) if subject else _exact(database, product)
             if not names:
                 report.skipped.append(product)
-            elif is_missing_only and database.exact(product) is not None:
+            elif is_missing_only and known is not None:
                 report.known.append(product)
             elif tuner.left_seconds <= 0:
                 report.left.append(product)
-            elif entry := tuner.tune(product, names):
-                report.tuned.append(entry)
+            elif found := _tune(tuner, product, subject, names):
+                report.tuned.append(found)
             else:
                 report.skipped.append(product)
     finally:
         tuner.close()
     return report
+
+
+def _ways(device: AMDGPUDevice, product: Product | Convolution) -> tuple[str, list[str]]:
+    """What the database calls a convolution, empty for a product, and the names of the ways to compute it."""
+    if isinstance(product, Product):
+        return "", [name for name, _, _ in _native.matmul_ways(device, tuple(product))]
+    return product.ways(device)
+
+
+def _exact(database: Database, product: Product | Convolution) -> Entry | None:
+    return database.exact(product) if isinstance(product, Product) else None
+
+
+def _tune(tuner: Tuner, product: Product | Convolution, subject: str, names: list[str]) -> Entry | Record | None:
+    if isinstance(product, Convolution):
+        return tuner.tune_convolution(product, subject, names)
+    return tuner.tune(product, names)

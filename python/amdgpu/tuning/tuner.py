@@ -1,4 +1,4 @@
-"""Measures the ways to compute a product, within a budget, and puts what it finds into the database."""
+"""Measures the ways to compute a product or a convolution, within a budget, and puts what it finds into the database."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from datetime import datetime, timezone
 from typing import Any
 
 from amdgpu import _native
+from amdgpu.tuning.convolutions import Convolution
 from amdgpu.tuning.database import Database
-from amdgpu.tuning.entries import Entry, Product
+from amdgpu.tuning.entries import Entry, Product, Record
 from amdgpu.tuning.process import Worker, WorkerLostError
 
 # One way to compute a product takes milliseconds; a child that says nothing for so long hangs.
@@ -20,8 +21,8 @@ START_SECONDS = 30.0
 # The reason of ways that are tried again when there is time.
 NO_TIME = "no time was left"
 
-# Product, way, seconds or why there are none, done so far, in all.
-Progress = Callable[[Product, str, "float | str", int, int], None]
+# Product or convolution, way, seconds or why there are none, done so far, in all.
+Progress = Callable[["Product | Convolution", str, "float | str", int, int], None]
 
 
 def moment() -> str:
@@ -101,7 +102,7 @@ class Tuner:
         self._worker = worker if worker is not None else Worker(now=now)
         self._progress = progress
         self._is_fresh = is_fresh
-        self._started: Product | None = None
+        self._started: Product | Convolution | None = None
         # The child answers one question at a time.
         self._lock = threading.Lock()
 
@@ -115,16 +116,40 @@ class Tuner:
         self._worker.close()
 
     def tune(self, product: Product, candidates: Sequence[str]) -> Entry | None:
-        """Measure every way to compute a product; what was measured for want of time is measured next time.
+        """Measure every way to compute a product; what was not measured for want of time is measured next time.
 
         Returns:
             The measurements; None when no way was right in time.
         """
         with self._lock:
-            return self._tune(product, candidates)
+            measured = self._measured(product, candidates, None if self._is_fresh else self._database.exact(product))
+            if measured is None:
+                return None
+            entry = Entry(product, *measured, self._product_name, moment())
+            self._keep(lambda: self._database.add([entry]))
+            return entry
 
-    def _tune(self, product: Product, candidates: Sequence[str]) -> Entry | None:
-        known = None if self._is_fresh else self._database.exact(product)
+    def tune_convolution(self, convolution: Convolution, subject: str, candidates: Sequence[str]) -> Record | None:
+        """The same of a convolution, which the database calls `subject`."""
+        with self._lock:
+            known = None if self._is_fresh else self._database.record(subject)
+            measured = self._measured(convolution, candidates, known)
+            if measured is None:
+                return None
+            record = Record(subject, *measured, self._product_name, moment())
+            self._keep(lambda: self._database.add_record(record))
+            return record
+
+    def _keep(self, write: Callable[[], object]) -> None:
+        try:
+            write()
+        except OSError as error:
+            _native.record_fallback("tuning", f"measurements are not kept: {error.strerror}")
+
+    def _measured(
+        self, product: Product | Convolution, candidates: Sequence[str], known: Entry | Record | None
+    ) -> tuple[dict[str, float], dict[str, str]] | None:
+        """Seconds, and reasons why there are none, of all ways; None where no way has a time."""
         seconds: dict[str, float] = {}
         failed: dict[str, str] = {}
         if known is not None and NO_TIME in known.failed.values():
@@ -139,19 +164,13 @@ class Tuner:
                 failed[name] = answer
             if self._progress is not None:
                 self._progress(product, name, answer, done, len(waiting))
-        if not seconds:
-            return None
-        entry = Entry(product, seconds, failed, self._product_name, moment())
-        try:
-            self._database.add([entry])
-        except OSError as error:
-            _native.record_fallback("tuning", f"measurements are not kept: {error.strerror}")
-        return entry
+        return (seconds, failed) if seconds else None
 
-    def _measure(self, product: Product, name: str) -> float | str:
+    def _measure(self, product: Product | Convolution, name: str) -> float | str:
         """Seconds, or why there are none."""
         is_new = self._started != product or not self._worker.is_running
-        question: dict[str, Any] = {"device": self._device, "product": product._asdict(), "candidate": name}
+        kind = "convolution" if isinstance(product, Convolution) else "product"
+        question: dict[str, Any] = {"device": self._device, kind: product._asdict(), "candidate": name}
         answer = self._budget.measure(self._worker, question, is_new=is_new)
         if self._worker.is_running:
             self._started = product

@@ -26,9 +26,11 @@ def main() -> int:
     # The default action ends the process also while a library holds it in native code.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     from amdgpu.tuning.measure import Bench
+    from amdgpu.tuning.measure_convolutions import ConvolutionBench
     from amdgpu.tuning.measure_kernels import KernelBench
 
-    bench, kernels = Bench(), KernelBench()
+    # By the field that questions for it have.
+    benches: dict[str, Any] = {"kernel": KernelBench(), "convolution": ConvolutionBench(), "product": Bench()}
     while True:
         ready, _, _ = select.select([0], [], [], IDLE_SECONDS)
         line = sys.stdin.readline() if ready else ""
@@ -36,10 +38,10 @@ def main() -> int:
             return 0
         question = json.loads(line)
         signal.setitimer(signal.ITIMER_REAL, float(question["limit_seconds"]) + GRACE_SECONDS)
-        answer = _answer(kernels if "kernel" in question else bench, question)
+        answer = _answer(next(bench for field, bench in benches.items() if field in question), question)
         signal.setitimer(signal.ITIMER_REAL, 0)
         print(json.dumps(answer), file=answers, flush=True)
-        if bench.is_lost or kernels.is_lost:
+        if any(bench.is_lost for bench in benches.values()):
             # A way that broke the device must not take the next one with it.
             return 0
 

@@ -68,7 +68,7 @@ struct matrix {
 };
 
 /* d = alpha * a * b + beta * c + bias, by columns. Nonsense in the arguments ends in a status that is not 0. */
-static int multiply(const struct matrix *a, const struct matrix *b, const struct matrix *d, int64_t batch, double alpha, double beta,
+static inline int multiply(const struct matrix *a, const struct matrix *b, const struct matrix *d, int64_t batch, double alpha, double beta,
                     const void *bias, int is_relu) {
     int64_t m = a->is_transposed ? a->columns : a->rows, k = a->is_transposed ? a->rows : a->columns;
     int64_t n = b->is_transposed ? b->rows : b->columns;

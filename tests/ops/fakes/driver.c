@@ -1,6 +1,6 @@
 /* Stands for libcuda.so.1 or, with -DHIP, for libamdhip64.so.7: one device whose memory is the host's and whose streams run every command at
    once. Modules load and kernels do nothing, so that what is computed was computed by a library above. STAND_IN_ARCHITECTURE names the
-   processor, by default gfx942 or the compute capability 90. */
+   processor, by default gfx942 or the compute capability 90; STAND_IN_MEMORY_BYTES is the most that one allocation may take. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +35,9 @@ int NAME(cuDeviceGetAttribute, hipDeviceGetAttribute)(int *value, int number, in
     (void)device;
     const char *architecture = getenv("STAND_IN_ARCHITECTURE");
     int capability = architecture ? atoi(architecture) : 90;
-    /* The two numbers of the compute capability; everything else is large enough. */
-    *value = number == NAME(75, -1) ? capability / 10 : number == NAME(76, -1) ? capability % 10 : 1024;
+    /* The two numbers of the compute capability, bytes of shared memory; everything else is large enough. */
+    int is_shared = number == NAME(8, 74) || number == NAME(97, 74);
+    *value = number == NAME(75, -1) ? capability / 10 : number == NAME(76, -1) ? capability % 10 : is_shared ? 65536 : 1024;
     return 0;
 }
 #ifdef HIP
@@ -62,7 +63,8 @@ int stand_in_is_current(void) { return current == (void *)0xc0de; }
 int NAME(cuMemGetInfo_v2, hipMemGetInfo)(size_t *left, size_t *total) { *left = *total = MEMORY_BYTES; return 0; }
 int NAME(cuPointerGetAttribute, hipPointerGetAttribute)(void *value, int number, address at) { (void)value; (void)number; (void)at; return 1; }
 int NAME(cuMemAlloc_v2, hipMalloc)(address *at, size_t bytes) {
-    if (bytes > MEMORY_BYTES) return 2;
+    const char *limit = getenv("STAND_IN_MEMORY_BYTES");
+    if (bytes > (limit ? (size_t)atoll(limit) : MEMORY_BYTES)) return 2;
     void *memory = NULL;
     int status = posix_memalign(&memory, 512, bytes);
     if (!status) memset(memory, 0xa5, bytes);

@@ -41,3 +41,9 @@ int rocblas_gemm_strided_batched_ex(struct handle *handle, int trans_a, int tran
     if (sums != (first.number == F64 ? F64 : first.number == I8 ? I32 : F32)) return INVALID_VALUE;
     return multiply(&first, &second, &out, batch, get(sums, alpha, 0), get(sums, beta, 0), NULL, 0) ? INVALID_VALUE : 0;
 }
+
+#include "geam.h"
+GEAM(rocblas_sgeam, F32, 1, 112)
+GEAM(rocblas_dgeam, F64, 1, 112)
+GEAM(rocblas_cgeam, F32, 2, 112)
+GEAM(rocblas_zgeam, F64, 2, 112)

@@ -39,7 +39,7 @@ pub const TELEMETRY: &str = "AMDGPU_TELEMETRY";
 /// Whether matrix products on GPUs measure their ways when a shape is new: `off` uses what was measured before and estimates, `on` spends at most 60 seconds of a process in a child process, a number is that many seconds. Default: off.
 pub const TUNE: &str = "AMDGPU_TUNE";
 
-/// Whose kernels compute matrix products on GPUs: `ours`, `vendor` (cuBLASLt, hipBLASLt, rocBLAS where they are and were found right), or `auto`: what was measured to be faster. Default: auto.
+/// Whose kernels compute matrix products, convolutions and `geam` on GPUs: `ours`, `vendor` (cuBLASLt, cuDNN, cuBLAS, hipBLASLt, rocBLAS, MIOpen where they are and were found right), or `auto`: what was measured to be faster. Default: auto.
 pub const MATMUL: &str = "AMDGPU_MATMUL";
 
 /// `off` keeps other processes of the same user from watching this one: it opens no socket. Default: on.

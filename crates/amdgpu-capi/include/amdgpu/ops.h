@@ -356,7 +356,8 @@ typedef struct agpu_ops_geam_options {
 } agpu_ops_geam_options;
 #define AGPU_OPS_GEAM_OPTIONS_INIT {sizeof(agpu_ops_geam_options), NULL, 0, 0, 0, 0, 0, 0}
 
-/* alpha op(a) + beta op(b) of matrices, or of batches of them; op is the matrix itself or its transpose. Floats of one dtype. */
+/* alpha op(a) + beta op(b) of matrices, or of batches of them; op is the matrix itself or its transpose. Floats or complex
+   numbers of one dtype. */
 agpu_status agpu_ops_geam(agpu_array a, agpu_array b, const agpu_ops_geam_options *options, agpu_array *result);
 
 /* A row-major copy whose axis i is axis `axes[i]` of x; with NULL and 0 the axes are reversed. */

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::ffi::c_void;
 
+use super::engine::{Answer, Engine, Workspace};
 use super::functions::{Handle, LtFunctions, LtNames, Status};
-use super::open::Opened;
-use super::product::{Key, Stored};
-use super::{Answer, Engine, Number, Product, VendorEpilogue, Workspace};
+use super::open::Found;
+use super::product::{Key, Number, Product, Stored, VendorEpilogue};
 use crate::Error;
 
 /// Workspace that algorithms may ask for: what NVIDIA recommends for its newest GPUs; smaller ones are content with less.
@@ -186,7 +186,7 @@ impl Dialect {
 }
 
 impl Lt {
-    pub fn new(dialect: &'static Dialect, library: &Opened) -> Result<Self, Error> {
+    pub fn new(dialect: &'static Dialect, library: &Found) -> Result<Self, Error> {
         // SAFETY: the names are those of the header of this very library.
         let functions = unsafe { LtFunctions::load(library, &dialect.names) }?;
         let mut handle = 0;
@@ -404,7 +404,7 @@ impl Lt {
 
 static MAX_WORKSPACE: u64 = MAX_WORKSPACE_BYTES;
 
-impl Engine for Lt {
+impl Engine<Product> for Lt {
     fn known(&self, product: &Product) -> Option<Answer> {
         let plan = self.plans.get(&product.key())?;
         Some(

@@ -7,21 +7,27 @@ use std::path::{Path, PathBuf};
 use amdgpu_abi::ErrorCode;
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, Symbol};
 
-use super::VendorLibrary;
+use super::library::VendorLibrary;
 use crate::Error;
 
 /// glibc's and musl's value: open only what the process has already.
 const RTLD_NOLOAD: i32 = 4;
 
 /// Symbols of an open library, which stays open for good: vendors' libraries keep threads and exit handlers that must not lose their code.
-pub(super) struct Opened {
+pub struct Found {
     library: VendorLibrary,
     handle: ManuallyDrop<Library>,
 }
 
-impl Opened {
+impl Found {
+    /// Which library it is.
+    #[must_use]
+    pub fn library(&self) -> VendorLibrary {
+        self.library
+    }
+
     /// The address of a function.
-    pub fn find(&self, name: &CStr) -> Result<*mut c_void, Error> {
+    pub(super) fn find(&self, name: &CStr) -> Result<*mut c_void, Error> {
         // SAFETY: the symbol is only taken as an address here; whoever calls it vouches for its signature.
         unsafe { self.handle.get::<*mut c_void>(name.to_bytes_with_nul()) }
             .ok()
@@ -38,6 +44,15 @@ impl Opened {
 }
 
 impl VendorLibrary {
+    /// Finds the library: in the process, by the loader's path, in `folders`, and where it is usually installed.
+    ///
+    /// # Errors
+    ///
+    /// `library-missing` with what was tried.
+    pub fn find(self, folders: &[PathBuf]) -> Result<Found, Error> {
+        open(self, folders)
+    }
+
     /// Names that the loader knows it by, newest first.
     fn file_names(self) -> &'static [&'static str] {
         match self {
@@ -47,16 +62,25 @@ impl VendorLibrary {
                 "libcublasLt.so.11",
                 "libcublasLt.so",
             ],
+            Self::Cublas => &[
+                "libcublas.so.13",
+                "libcublas.so.12",
+                "libcublas.so.11",
+                "libcublas.so",
+            ],
+            // The numbers of statuses are those of version 9.
+            Self::Cudnn => &["libcudnn.so.9"],
             Self::HipblasLt => &["libhipblaslt.so.1", "libhipblaslt.so.0", "libhipblaslt.so"],
             Self::Rocblas => &["librocblas.so.5", "librocblas.so.4", "librocblas.so"],
+            Self::Miopen => &["libMIOpen.so.1", "libMIOpen.so"],
         }
     }
 
     /// Where the vendor's own installer puts it.
     fn usual_folders(self) -> &'static [&'static str] {
         match self {
-            Self::CublasLt => &["/usr/local/cuda/lib64"],
-            Self::HipblasLt | Self::Rocblas => &["/opt/rocm/lib"],
+            Self::CublasLt | Self::Cublas | Self::Cudnn => &["/usr/local/cuda/lib64"],
+            Self::HipblasLt | Self::Rocblas | Self::Miopen => &["/opt/rocm/lib"],
         }
     }
 }
@@ -66,7 +90,7 @@ impl VendorLibrary {
 /// # Errors
 ///
 /// `library-missing`, with what the loader said.
-pub(super) fn open(library: VendorLibrary, folders: &[PathBuf]) -> Result<Opened, Error> {
+fn open(library: VendorLibrary, folders: &[PathBuf]) -> Result<Found, Error> {
     let names = library.file_names();
     let usual = library.usual_folders().iter().map(PathBuf::from);
     let placed = folders
@@ -82,7 +106,7 @@ pub(super) fn open(library: VendorLibrary, folders: &[PathBuf]) -> Result<Opened
         match load(&path, extra) {
             Ok(handle) => {
                 let handle = ManuallyDrop::new(handle);
-                return Ok(Opened { library, handle });
+                return Ok(Found { library, handle });
             }
             Err(reason) if extra == 0 => failures.push(reason),
             Err(_) => {}

@@ -1,4 +1,4 @@
-//! What a vendor's library is asked for.
+//! Products of matrices that a vendor's library is asked for.
 
 /// Number format of the operands; the result has that of its `output`. No library multiplies `I32`.
 pub use amdgpu_abi::dtypes::Format as Number;
@@ -78,26 +78,6 @@ impl Factors {
 }
 
 impl Product {
-    /// Multiplications and additions.
-    #[must_use]
-    pub fn floating_point_operations(&self) -> u64 {
-        [self.rows, self.columns, self.depth, self.batch]
-            .into_iter()
-            .fold(2_u64, u64::saturating_mul)
-    }
-
-    /// Whether the libraries' 32-bit extents hold it and there is something to compute; integer sums take integer factors only.
-    pub(super) fn is_representable(&self) -> bool {
-        let limit = i32::MAX as u64;
-        [self.rows, self.columns, self.depth, self.batch]
-            .into_iter()
-            .all(|extent| (1..=limit).contains(&extent))
-            && (self.number != Number::I8
-                || [self.alpha, self.beta]
-                    .into_iter()
-                    .all(|factor| factor.fract() == 0.0 && factor.abs() <= f64::from(i32::MAX)))
-    }
-
     pub(super) fn factors(&self) -> Factors {
         match self.number {
             Number::F64 => Factors::F64([self.alpha, self.beta]),
@@ -157,6 +137,7 @@ impl Product {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vendor::Work;
 
     fn product() -> Product {
         Product {

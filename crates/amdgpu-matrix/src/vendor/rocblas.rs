@@ -2,9 +2,10 @@
 
 use std::ffi::CStr;
 
+use super::engine::{Answer, Engine, Workspace};
 use super::functions::{Handle, RocblasFunctions, RocblasNames, Status};
-use super::open::Opened;
-use super::{Answer, Engine, Number, Product, VendorEpilogue, Workspace};
+use super::open::Found;
+use super::product::{Number, Product, VendorEpilogue};
 use crate::Error;
 
 /// What rocBLAS itself takes by default on CDNA.
@@ -52,7 +53,7 @@ pub(super) struct Rocblas {
 }
 
 impl Rocblas {
-    pub fn new(library: &Opened) -> Result<Self, Error> {
+    pub fn new(library: &Found) -> Result<Self, Error> {
         // SAFETY: the names are those of the header of this very library.
         let functions = unsafe { RocblasFunctions::load(library, &NAMES) }?;
         let mut handle = 0;
@@ -95,7 +96,7 @@ fn check(
     ))
 }
 
-impl Engine for Rocblas {
+impl Engine<Product> for Rocblas {
     fn known(&self, product: &Product) -> Option<Answer> {
         let is_plain = product.epilogue == VendorEpilogue::None;
         Some(if is_plain && data_types(product.number).is_some() {

@@ -26,7 +26,7 @@ const TRANSPOSED_FROM: u128 = 512 * 512 * 512;
 /// How much faster than ours a library has to be.
 pub const VENDOR_MARGIN: f64 = 1.03;
 /// What a call of a library keeps the host for: measured on the H200 (`tests/gpu/calls_vs_torch.py`). Ours takes 8 us.
-const LIBRARY_CALL_SECONDS: f64 = 36e-6;
+pub const LIBRARY_CALL_SECONDS: f64 = 36e-6;
 /// By how much an estimate has to fall before the inner dimension is cut: the parts are written, read again and added by a second launch.
 const SPLIT_GAIN: f64 = 1.5;
 /// Without a measurement the library is taken from as many multiplications on, where ours lacks the aligned rows or the blocks: on the H200

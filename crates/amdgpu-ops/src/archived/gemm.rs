@@ -109,33 +109,35 @@ fn aligned<'a>(call: &Gemm<'a>) -> Gemm<'a> {
 /// As [`multiply`].
 pub fn choose(ops: &DeviceOps, problem: &Problem, is_ours: bool) -> Result<Option<Choice>> {
     let archived = Archived::of(ops);
-    archived.choice(problem, is_ours, || {
-        let demand = if is_ours {
-            Demand::Ours
-        } else {
-            tuning::settings::demand()?
-        };
-        // Told also where nothing has to be measured.
-        let budget_seconds = tuning::settings::budget_seconds()?;
-        situation(ops, problem, |situation| {
-            if demand == Demand::Vendor {
-                if let Some(library) = situation.first_verified() {
-                    return Some(Choice::Vendor(library));
+    archived
+        .choices
+        .get(&(*problem, is_ours), tuning::changes, || {
+            let demand = if is_ours {
+                Demand::Ours
+            } else {
+                tuning::settings::demand()?
+            };
+            // Told also where nothing has to be measured.
+            let budget_seconds = tuning::settings::budget_seconds()?;
+            situation(ops, problem, |situation| {
+                if demand == Demand::Vendor {
+                    if let Some(library) = situation.first_verified() {
+                        return Some(Choice::Vendor(library));
+                    }
+                    archived.libraries.tell_absence(ops, problem);
                 }
-                archived.libraries.tell_absence(ops, problem);
-            }
-            let with_vendor = demand == Demand::Auto;
-            let entry = (problem.k > 0).then(|| {
-                let names = || {
-                    let ways = situation.ways(problem, with_vendor).into_iter();
-                    ways.map(|way| way.name(situation.archive)).collect()
-                };
-                let budget_seconds = if is_ours { 0.0 } else { budget_seconds };
-                tuning::measured(ops, problem, names, budget_seconds)
-            });
-            situation.decide(problem, demand, entry.flatten().as_ref())
+                let with_vendor = demand == Demand::Auto;
+                let entry = (problem.k > 0).then(|| {
+                    let names = || {
+                        let ways = situation.ways(problem, with_vendor).into_iter();
+                        ways.map(|way| way.name(situation.archive)).collect()
+                    };
+                    let budget_seconds = if is_ours { 0.0 } else { budget_seconds };
+                    tuning::measured(ops, problem, names, budget_seconds)
+                });
+                situation.decide(problem, demand, entry.flatten().as_ref())
+            })
         })
-    })
 }
 
 /// Every way to compute a problem on a device, with the names that the tuning database knows them by.

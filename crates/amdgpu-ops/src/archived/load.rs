@@ -1,6 +1,5 @@
 //! Archived kernels on a device: its facts, its archive, kernels that are loaded, and what was chosen.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use amdgpu_abi::Dtype;
@@ -16,12 +15,11 @@ use super::archive::{Archive, ArchivedKernel};
 use super::choice::Choice;
 use super::problem::{Number, Problem};
 use super::tensor_map::TensorMaps;
+use crate::choices::Choices;
+use crate::convolve::Ways;
 use crate::launch::{Shape, launch};
-use crate::vendor::Libraries;
+use crate::vendor::{Libraries, SumLibraries};
 use crate::{Arg, DeviceOps, Error, Result, toolchain};
-
-/// Problems whose choice is remembered; looking through an archive takes longer than a launch.
-const CHOICES_LIMIT: usize = 4096;
 
 /// What a choice of kernels depends on, of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,13 +45,14 @@ pub struct Archived {
     facts: Facts,
     /// Set when it is found: until then it is looked for again, since `./x kernels` may be running.
     loaded: OnceLock<Option<Loaded>>,
-    choices: RwLock<FxHashMap<(Problem, bool), Option<Choice>>>,
-    /// The state of the tuning databases that the choices were made in.
-    changes: AtomicU64,
+    /// By problem, and whether kernels of ours alone may compute it.
+    pub(super) choices: Choices<(Problem, bool), Option<Choice>>,
     /// What tells that there is neither an archive nor a library, by the dtypes of a product.
     absences: RwLock<FxHashMap<[Dtype; 3], Fallback>>,
     pub(super) maps: TensorMaps,
     pub(crate) libraries: Libraries,
+    pub(crate) convolutions: Ways,
+    pub(crate) sums: SumLibraries,
 }
 
 /// An archive, with the kernels that were loaded from it.
@@ -83,11 +82,12 @@ impl Archived {
         Self {
             facts: Facts::of(info),
             loaded: OnceLock::new(),
-            choices: RwLock::default(),
-            changes: AtomicU64::new(0),
+            choices: Choices::default(),
             absences: RwLock::default(),
             maps: TensorMaps::default(),
             libraries: Libraries::default(),
+            convolutions: Ways::default(),
+            sums: SumLibraries::default(),
         }
     }
 
@@ -135,8 +135,7 @@ impl Archived {
     /// What was chosen so far, in no order.
     #[must_use]
     pub fn choices(&self) -> Vec<Option<Choice>> {
-        let known = self.choices.read().unwrap_or_else(PoisonError::into_inner);
-        known.values().copied().collect()
+        self.choices.all()
     }
 
     /// Counts once more that nothing here computes products of dtypes; false where [`Self::note_absence`] has not said so.
@@ -153,32 +152,6 @@ impl Archived {
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         known.insert(dtypes, told);
-    }
-
-    /// The choice for a problem, made by `decide` where it is not known since measurements changed last.
-    pub(super) fn choice(
-        &self,
-        problem: &Problem,
-        is_ours: bool,
-        decide: impl FnOnce() -> Result<Option<Choice>>,
-    ) -> Result<Option<Choice>> {
-        let key = (*problem, is_ours);
-        let changes = crate::tuning::changes();
-        if self.changes.load(Ordering::Acquire) == changes {
-            let known = self.choices.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(found) = known.get(&key) {
-                return Ok(*found);
-            }
-        }
-        let made = decide()?;
-        let mut known = self.choices.write().unwrap_or_else(PoisonError::into_inner);
-        // A measurement that was made for this very choice changes nothing about it.
-        let changes = crate::tuning::changes();
-        if self.changes.swap(changes, Ordering::AcqRel) != changes || known.len() >= CHOICES_LIMIT {
-            known.clear();
-        }
-        known.insert(key, made);
-        Ok(made)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Convolution and its gradients, bound to `amdgpu_ops::convolve`.
 
+pub mod ways;
+
 use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_ops::DeviceOps;
 use amdgpu_ops::convolve::{Convolution, Convolve, ConvolveOptions, ConvolvePass, on_host};

@@ -29,7 +29,7 @@ pub fn geam<'py>(
     let _crossing = GEAM.enter();
     let py = a.py();
     let place = Place::of(&[a, b], device)?;
-    let lent = [place.lend(NAME, "a", a)?, place.lend(NAME, "b", b)?];
+    let lent = [place.lend_any(NAME, "a", a)?, place.lend_any(NAME, "b", b)?];
     let target = Out::of(NAME, out, &place.ops)?;
     let host = place.lend_out(NAME, out)?;
     let written = host.as_ref().or_else(|| target.array());

@@ -75,8 +75,21 @@ pub fn lend_any(
     upload(operation, name, object, ops)
 }
 
-/// An argument where it lies: memory that is lent, on a device or not, or what NumPy makes of it.
+/// Real values where they lie: memory that is lent, on a device or not, or what NumPy makes of it.
 pub fn lend_in_place(operation: &str, name: &str, object: &Bound<'_, PyAny>) -> PyResult<Operand> {
+    let operand = lend_any_in_place(operation, name, object)?;
+    operand
+        .check_dtype(operation, name)
+        .into_py_result(object.py())?;
+    Ok(operand)
+}
+
+/// The same, for operations that know about complex numbers.
+pub fn lend_any_in_place(
+    operation: &str,
+    name: &str,
+    object: &Bound<'_, PyAny>,
+) -> PyResult<Operand> {
     let py = object.py();
     let array = if let Ok(array) = object.cast::<Array>() {
         array.get().check_alive().into_py_result(py)?;
@@ -88,9 +101,7 @@ pub fn lend_in_place(operation: &str, name: &str, object: &Bound<'_, PyAny>) -> 
         };
         lent.into_array(py)?
     };
-    let operand = Operand::of_array(array);
-    operand.check_dtype(operation, name).into_py_result(py)?;
-    Ok(operand)
+    Ok(Operand::of_array(array))
 }
 
 /// A host array, or whatever NumPy makes one of, copied to the device; a value without axes becomes a number.

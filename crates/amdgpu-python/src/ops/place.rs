@@ -10,7 +10,7 @@ use pyo3::types::PyTuple;
 
 use crate::array::Array;
 use crate::errors::IntoPyResult;
-use crate::ops::on_device::{self, lend_in_place};
+use crate::ops::on_device::{self, lend_any_in_place, lend_in_place};
 
 /// Where a call computes: on a device by its kernels, or on the CPU where its arrays lie.
 pub struct Place<'py> {
@@ -54,6 +54,19 @@ impl<'py> Place<'py> {
         on_device::lend(operation, name, object, &self.ops)
     }
 
+    /// The same, for operations that know about complex numbers.
+    pub fn lend_any(
+        &self,
+        operation: &str,
+        name: &str,
+        object: &Bound<'py, PyAny>,
+    ) -> PyResult<Operand> {
+        if self.is_host {
+            return lend_any_in_place(operation, name, object);
+        }
+        on_device::lend_any(operation, name, object, &self.ops)
+    }
+
     /// An argument that need not be there.
     pub fn lend_optional(
         &self,
@@ -75,7 +88,7 @@ impl<'py> Place<'py> {
         let Some(out) = out.filter(|_| self.is_host) else {
             return Ok(None);
         };
-        let lent = lend_in_place(operation, "out", out)?;
+        let lent = lend_any_in_place(operation, "out", out)?;
         Ok(Some(lent.into_array().into_py_result(self.py)?))
     }
 

@@ -1,4 +1,4 @@
-"""`amdgpu tune`: measure the ways to compute matrix products on a GPU; write, read and list what was measured."""
+"""`amdgpu tune`: measure the ways to compute matrix products and convolutions on a GPU; write, read and list what was measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from amdgpu.cli import output
 if TYPE_CHECKING:
     import argparse
 
-    from amdgpu.tuning import Entry, Product
+    from amdgpu.tuning import Convolution, Entry, Product, Record
 
 SCHEMA = "amdgpu.tune/1"
 DEFAULT_BUDGET_SECONDS = 600.0
@@ -21,6 +21,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default=None, metavar="NAME", help="the GPU; default: the first one")
     parser.add_argument(
         "--shapes", metavar="LIST", help="N, MxNxK or MxNxKxBATCH, separated by commas; default: usual shapes"
+    )
+    parser.add_argument(
+        "--convolutions",
+        metavar="LIST",
+        help="NxCxHxW:KxRxS with :s2 (stride), :p1 (padding), :d2 (dilation), :g4 (groups) behind it, separated by commas, or usual;"
+        " products are measured too where --shapes is given",
+    )
+    parser.add_argument(
+        "--images", default="NCHW", metavar="LIST", help="NCHW, NHWC: layouts of convolutions; default: %(default)s"
+    )
+    parser.add_argument(
+        "--passes",
+        default="forward",
+        metavar="LIST",
+        help="forward, image_gradient, weight_gradient: of convolutions; default: %(default)s",
     )
     parser.add_argument("--formats", default="f32,tf32,f16,bf16,f64,i8", metavar="LIST", help="default: %(default)s")
     parser.add_argument(
@@ -102,18 +117,32 @@ def _architecture(device: str) -> str:
     return amdgpu.initialize_device(device).info().architecture
 
 
-def _measure(options: argparse.Namespace, device: str) -> Any:
+def _wanted(options: argparse.Namespace) -> list[Product | Convolution]:
     from amdgpu import tuning
     from amdgpu.cli.failure import UsageError
     from amdgpu.errors import InvalidArgumentError
+    from amdgpu.tuning.convolutions import USUAL_CONVOLUTIONS
     from amdgpu.tuning.shapes import USUAL_SHAPES
 
+    formats = options.formats.split(",")
+    wanted: list[Product | Convolution] = []
     try:
-        products = tuning.products_of(
-            options.shapes or USUAL_SHAPES, options.formats.split(","), options.layouts.split(",")
-        )
+        if options.shapes or not options.convolutions:
+            wanted += tuning.products_of(options.shapes or USUAL_SHAPES, formats, options.layouts.split(","))
+        if options.convolutions:
+            shapes = USUAL_CONVOLUTIONS if options.convolutions == "usual" else options.convolutions
+            # Whole numbers are multiplied, and not convolved.
+            formats = [name for name in formats if name != "i8" or len(formats) == 1]
+            wanted += tuning.convolutions_of(shapes, formats, options.images.split(","), options.passes.split(","))
     except InvalidArgumentError as error:
         raise UsageError(error.args[0]) from None
+    return wanted
+
+
+def _measure(options: argparse.Namespace, device: str) -> Any:
+    from amdgpu import tuning
+
+    products = _wanted(options)
 
     def measure(progress: Any) -> Any:
         return tuning.tune(
@@ -127,12 +156,12 @@ def _measure(options: argparse.Namespace, device: str) -> Any:
 
     numbers = {product: number for number, product in enumerate(products)}
 
-    def describe(product: Product, name: str, result: float | str) -> str:
+    def describe(product: Product | Convolution, name: str, result: float | str) -> str:
         return f"{product}: {name} {result if isinstance(result, str) else output.seconds_text(result)}"
 
     if not sys.stderr.isatty():
 
-        def log(product: Product, name: str, result: float | str, done: int, count: int) -> None:
+        def log(product: Product | Convolution, name: str, result: float | str, done: int, count: int) -> None:
             if options.verbose or done == count:
                 text = f" {describe(product, name, result)}" if options.verbose else f" {product}"
                 output.say(f"{numbers[product] + 1}/{len(products)}{text}", file=sys.stderr, flush=True)
@@ -144,7 +173,7 @@ def _measure(options: argparse.Namespace, device: str) -> Any:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("tuning", total=len(products))
 
-        def show(product: Product, name: str, result: float | str, done: int, count: int) -> None:
+        def show(product: Product | Convolution, name: str, result: float | str, done: int, count: int) -> None:
             reached = numbers[product] + done / max(count, 1)
             short = "failed" if isinstance(result, str) else result
             bar.update(task, completed=reached, description=describe(product, name, short))
@@ -154,27 +183,37 @@ def _measure(options: argparse.Namespace, device: str) -> Any:
         return measure(show)
 
 
-def _record(entry: Entry) -> dict[str, Any]:
-    return {"product": entry.product._asdict(), "seconds": entry.seconds, "failed": entry.failed}
+def _record(entry: Entry | Record) -> dict[str, Any]:
+    from amdgpu.tuning import Entry
+
+    subject = {"product": entry.product._asdict()} if isinstance(entry, Entry) else {"convolution": entry.subject}
+    return subject | {"seconds": entry.seconds, "failed": entry.failed}
+
+
+def _row(entry: Entry | Record) -> tuple[str, ...]:
+    from amdgpu.tuning import Entry
+
+    ranking = entry.ranking()
+    best = entry.seconds[ranking[0]]
+    second = f"{ranking[1]} {entry.seconds[ranking[1]] / best:.2f} x" if len(ranking) > 1 else ""
+    if not isinstance(entry, Entry):
+        return (entry.subject.removeprefix("convolution "), ranking[0], output.seconds_text(best), "", second)
+    m, n, k, batch = entry.product[:4]
+    rate = f"{2 * m * n * k * batch / best / 1e12:.2f}"
+    return (str(entry.product), ranking[0], output.seconds_text(best), rate, second)
 
 
 def _print_report(options: argparse.Namespace, report: Any) -> None:
     if options.json:
         return
-    rows = []
-    for entry in report.tuned:
-        ranking = entry.ranking()
-        m, n, k, batch = entry.product[:4]
-        best = entry.seconds[ranking[0]]
-        second = f"{ranking[1]} {entry.seconds[ranking[1]] / best:.2f} x" if len(ranking) > 1 else ""
-        rate = f"{2 * m * n * k * batch / best / 1e12:.2f}"
-        rows.append((str(entry.product), ranking[0], output.seconds_text(best), rate, second))
+    rows = [_row(entry) for entry in report.tuned]
+    what = "products" if not options.convolutions else "products and convolutions"
     columns = [("product", "left"), ("fastest", "left"), ("time", "right"), ("TFLOP/s", "right"), ("next", "left")]
-    output.print_table(f"{report.database.architecture}: {len(rows)} products tuned", columns, rows)
-    for count, what in (
+    output.print_table(f"{report.database.architecture}: {len(rows)} {what} tuned", columns, rows)
+    for count, became in (
         (len(report.known), "were measured before"),
         (len(report.skipped), "are computed by no kernel here"),
         (len(report.left), "are left: the budget is used up"),
     ):
         if count:
-            output.say(f"{count} products {what}")
+            output.say(f"{count} {what} {became}")

@@ -28,7 +28,7 @@ _shtab_amdgpu_commands() {
     serve:'Serve the dashboard, the API and the metrics.'
     top:'Watch devices, processes and kernels live.'
     trace:'Run a program and write a trace for Perfetto or Chrome.'
-    tune:'Measure which kernels compute matrix products fastest on a GPU.'
+    tune:'Measure which kernels compute matrix products and convolutions fastest on a GPU.'
   )
   _describe 'amdgpu commands' _commands
 }
@@ -254,6 +254,9 @@ _shtab_amdgpu_tune_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   "--device[the GPU\; default\: the first one]:NAME:"
   "--shapes[N, MxNxK or MxNxKxBATCH, separated by commas\; default\: usual shapes]:LIST:"
+  "--convolutions[NxCxHxW\:KxRxS with \:s2 (stride), \:p1 (padding), \:d2 (dilation), \:g4 (groups) behind it, separated by commas, or usual\; products are measured too where --shapes is given]:LIST:"
+  "--images[NCHW, NHWC\: layouts of convolutions\; default\: NCHW]:LIST:"
+  "--passes[forward, image_gradient, weight_gradient\: of convolutions\; default\: forward]:LIST:"
   "--formats[default\: f32,tf32,f16,bf16,f64,i8]:LIST:"
   "--layouts[t\: an operand is stored transposed\; default\: nn,nt,tn]:LIST:"
   "--budget[default\: 600]:SECONDS:"

@@ -201,7 +201,7 @@ fn is_on(object: &Bound<'_, PyAny>, ops: &DeviceOps) -> bool {
 pub fn register_vendor_folders() {
     amdgpu_ops::vendor::register_folders(Box::new(|kind| {
         let folders: &[&str] = match kind {
-            DeviceKind::Cuda => &["nvidia/cu13/lib", "nvidia/cublas/lib"],
+            DeviceKind::Cuda => &["nvidia/cu13/lib", "nvidia/cublas/lib", "nvidia/cudnn/lib"],
             DeviceKind::Hip => &["torch/lib"],
             _ => &[],
         };
