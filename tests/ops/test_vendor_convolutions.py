@@ -413,6 +413,78 @@ def test_descriptors_are_kept_for_shapes_and_for_nothing_else(run: Run) -> None:
     assert run("FILE = 'libMIOpen.so.1'\n" + LIFE, "hip", AMDGPU_MATMUL="vendor") == 1 + 3 * 4 + 3 * 5
 
 
+MANY = (
+    HELPERS
+    + """
+import ctypes, os
+from amdgpu import errors
+live = ctypes.CDLL("libcudnn.so.9").stand_in_live_objects
+weight, most = put(np.ones((1, 1, 1, 1), np.float32)), 0
+for width in range(1, 1101):
+    result = ops.conv2d(put(np.full((1, 1, 1, width), width, np.float32)), weight)
+    assert result.numpy().max() == result.numpy().min() == width
+    most = max(most, live())
+print(json.dumps([most, live(), counter("amdgpu_fallbacks_total")]))
+"""
+)
+
+
+def test_descriptors_of_many_shapes_are_let_go(run: Run) -> None:
+    most, left, fallbacks = run(MANY, AMDGPU_MATMUL="vendor")
+    # A handle, and for each remembered shape images, weights, results and steps.
+    assert most == 1 + 4 * 1024
+    assert left == 1 + 4 * (1100 + 2 - 1024)
+    assert fallbacks == 0
+
+
+FORKED = (
+    HELPERS
+    + """
+import os
+x, weight = put(whole((1, 2, 5, 5), "f32")), put(whole((2, 2, 2, 2), "f32"))
+ops.conv2d(x, weight)
+reading, writing = os.pipe()
+if os.fork() == 0:
+    try:
+        ops.conv2d(x, weight)
+        answer = "computed"
+    except amdgpu.errors.AmdgpuError as error:
+        answer = type(error).__name__
+    os.write(writing, answer.encode())
+    os._exit(0)
+os.wait()
+print(json.dumps(os.read(reading, 100).decode()))
+"""
+)
+
+
+def test_a_forked_child_is_refused(run: Run) -> None:
+    assert run(FORKED, AMDGPU_MATMUL="vendor") == "ForkedProcessError"
+
+
+THREADS = (
+    HELPERS
+    + """
+from concurrent.futures import ThreadPoolExecutor
+def work(seed):
+    numbers = np.random.default_rng(seed)
+    failures = 0
+    for step in range(20):
+        x = numbers.integers(-2, 3, (1, 2, 4 + step % 3, 5)).astype(np.float32)
+        weight = numbers.integers(-2, 3, (2, 2, 2, 2)).astype(np.float32)
+        result = ops.conv2d(put(x), put(weight), padding=seed % 2)
+        failures += not is_equal(result, ops.conv2d(x.astype(float), weight.astype(float), padding=seed % 2))
+    return failures
+with ThreadPoolExecutor(8) as pool:
+    print(json.dumps(sum(pool.map(work, range(8)))))
+"""
+)
+
+
+def test_threads_do_not_disturb_each_other(run: Run) -> None:
+    assert run(THREADS, AMDGPU_MATMUL="vendor") == 0
+
+
 GRAPH = (
     HELPERS
     + """
