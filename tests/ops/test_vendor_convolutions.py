@@ -331,7 +331,8 @@ print(json.dumps([[list(shape) for shape in results], sorted(set(_native.convolv
 def test_what_no_library_can_be_asked_for_is_computed_by_ours(run: Run) -> None:
     shapes, ways, said = run(UNSUPPORTED, AMDGPU_MATMUL="vendor")
     assert shapes == [[1, 2, 6, 6], [1, 3, 7, 7], [1, 3, 3, 3, 2], [0, 2, 5, 5]]
-    assert ways == ["generated"]
+    # Of the first three; whoever has archives tries them first.
+    assert ways and set(ways) <= {"generated", "archived"}
     assert all("cudnn is not used for f32 convolutions of this kind" in text for text in said)
 
 
@@ -555,7 +556,10 @@ def test_tuning_measures_every_way_and_the_choice_follows(run: Run, kind: str, l
     found = run("NUMBERS = ['f32', 'bf16']\n" + TUNED, kind, (library,))
     # Kernels of ours do nothing here, so measuring finds them wrong.
     assert found["ways"] == [library]
-    assert found["failed"] == ["InvalidArgumentError: the result is wrong"]
+    # Those of the archive, where there is one, take no few channels of 16 bits.
+    wrong, *others = found["failed"]
+    assert wrong == "InvalidArgumentError: the result is wrong"
+    assert others in ([], ["NoImplementationError: archived does not compute this conv2d"])
     assert found["counts"] == [12, 0, 12, 0]
     # The one that was measured, and a small one of which nothing is known.
     assert len(found["choices"]) == 2
