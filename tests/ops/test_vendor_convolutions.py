@@ -332,7 +332,7 @@ def test_what_no_library_can_be_asked_for_is_computed_by_ours(run: Run) -> None:
     shapes, ways, said = run(UNSUPPORTED, AMDGPU_MATMUL="vendor")
     assert shapes == [[1, 2, 6, 6], [1, 3, 7, 7], [1, 3, 3, 3, 2], [0, 2, 5, 5]]
     # Of the first three; whoever has archives tries them first.
-    assert ways and set(ways) <= {"generated", "archived"}
+    assert set(ways) in ({"generated"}, {"archived"}, {"generated", "archived"})
     assert all("cudnn is not used for f32 convolutions of this kind" in text for text in said)
 
 
