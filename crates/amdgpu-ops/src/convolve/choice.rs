@@ -6,7 +6,7 @@
 use amdgpu_abi::Dtype;
 use amdgpu_array::recording;
 use amdgpu_hal::DeviceKind;
-use amdgpu_matrix::vendor::{ConvolutionShape, Number, VendorLibrary};
+use amdgpu_matrix::vendor::{ConvolutionShape, Number, VendorConvolution, VendorLibrary, Work};
 use amdgpu_matrix::{ConvolvePass, Fitted, ImageLayout, SPATIAL};
 
 use super::Convolution;
@@ -244,16 +244,20 @@ pub fn chosen(ops: &DeviceOps) -> Vec<Way> {
     Archived::of(ops).convolutions.choices.all()
 }
 
-/// The shape as libraries know it; `None` for what none of them can be asked for.
+/// The shape as libraries know it; `None` for what none of them can be asked for, and on devices that none of them drives.
 pub fn shape_of(
     ops: &DeviceOps,
     fitted: &Fitted,
     call: &Convolution<'_>,
     has_bias: bool,
 ) -> Option<ConvolutionShape> {
-    let dtype = fitted.described.dtype;
+    let (dtype, kind) = (fitted.described.dtype, ops.device().info().kind);
+    let mut known = VendorConvolution::LIBRARIES.iter();
+    if !known.any(|library| library.device_kind() == kind) {
+        return None;
+    }
     // Units of AMD have no tf32; with it float32 may lose digits, and need not.
-    let is_tf32 = call.is_tf32 && ops.device().info().kind == DeviceKind::Cuda;
+    let is_tf32 = call.is_tf32 && kind == DeviceKind::Cuda;
     let number = if dtype == Dtype::F32 && is_tf32 {
         Number::Tf32
     } else {
