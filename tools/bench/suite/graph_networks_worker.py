@@ -1,4 +1,4 @@
-"""The process of one contender of `./x bench graph_networks`: `python graph_networks_worker.py eager|jit|torch|compile`, commanded by JSON lines.
+"""The process of one contender: `python graph_networks_worker.py eager|jit|torch|compile`, commanded by JSON lines.
 
 It needs nothing of this project when it is PyTorch's. Both networks are written once, for either library.
 """
