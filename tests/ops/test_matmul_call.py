@@ -128,6 +128,15 @@ def test_out_is_written_and_returned(rng):
     assert (out == amdgpu.matrix_multiply(a, a)).all()
 
 
+@pytest.fixture
+def all_records():
+    """While the flight recorder runs, every call has its records; else brief calls have them in a sample."""
+    amdgpu.telemetry.recorder.start()
+    yield
+    amdgpu.telemetry.recorder.stop()
+
+
+@pytest.mark.usefixtures("all_records")
 def test_each_call_records_one_decision(rng):
     a = rng.standard_normal((3, 3)).astype(np.float32)
     amdgpu.matrix_multiply(a, a)

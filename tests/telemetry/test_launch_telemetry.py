@@ -257,23 +257,22 @@ print(json.dumps([rows["slow", False]["seconds"] - before, rows["hot", False]["s
 @pytest.mark.alone
 def test_members_of_a_batch_are_busy_as_long_as_they_are_stepped(found):
     text = (Path(__file__).parents[1] / "neuro_validation" / "networks" / "cuba_stdp.net").read_text(encoding="utf-8")
-    busy, wall, whole, steps = found(f"""
+    busy, wall, steps = found(f"""
 import time
 from amdgpu import _native
-built = time.monotonic()
 batch = _native.SpikingBatch([_native.NetworkPlan.compile({text!r})] * 2, device.native)
 looks = []
 begin = time.monotonic()
 # Reported every 50 ms: each report is of the time since the one before.
 while len(looks) < 8:
     batch.run(0.05, lambda done, total, spikes: looks.append(done))
-wall, whole = time.monotonic() - begin, time.monotonic() - built
+wall = time.monotonic() - begin
 busy = counted("amdgpu_core_busy_seconds_total", device="cpu:0", core="neuromorphic")
-print(json.dumps([busy, wall, whole, counted("amdgpu_network_steps_total")]))
+print(json.dumps([busy, wall, counted("amdgpu_network_steps_total")]))
 """)
     assert steps > 0
-    # Two members cannot be busy for longer than there was a batch.
-    assert wall < busy < 2 * whole
+    # Launches of both members follow each other in one queue, and their time is estimated from a sample.
+    assert wall / 2 < busy < 2 * wall
 
 
 def test_launches_in_graphs_share_the_time_of_the_replay(found):
