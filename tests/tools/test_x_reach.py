@@ -39,6 +39,11 @@ def test_a_change_of_a_test_reaches_that_file_alone() -> None:
     assert found == reach.Reached(("python",), (), ("tests/ops/test_reduce.py",))
 
 
+def test_a_change_of_graphs_reaches_their_tests() -> None:
+    for file in ("python/amdgpu/graph.py", "python/amdgpu/traced_function.py", "python/amdgpu/ops/reduce.py"):
+        assert "tests/graph" in reach.reached([file]).python_tests
+
+
 def test_a_change_of_what_tests_share_reaches_the_files_that_use_it() -> None:
     found = reach.reached(["tests/support/wave_sources.py"])
     assert found.python_tests == ("tests/compiler/test_waves.py", "tests/gpu/test_waves.py")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from x import (
     excerpts,
+    reach,
     suites,
     summaries,
 )
@@ -263,3 +264,13 @@ def test_a_failing_runner_shows_its_failures_and_names_its_log(tmp_path: Path) -
     assert "panicked at crates/hal/src/pool.rs:99:30" in text
     assert "the whole output: " in text
     assert ctx.processor_seconds[0] > 0
+
+
+def test_changes_that_reach_no_test_that_runs_alone_are_no_failure(tmp_path: Path) -> None:
+    path = tmp_path / "test_one.py"
+    path.write_text("def test_one():\n    pass\n")
+    console, _ = plain_console()
+    chosen = reach.Reached(("python",), (), (str(path),))
+    alone = suites.SUITES["python"].alone
+    assert alone is not None
+    assert alone(suites.Context(console, (), verbose=False, reached=chosen)) == suites.Counts()

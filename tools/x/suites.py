@@ -27,6 +27,8 @@ ORDER_MODEL = ("-p", "amdgpu-hal", "--features", "model", "--test", "order_model
 
 # Tests that draw some of many cases draw the same again with it, and all of them with `all`.
 TEST_SEED = "AMDGPU_TEST_SEED"
+# That of pytest where no test was chosen.
+NO_TEST_CHOSEN = 5
 
 # Each takes up to 1 GB of memory.
 MAX_TEST_PROCESSES = 8
@@ -196,7 +198,7 @@ def tool_tests(root: Path = ROOT) -> list[Path]:
     return [path for path in [root / "tests" / "tools", *sorted((root / "tools").glob("*/tests"))] if path.is_dir()]
 
 
-def _pytest(ctx: Context, name: str, arguments: Sequence[str]) -> Counts:
+def _pytest(ctx: Context, name: str, arguments: Sequence[str], *, may_be_empty: bool = False) -> Counts:
     measured = ("-p", "processor_time") if ctx.durations else ()
     command = [
         str(VENV_PYTHON),
@@ -212,6 +214,8 @@ def _pytest(ctx: Context, name: str, arguments: Sequence[str]) -> Counts:
     ]
     environment = {"PYTHONPATH": str(TESTS / "support")} if ctx.durations else {}
     done = ctx.run(command, name=name, environment=environment, excerpt=excerpts.of_pytest)
+    if may_be_empty and done.exit_code == NO_TEST_CHOSEN:
+        return Counts()
     return summaries.read_pytest(done.output).settle(done.exit_code, f"pytest ({name})")
 
 
@@ -244,7 +248,9 @@ def _python(ctx: Context) -> Counts:
 def _python_alone(ctx: Context) -> Counts:
     if ctx.passed_on:
         return Counts()
-    return _pytest(ctx, "python-alone", [*_python_arguments(ctx), "-m", "alone and not slow"])
+    # The areas that a change reaches need not have such tests.
+    arguments = [*_python_arguments(ctx), "-m", "alone and not slow"]
+    return _pytest(ctx, "python-alone", arguments, may_be_empty=ctx.reached is not None)
 
 
 def test_processes() -> int:
