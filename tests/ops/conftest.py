@@ -35,7 +35,7 @@ def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler")
-    root = tmp_path_factory.mktemp("stand-ins")
+    root = tmp_path_factory.mktemp("fakes")
     for kind, builds in BUILDS.items():
         (root / kind).mkdir()
         for source, library, options in builds:
@@ -57,7 +57,7 @@ def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(stand_ins: Path, run_python: Any, tmp_path: Path) -> Callable[..., Any]:
-    """Runs a program on a device of the stand-in; what it prints last is JSON. `libraries` are those that the loader finds."""
+    """Runs a program on a device of the fake driver; what it prints last is JSON. `libraries` are those that the loader finds."""
 
     def start(code: str, kind: str = "cuda", libraries: tuple[str, ...] | None = None, **environment: str) -> Any:
         folder = tmp_path / f"loader-{kind}"

@@ -52,9 +52,9 @@ def test_sums_of_complex_matrices_are_numpys(dtype, rng):
     tolerance = TOLERANCES["float32" if dtype == "complex64" else "float64"]
     with amdgpu.initialize_device("cpu:0") as kernels:
         for alpha, beta in ((2.0, -0.5), (0.0, 3.0), (0.25, 0.0), (0.0, 0.0)):
-            turned = np.ascontiguousarray(np.swapaxes(a, -1, -2))
+            by_columns = np.ascontiguousarray(np.swapaxes(a, -1, -2))
             for device in (None, kernels):
-                found = compute(turned, b, device, alpha=alpha, beta=beta, transpose_a=True)
+                found = compute(by_columns, b, device, alpha=alpha, beta=beta, transpose_a=True)
                 assert found.dtype == dtype
                 np.testing.assert_allclose(found, alpha * a + beta * b, tolerance, tolerance)
     # Factors are real: what is infinite in one part leaves the other alone.

@@ -1,6 +1,6 @@
-"""Sums of matrices by cuBLAS and rocBLAS, with stand-ins for libraries and drivers.
+"""Sums of matrices by cuBLAS and rocBLAS, with fake libraries and drivers.
 
-The stand-ins compute on the host in float64; kernels of ours do nothing on their devices, so what is right was computed by a library.
+The fakes compute on the host in float64; kernels of ours do nothing on their devices, so what is right was computed by a library.
 """
 
 from __future__ import annotations

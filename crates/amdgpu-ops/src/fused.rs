@@ -18,7 +18,7 @@ use crate::operand::{Operand, Target, broadcast};
 use crate::{DeviceOps, Error, Result};
 
 pub use region::{Region, Source, Step};
-pub(crate) use tiles::on_host;
+pub(crate) use tiles::{Slot, broadcast_strides, on_host};
 
 /// Inputs that a kernel of elementwise steps takes at most.
 pub const MOST_INPUTS: usize = 6;

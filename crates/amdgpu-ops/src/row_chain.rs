@@ -9,13 +9,13 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, coalesce_all, element_count, is_row_major, row_major};
+use amdgpu_array::{Array, Dims, coalesce_all, element_count, is_row_major};
 use amdgpu_hal::cpu::pool;
 use amdgpu_matrix::{NormalizeOptions, RowAxes, TensorView};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, HOST, Host, HostMemory, Outs, Results};
-use crate::fused::{self, Region};
+use crate::fused::{self, Region, Slot, broadcast_strides};
 use crate::operation::Normalization;
 use crate::{DeviceOps, Error, Operand, Result, normalize};
 
@@ -204,27 +204,6 @@ fn mismatch(views: &[TensorView<'_>]) -> Error {
     )
 }
 
-/// Memory of a part's result.
-struct Given(Option<HostMemory>);
-
-impl Host for Given {
-    type Error = Error;
-
-    fn has_out(&self) -> bool {
-        true
-    }
-
-    fn result(&mut self, _: &[i64], _: Dtype, _: bool) -> Result<HostMemory> {
-        self.0
-            .take()
-            .ok_or_else(|| Error::refused(ErrorCode::Internal, "a part asks for memory twice"))
-    }
-
-    fn run<T: Send>(&mut self, _: u64, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-        work()
-    }
-}
-
 /// Where a tensor lies: with strides of the axes that are walked, and of those of a row.
 struct Walked {
     data: *mut c_void,
@@ -252,13 +231,13 @@ impl Block {
         Ok(unsafe { TensorView::from_parts(self.data, self.dtype, HOST, shape, strides) }?)
     }
 
-    fn memory(&self, shape: &[i64]) -> Given {
-        Given(Some(match self.strides.clone() {
+    fn memory(&self, shape: &[i64]) -> Slot {
+        Slot::new(match self.strides.clone() {
             // SAFETY: the block lies within a result, and no other thread writes to it.
             Some(strides) => unsafe { HostMemory::strided(self.data, self.dtype, shape, strides) },
             // SAFETY: the same, or this thread's scratch memory, which is large enough.
             None => unsafe { HostMemory::dense(self.data, self.dtype, shape) },
-        }))
+        })
     }
 }
 
@@ -461,15 +440,4 @@ fn on_views(region: &Region, inputs: &[Block], shape: &[i64], result: &Block) ->
         .map(|block| block.view(shape))
         .collect::<Result<SmallVec<[TensorView<'_>; 6]>>>()?;
     fused::on_host(region, &views, &mut result.memory(shape))
-}
-
-/// Strides of a view that broadcasts to so many axes; 0 along those that it lacks.
-fn broadcast_strides(view: &TensorView<'_>, rank: usize) -> Dims {
-    let shape = view.shape();
-    let dense = row_major(shape);
-    let own = view.strides().unwrap_or(&dense);
-    let mut strides = Dims::from_elem(0, rank - shape.len());
-    let walked = shape.iter().zip(own);
-    strides.extend(walked.map(|(extent, stride)| if *extent == 1 { 0 } else { *stride }));
-    strides
 }

@@ -1,4 +1,4 @@
-/* What the stand-ins of cuDNN and MIOpen share: a convolution or a gradient of it on the host, in float64. STAND_IN_FAULT makes it wrong ("wrong"),
+/* What the fakes of cuDNN and MIOpen share: a convolution or a gradient of it on the host, in float64. STAND_IN_FAULT makes it wrong ("wrong"),
    refuse ("refuse") or fail ("fail"), or the library not start ("start"); STAND_IN_WORKSPACE_BYTES is what algorithms ask for; STAND_IN_LOG names
    a file that gets one line for each convolution; one of more multiplications than STAND_IN_LARGEST is left out. */
 #include "blas.h"

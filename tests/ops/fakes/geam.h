@@ -1,4 +1,4 @@
-/* What the stand-ins of cuBLAS and rocBLAS share: a sum of matrices by columns, of real or complex numbers. */
+/* What the fakes of cuBLAS and rocBLAS share: a sum of matrices by columns, of real or complex numbers. */
 static int add(enum number number, int parts, int trans_a, int trans_b, int m, int n, const void *alpha, const void *a, int lda, const void *beta,
                const void *b, int ldb, void *c, int ldc) {
     if (m < 1 || n < 1 || lda < (trans_a ? n : m) || ldb < (trans_b ? n : m) || ldc < m) return 1;

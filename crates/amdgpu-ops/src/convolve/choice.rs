@@ -1,7 +1,7 @@
 //! Which way a convolution is computed on a GPU: by an archived kernel, by generated ones, or by the vendor's library.
 //!
-//! The order is that of products: what `AMDGPU_MATMUL` demands; what was measured; without a measurement the library from [`LIBRARY_FROM`]
-//! multiplications on, and ours below. The choice is a pure function of the convolution, of what the device has, and of the tuning database.
+//! The order is that of products: what `AMDGPU_MATMUL` demands; what was measured; without a measurement ours. The choice is a pure function of
+//! what the device has and of what the tuning database knows of the convolution.
 
 use amdgpu_abi::Dtype;
 use amdgpu_array::recording;
@@ -16,10 +16,6 @@ use crate::choices::Choices;
 use crate::tuning::{self, Record};
 use crate::vendor::ConvolutionLibraries;
 use crate::{DeviceOps, Error, Result};
-
-/// Without a measurement the library takes convolutions from so many multiplications on: on the H200 cuDNN was faster in 15 of 17 of them,
-/// ours in one of 2^27 (docs/performance.md). The call of a library costs more than a launch.
-const LIBRARY_FROM: u128 = 1 << 27;
 
 /// How a convolution is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,22 +82,15 @@ impl Situation<'_> {
         all.find(|library| (self.is_usable)(*library))
     }
 
-    /// The way of a convolution of so many multiplications; `record` is what was measured of it.
+    /// The way of a convolution; `record` is what was measured of it.
     #[must_use]
-    pub fn decide(&self, work: u128, demand: Demand, record: Option<&Record>) -> Way {
+    pub fn decide(&self, demand: Demand, record: Option<&Record>) -> Way {
         if demand == Demand::Vendor {
             return self.first_usable().map_or(self.own(), Way::Vendor);
         }
-        if let Some(best) = record.and_then(|record| self.fastest(record, demand)) {
-            return best;
-        }
-        if demand == Demand::Auto
-            && work >= LIBRARY_FROM
-            && let Some(library) = self.first_usable()
-        {
-            return Way::Vendor(library);
-        }
-        self.own()
+        record
+            .and_then(|record| self.fastest(record, demand))
+            .unwrap_or(self.own())
     }
 
     /// The fastest of the measured ways that can be gone here; a library has to be faster than ours by a margin.
@@ -185,7 +174,7 @@ pub fn choose(
             };
             let database = tuning::database_of(&archived.facts().architecture);
             let record = database.find_record(&subject(&shape));
-            let way = situation.decide(shape.work(), demand, record.as_ref());
+            let way = situation.decide(demand, record.as_ref());
             if demand == Demand::Vendor && !matches!(way, Way::Vendor(_)) {
                 ways.libraries.tell_absence(ops, &shape);
             }
@@ -307,13 +296,13 @@ mod tests {
 
     const CUDNN: Way = Way::Vendor(VendorLibrary::Cudnn);
 
-    fn decide(work: u128, demand: Demand, record: Option<&Record>, is_usable: bool) -> Way {
+    fn decide(demand: Demand, record: Option<&Record>, is_usable: bool) -> Way {
         let situation = Situation {
             has_archived: true,
             libraries: &[VendorLibrary::Cudnn],
             is_usable: &|_| is_usable,
         };
-        situation.decide(work, demand, record)
+        situation.decide(demand, record)
     }
 
     fn record(ways: &[(&str, f64)]) -> Record {
@@ -326,20 +315,15 @@ mod tests {
     }
 
     #[test]
-    fn the_library_takes_what_is_large_and_what_it_was_found_right_for() {
-        for (work, demand, is_usable, expected) in [
-            (LIBRARY_FROM, Demand::Auto, true, CUDNN),
-            (LIBRARY_FROM - 1, Demand::Auto, true, Way::Archived),
-            (LIBRARY_FROM, Demand::Auto, false, Way::Archived),
-            (LIBRARY_FROM, Demand::Ours, true, Way::Archived),
-            (1, Demand::Vendor, true, CUDNN),
-            (1, Demand::Vendor, false, Way::Archived),
+    fn without_a_measurement_the_library_computes_what_is_demanded_of_it_and_it_was_found_right_for()
+     {
+        for (demand, is_usable, expected) in [
+            (Demand::Auto, true, Way::Archived),
+            (Demand::Ours, true, Way::Archived),
+            (Demand::Vendor, true, CUDNN),
+            (Demand::Vendor, false, Way::Archived),
         ] {
-            assert_eq!(
-                decide(work, demand, None, is_usable),
-                expected,
-                "{work} {demand:?}"
-            );
+            assert_eq!(decide(demand, None, is_usable), expected, "{demand:?}");
         }
     }
 
@@ -347,7 +331,7 @@ mod tests {
     fn a_measured_library_has_to_be_right_and_faster_by_a_margin() {
         let chosen = |ours: f64, library: f64, demand, is_usable| {
             let known = record(&[("generated", ours), ("cudnn", library), ("another", 0.1)]);
-            decide(1, demand, Some(&known), is_usable)
+            decide(demand, Some(&known), is_usable)
         };
         assert_eq!(chosen(2.0, 1.0, Demand::Auto, true), CUDNN);
         assert_eq!(chosen(1.02, 1.0, Demand::Auto, true), Way::Generated);
@@ -356,10 +340,7 @@ mod tests {
         // A call of a library keeps the host for longer than a small kernel runs.
         assert_eq!(chosen(20e-6, 10e-6, Demand::Auto, true), Way::Generated);
         let archived = record(&[("generated", 2.0), ("archived", 1.0)]);
-        assert_eq!(
-            decide(u128::MAX, Demand::Auto, Some(&archived), true),
-            Way::Archived
-        );
+        assert_eq!(decide(Demand::Auto, Some(&archived), true), Way::Archived);
     }
 
     #[test]

@@ -27,8 +27,14 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Memory of the result of a step.
-struct Slot(Option<HostMemory>);
+/// Memory of the result of a step, for a function that asks for one.
+pub struct Slot(Option<HostMemory>);
+
+impl Slot {
+    pub fn new(memory: HostMemory) -> Self {
+        Self(Some(memory))
+    }
+}
 
 impl Host for Slot {
     type Error = Error;
@@ -236,8 +242,8 @@ fn check_apart(region: &Region, views: &[TensorView<'_>], memory: &HostMemory) -
     Ok(())
 }
 
-/// Strides of a view that broadcasts to so many axes.
-fn broadcast_strides(view: &TensorView<'_>, rank: usize) -> Dims {
+/// Strides of a view that broadcasts to so many axes; 0 along those that it lacks.
+pub fn broadcast_strides(view: &TensorView<'_>, rank: usize) -> Dims {
     let shape = view.shape();
     let dense = amdgpu_array::row_major(shape);
     let own = view.strides().unwrap_or(&dense);
@@ -357,7 +363,7 @@ impl Tile<'_> {
             alpha: step.alpha,
             thread_limit: Some(1),
         };
-        let mut host = Slot(Some(self.target(place)));
+        let mut host = Slot::new(self.target(place));
         elementwise::on_host(step.operation, &views, &options, &mut host)?;
         Ok(())
     }

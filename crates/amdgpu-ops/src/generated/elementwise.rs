@@ -86,6 +86,17 @@ pub struct Walk {
     pub repeats: Vec<bool>,
 }
 
+/// How a kernel that walks strides takes its arrays.
+#[derive(Default)]
+struct Pointers {
+    parameters: Vec<String>,
+    /// Statements that make pointers of addresses.
+    setup: String,
+    /// Names of the offsets of each, and their declarations.
+    offsets: Vec<String>,
+    declarations: String,
+}
+
 /// How a kernel walks arrays row by row.
 #[derive(Clone, Debug)]
 pub struct Rows {
@@ -169,6 +180,24 @@ impl Signature<'_> {
         (text, numbers)
     }
 
+    /// The result and the arrays; for each, whether it is dense.
+    fn pointers(&self, are_dense: &[bool]) -> Pointers {
+        let arrays = self.arrays();
+        let names =
+            std::iter::once("result".to_owned()).chain(arrays.iter().map(|k| format!("a{k}")));
+        let ctypes = std::iter::once("R".to_owned()).chain(arrays.iter().map(|k| format!("A{k}")));
+        let mut all = Pointers::default();
+        for ((name, ctype), is_dense) in names.zip(ctypes).zip(are_dense) {
+            let (parameter, statement) =
+                source::pointer_parameter(*is_dense, &ctype, &name, name == "result");
+            all.parameters.push(parameter);
+            all.setup += &statement;
+            let _ = writeln!(all.declarations, "        long long o_{name} = 0;");
+            all.offsets.push(format!("o_{name}"));
+        }
+        all
+    }
+
     /// A call of the function of one element; `element` says how the array of an index is read.
     fn call(&self, element: impl Fn(usize) -> String) -> String {
         let values: Vec<_> = self
@@ -239,19 +268,12 @@ extern \"C\" __global__ void elementwise(double alpha{numbers}, R* result{parame
     pub fn rows_source(&self, rows: &Rows) -> String {
         let (text, numbers) = self.head();
         let arrays = self.arrays();
-        let names =
-            std::iter::once("result".to_owned()).chain(arrays.iter().map(|k| format!("a{k}")));
-        let ctypes = std::iter::once("R".to_owned()).chain(arrays.iter().map(|k| format!("A{k}")));
-        let (mut parameters, mut setup, mut offsets, mut declarations) =
-            (Vec::new(), String::new(), Vec::new(), String::new());
-        for ((name, ctype), is_dense) in names.zip(ctypes).zip(&rows.are_dense) {
-            let (parameter, statement) =
-                source::pointer_parameter(*is_dense, &ctype, &name, name == "result");
-            parameters.push(parameter);
-            setup += &statement;
-            let _ = writeln!(declarations, "    long long o_{name} = 0;");
-            offsets.push(format!("o_{name}"));
-        }
+        let Pointers {
+            parameters,
+            setup,
+            offsets,
+            declarations,
+        } = self.pointers(&rows.are_dense);
         let call = self.call(|k| {
             let position = arrays.iter().position(|index| *index == k);
             let repeats = position.is_some_and(|position| rows.repeats[position]);
@@ -298,19 +320,12 @@ extern \"C\" __global__ void elementwise(double alpha{numbers}, {parameters},
             let position = arrays.iter().position(|index| *index == k);
             position.is_some_and(|position| walk.repeats[position + 1])
         };
-        let names =
-            std::iter::once("result".to_owned()).chain(arrays.iter().map(|k| format!("a{k}")));
-        let ctypes = std::iter::once("R".to_owned()).chain(arrays.iter().map(|k| format!("A{k}")));
-        let (mut parameters, mut setup, mut offsets, mut declarations) =
-            (Vec::new(), String::new(), Vec::new(), String::new());
-        for ((name, ctype), is_dense) in names.zip(ctypes).zip(&walk.are_dense) {
-            let (parameter, statement) =
-                source::pointer_parameter(*is_dense, &ctype, &name, name == "result");
-            parameters.push(parameter);
-            setup += &statement;
-            let _ = writeln!(declarations, "        long long o_{name} = 0;");
-            offsets.push(format!("o_{name}"));
-        }
+        let Pointers {
+            parameters,
+            setup,
+            offsets,
+            declarations,
+        } = self.pointers(&walk.are_dense);
         let (mut declared, mut loads) = (String::new(), String::new());
         for k in &arrays {
             if repeats(*k) {
