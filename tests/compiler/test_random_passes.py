@@ -35,6 +35,7 @@ def without(names: tuple[str, ...]) -> list[str]:
     return [word for name in names for word in ("--disable", name)]
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs_give_the_same_bits_with_passes_on_and_off(seed: int) -> None:
     source = Program(seed).text()

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:amdgpu. codegen does not run as 
 SHAPES = ((32,), (96,), (40,), (8, 5), (5, 4, 7))
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_kernels_give_what_lockstep_gives(seed: int) -> None:
     program = Program(seed, is_portable=seed % 4 == 1)

@@ -133,6 +133,7 @@ def manifest_of(path: Path) -> dict[str, Any]:
     return manifest
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("architecture", SAMPLES)
 def test_kernels_hold_the_instructions_of_their_architecture_and_no_private_memory(
     built: Path, architecture: str

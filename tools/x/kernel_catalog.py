@@ -143,17 +143,19 @@ _MATMUL = (
     " unsigned lda, unsigned ldb, unsigned ldc, double alpha, double beta,"
     " unsigned long long stride_a, unsigned long long stride_b, unsigned long long stride_c"
 )
+_CONVOLUTION = (
+    "const void* images, const void* filters, void* results, const void* bias, unsigned count, unsigned height,"
+    " unsigned width, unsigned channels, unsigned out_height, unsigned out_width, unsigned out_channels,"
+    " unsigned kernel_height, unsigned kernel_width, unsigned stride, unsigned padding, unsigned dilation,"
+    " unsigned groups"
+)
 # What kernels take, as HIP-C declares it, by kind, and by kind and unit where a unit takes more. The functions `kernel` of zig/src/kernels
 # have the same parameters in the same order; `kernels.py` compares their sizes with the code that Zig makes.
 PROTOTYPES = {
     "matmul": _MATMUL,
     "matmul wgmma": _MATMUL + ", unsigned batch, const void* maps",
-    "convolution": (
-        "const void* images, const void* filters, void* results, const void* bias, unsigned count, unsigned height,"
-        " unsigned width, unsigned channels, unsigned out_height, unsigned out_width, unsigned out_channels,"
-        " unsigned kernel_height, unsigned kernel_width, unsigned stride, unsigned padding, unsigned dilation,"
-        " unsigned groups"
-    ),
+    "convolution": _CONVOLUTION,
+    "convolution wgmma": _CONVOLUTION + ", const void* maps",
     "transpose": "const void* input, void* output, unsigned rows, unsigned columns",
     "elementwise": "const void* x, const void* y, void* result, unsigned long long count, unsigned blocks",
     "reduction": "const void* input, void* output, unsigned rows, unsigned columns",
@@ -226,7 +228,8 @@ def _around_products() -> Iterator[Plain]:
 def convolutions(architecture: str) -> Iterator[Matmul]:
     """For each number format the matrix product of filters as they lie, with tiles for many and for few pixels."""
     if architecture == "sm_90":
-        # The copy engine's own patches are not used: mma.sync and copies of 16 bytes.
+        yield from _wgmma_convolutions()
+        # For channels that the copy engine cannot gather: mma.sync and copies of 16 bytes.
         products = [variant for variant in _mma(has_wgmma=False) if variant.operand in ("f16", "bf16", "tf32")]
     else:
         products = [variant for variant in matmuls(architecture) if variant.operand in ("f16", "bf16", "tf32")]
@@ -239,6 +242,15 @@ def convolutions(architecture: str) -> Iterator[Matmul]:
             if architecture in NVIDIA and variant.output == "f32" and variant.tile[1] == 64:
                 # Few filters, whose bias the kernels of large tiles would add to tiles that are half empty, and few channels.
                 yield from (replace(variant, kind="convolution", epilogue=epilogue) for epilogue in ("bias", "relu"))
+
+
+def _wgmma_convolutions() -> Iterator[Matmul]:
+    """Patches that the copy engine gathers; tiles down to 64 x 64 for the few pixels of deep layers."""
+    tiles = (((128, 256), 2, 4), ((128, 128), 2, 5), ((128, 64), 2, 6), ((64, 128), 1, 8), ((64, 64), 1, 10))
+    for operand in ("f16", "bf16"):
+        for shape, groups, stages in tiles:
+            base = replace(wgmma(operand, "nt", shape, groups, stages, stores="gathered"), kind="convolution")
+            yield from (replace(base, epilogue=epilogue) for epilogue in ("", "bias", "relu"))
 
 
 def matmuls(architecture: str) -> list[Matmul]:

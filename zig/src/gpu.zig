@@ -6,6 +6,7 @@
 const variants = @import("variants");
 const variant = @import("variant");
 const convolution = @import("kernels/convolution.zig");
+const convolution_wgmma = @import("kernels/convolution_wgmma.zig");
 const elementwise = @import("kernels/elementwise.zig");
 const matmul_double = @import("kernels/matmul_double.zig");
 const matmul_mma = @import("kernels/matmul_mma.zig");
@@ -22,7 +23,7 @@ const gemv = @import("kernels/gemv.zig");
 
 comptime {
     for (variants.matmul) |v| @export(&Matmul(v).kernel, .{ .name = v.name });
-    for (variants.convolution) |v| @export(&convolution.Kernel(v, Generator(v)).kernel, .{ .name = v.name });
+    for (variants.convolution) |v| @export(&Convolution(v).kernel, .{ .name = v.name });
     for (variants.transpose) |v| @export(&transpose.Kernel(v).kernel, .{ .name = v.name });
     for (variants.elementwise) |v| @export(&elementwise.Kernel(v).kernel, .{ .name = v.name });
     for (variants.reduction) |v| @export(&reduction.Kernel(v).kernel, .{ .name = v.name });
@@ -35,6 +36,13 @@ fn Matmul(comptime v: variant.Matmul) type {
     return switch (v.unit) {
         .simt, .wave, .mma => matmul_tile.Kernel(v, Generator(v)),
         .wgmma => Generator(v),
+    };
+}
+
+fn Convolution(comptime v: variant.Matmul) type {
+    return switch (v.unit) {
+        .simt, .wave, .mma => convolution.Kernel(v, Generator(v)),
+        .wgmma => convolution_wgmma.Kernel(v),
     };
 }
 

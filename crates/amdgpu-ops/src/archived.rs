@@ -18,7 +18,7 @@ pub mod problem;
 mod split_k;
 mod tensor_map;
 
-pub use archive::{Archive, ArchivedKernel, Manifest};
+pub use archive::{Archive, ArchivedKernel, Manifest, Unit};
 pub use gemm::{Gemm, choose, multiply, multiply_with, ways};
 pub use load::{Archived, Facts};
 pub use operations::{

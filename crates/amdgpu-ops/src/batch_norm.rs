@@ -2,7 +2,9 @@
 //!
 //! Statistics are kept in float64 until they are used; the result is (x - mean) * scale + bias with scale = weight / sqrt(variance + epsilon)
 //! computed in float64 and rounded once. float16 and bfloat16 values are computed in float32. Parameters, one value for each channel, lie on
-//! any device and pass through the host, so a call waits for them.
+//! any device. CPUs read them and compute by elementwise operations; other devices have kernels of their own, and no call waits for them.
+
+mod on_device;
 
 use amdgpu_abi::promotion::is_float;
 use amdgpu_abi::{Dtype, ErrorCode};
@@ -16,6 +18,7 @@ use crate::elementwise::{Elementwise, elementwise};
 use crate::operand::{Operand, Scalar};
 use crate::reduce::Reduce;
 use crate::statistics::{converted, from_host_values, host_values, over, product};
+use crate::transpose::dense;
 use crate::{DeviceOps, Error, Operation, Result, trace};
 
 /// Means and factors outside of it lose digits as float32, or are infinite.
@@ -94,6 +97,9 @@ fn normalized(
     options: BatchNormOptions,
 ) -> Result<Array> {
     let channels = Channels::of("batch_norm", x, options)?;
+    if !ops.computes_on_host() {
+        return on_device::normalized(ops, x, (mean, variance), parameters, (&channels, options));
+    }
     let mean = channels.values("mean", mean)?;
     let variance = channels.values("variance", variance)?;
     let weight = channels.values_or("weight", parameters.weight, 1.0)?;
@@ -229,6 +235,9 @@ fn gradients(
 ) -> Result<ChannelGradients> {
     let channels = Channels::of("batch_norm_gradient", x, options)?;
     channels.check_gradient(x, gradient)?;
+    if !ops.computes_on_host() {
+        return on_device::gradients(ops, (x, gradient), weight, (&channels, options));
+    }
     let factor = channels.values_or("weight", weight, 1.0)?;
     let mean = host_values(&channels.statistic(ops, Reduce::Mean, x)?)?;
     let variance = host_values(&channels.statistic(ops, Reduce::Variance, x)?)?;
@@ -294,6 +303,7 @@ fn fit_float32(statistics: [&[f64]; 2]) -> bool {
 /// The channels of an array.
 struct Channels {
     operation: &'static str,
+    axis: usize,
     count: i64,
     /// In which their values are broadcast to the array's.
     shape: Dims,
@@ -331,6 +341,7 @@ impl Channels {
         shape[axis as usize] = count;
         Ok(Self {
             operation,
+            axis: axis as usize,
             count,
             shape,
             others: (0..rank).filter(|other| *other != axis).collect(),
@@ -356,6 +367,25 @@ impl Channels {
         parameter.check_dtype(self.operation, name)?;
         self.check_count(name, &parameter.shape)?;
         host_values(parameter)
+    }
+
+    /// The memory of a parameter on the device of the call, without gaps; it is copied there from another.
+    fn lent(&self, ops: &DeviceOps, name: &str, parameter: &Operand) -> Result<Array> {
+        parameter.check_dtype(self.operation, name)?;
+        self.check_count(name, &parameter.shape)?;
+        Self::lent_of(ops, parameter)
+    }
+
+    fn lent_of(ops: &DeviceOps, parameter: &Operand) -> Result<Array> {
+        let is_there = parameter
+            .array
+            .as_ref()
+            .is_some_and(|array| array.device_name() == ops.device().name());
+        if is_there && is_float(parameter.dtype) {
+            return dense(ops, parameter);
+        }
+        let values = host_values(parameter)?;
+        from_host_values(ops, &values, &parameter.shape, Dtype::F64)?.into_array()
     }
 
     fn values_or(&self, name: &str, parameter: Option<&Operand>, value: f64) -> Result<Vec<f64>> {

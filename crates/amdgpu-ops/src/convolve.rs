@@ -124,7 +124,7 @@ pub fn on_device(
     call: &Convolution<'_>,
 ) -> Result<Array> {
     let geometry = check(inputs, call)?;
-    let has_archived = call.pass == ConvolvePass::Forward && out.is_none();
+    let has_archived = call.pass == ConvolvePass::Forward;
     let situation = (has_archived, inputs.len() > 2);
     let (way, shape) = choice::choose(ops, &geometry.fitted, call, situation)?;
     let asked = Asked {
@@ -133,21 +133,16 @@ pub fn on_device(
         call,
         geometry: &geometry,
     };
-    if way == Way::Archived
-        && let Some(made) = asked.by_archived()?
-    {
-        return Ok(made);
-    }
     let made = asked.target(out)?;
-    if made.is_empty() {
+    if made.is_empty() || (way == Way::Archived && asked.by_archived(&made)?) {
         return Ok(made);
     }
     if let (Way::Vendor(library), Some(shape)) = (way, shape) {
         if vendor::convolve(ops, library, (&shape, &geometry.fitted), inputs, &made)? {
             return Ok(made);
         }
-        if has_archived && let Some(other) = asked.by_archived()? {
-            return Ok(other);
+        if has_archived && asked.by_archived(&made)? {
+            return Ok(made);
         }
     }
     geometry.generated(ops, inputs, &made)?;
@@ -178,7 +173,9 @@ pub fn convolve_by(
     };
     match way {
         Way::Archived if call.pass == ConvolvePass::Forward => {
-            asked.by_archived()?.ok_or_else(refused)
+            let made = asked.target(None)?;
+            let is_taken = asked.by_archived(&made)?;
+            is_taken.then_some(made).ok_or_else(refused)
         }
         Way::Archived => Err(refused()),
         Way::Generated => {
@@ -215,10 +212,11 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The result of a forward pass by an archived kernel, where there is one.
-    fn by_archived(&self) -> Result<Option<Array>> {
+    /// A forward pass by an archived kernel; false where there is none.
+    fn by_archived(&self, made: &Array) -> Result<bool> {
         let described = (&self.call.options, &self.geometry.fitted);
-        archived::convolve(self.ops, self.inputs, described, self.call.is_tf32)
+        let is_tf32 = self.call.is_tf32;
+        archived::convolve(self.ops, self.inputs, described, is_tf32, made)
     }
 
     fn target(&self, out: Option<&Array>) -> Result<Array> {

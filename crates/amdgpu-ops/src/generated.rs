@@ -5,6 +5,7 @@
 pub mod attention;
 pub mod blocks;
 pub mod cast;
+pub mod channels;
 pub mod complex;
 pub mod complex_math;
 pub mod convolve;

@@ -110,7 +110,7 @@ def full(
     Args:
         shape: Extent of each axis; an integer means one axis.
         fill_value: The value.
-        dtype: None takes int64 for an integer and bool for a truth value.
+        dtype: None takes bool, int64, float64 or complex128, whichever has the fill value.
         device: Where the result lies.
 
     Example:
@@ -121,9 +121,10 @@ def full(
     if isinstance(fill_value, _native.Array):
         fill_value = fill_value.item()
     if dtype is None:
-        if not isinstance(fill_value, bool | int | float):
+        kinds = ((bool, "bool"), (int, "int64"), (float, DEFAULT_FLOAT), (complex, "complex128"))
+        dtype = next((name for kind, name in kinds if isinstance(fill_value, kind)), None)
+        if dtype is None:
             raise InvalidTypeError(f"full: fill_value is {fill_value!r}; a number is expected")
-        dtype = "bool" if isinstance(fill_value, bool) else "int64" if isinstance(fill_value, int) else DEFAULT_FLOAT
     made = empty(shape, dtype, device=device)
     made.fill(fill_value)
     return made

@@ -39,8 +39,13 @@ class Library:
     mean: Callable[[Any], Any]
 
 
-def ours() -> Library:
-    """With `amdgpu.ops`."""
+def as_floats(values: Any, dtype: str) -> Any:
+    """Floating-point numbers in `dtype`, others as they are."""
+    return values.astype(dtype) if values.dtype.kind == "f" else values
+
+
+def ours(device: str = "cpu:0", dtype: str = "float32") -> Library:
+    """With `amdgpu.ops`; floating-point numbers become `dtype`."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "python"))
     import amdgpu
     from amdgpu import ops
@@ -50,7 +55,7 @@ def ours() -> Library:
         return ops.softmax(scores) @ v
 
     return Library(
-        array=amdgpu.array,
+        array=lambda values: amdgpu.array(as_floats(values, dtype), device=device),
         embedding=ops.embedding,
         layer_norm=lambda x, g, b: ops.layer_norm(x, WIDTH, g, b, eps=1e-12),
         linear=lambda x, w, b: x @ w + b,
@@ -65,15 +70,16 @@ def ours() -> Library:
     )
 
 
-def torch() -> Library:
-    """With `torch.nn.functional`, weights as its layers hold them."""
+def torch(device: str = "cpu", dtype: str = "float32") -> Library:
+    """With `torch.nn.functional`, weights as its layers hold them; floating-point numbers become `dtype`."""
     import torch as library
     from torch.nn import functional
 
-    library.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    if "OMP_NUM_THREADS" in os.environ:
+        library.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     library.set_grad_enabled(False)
     return Library(
-        array=library.from_numpy,
+        array=lambda values: library.from_numpy(as_floats(values, dtype)).to(device),
         embedding=functional.embedding,
         layer_norm=lambda x, g, b: functional.layer_norm(x, (WIDTH,), g, b, eps=1e-12),
         linear=lambda x, w, b: functional.linear(x, w.T, b),

@@ -73,7 +73,24 @@ pub inline fn copyBox(target: u32, map: device.Input(u8), x: u32, y: u32, z: u32
         : .{ .memory = true });
 }
 
-/// The same, to the same position of every block of the cluster that `mask` names.
+/// Copies patches of images to shared memory, a row of channels for each pixel of the results from one on. `from`: channel, column, row and image
+/// that the first pixel begins with; `tap`: columns and rows from there.
+pub inline fn copyPatches(target: u32, map: device.Input(u8), from: [4]u32, tap: [2]u16, barrier: u32) void {
+    asm volatile ("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%[target]], [%[map], {%[channel], %[x], %[y], %[image]}], [%[barrier]], {%[across], %[down]};"
+        :
+        : [target] "r" (target),
+          [map] "l" (map),
+          [channel] "r" (from[0]),
+          [x] "r" (from[1]),
+          [y] "r" (from[2]),
+          [image] "r" (from[3]),
+          [barrier] "r" (barrier),
+          [across] "h" (tap[0]),
+          [down] "h" (tap[1]),
+        : .{ .memory = true });
+}
+
+/// Copies a box of a matrix to the same position of every block of the cluster that `mask` names.
 pub inline fn copyBoxToCluster(target: u32, map: device.Input(u8), x: u32, y: u32, z: u32, barrier: u32, mask: u16) void {
     asm volatile ("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%[target]], [%[map], {%[x], %[y], %[z]}], [%[barrier]], %[mask];"
         :

@@ -109,24 +109,28 @@ impl Geam {
     }
 }
 
-/// Factors in the format of the elements; the real part comes first, so that real elements read it alone.
+/// Factors in the format of the elements; the real part comes first, so that real elements read it alone. `cuDoubleComplex` begins at multiples of
+/// 16 bytes, which cuBLAS relies on when it reads it.
+#[repr(align(16))]
+struct Parts<T>([T; 2]);
+
 enum Factor {
-    F32([f32; 2]),
-    F64([f64; 2]),
+    F32(Parts<f32>),
+    F64(Parts<f64>),
 }
 
 impl Factor {
     fn of(value: [f64; 2], number: Number) -> Self {
         match number {
-            Number::F64 => Self::F64(value),
-            _ => Self::F32(value.map(|part| part as f32)),
+            Number::F64 => Self::F64(Parts(value)),
+            _ => Self::F32(Parts(value.map(|part| part as f32))),
         }
     }
 
     fn address(&self) -> *const c_void {
         match self {
-            Self::F32(parts) => parts.as_ptr().cast(),
-            Self::F64(parts) => parts.as_ptr().cast(),
+            Self::F32(parts) => parts.0.as_ptr().cast(),
+            Self::F64(parts) => parts.0.as_ptr().cast(),
         }
     }
 }
@@ -211,5 +215,15 @@ mod tests {
         // SAFETY: two float32 stand there.
         let parts = unsafe { std::slice::from_raw_parts(factor.address().cast::<f32>(), 2) };
         assert_eq!(parts, [2.0, -1.0]);
+    }
+
+    #[test]
+    fn factors_begin_where_complex_numbers_of_the_libraries_do() {
+        for number in [Number::F32, Number::F64] {
+            let factors = [number; 3].map(|number| Factor::of([1.0, 0.0], number));
+            for factor in &factors {
+                assert!(factor.address().addr().is_multiple_of(16), "{number:?}");
+            }
+        }
     }
 }

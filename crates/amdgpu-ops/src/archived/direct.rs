@@ -1,10 +1,10 @@
 //! Operations by archived kernels alone, whose absence is an error: for whoever tests and measures these kernels.
 
-use amdgpu_abi::ErrorCode;
+use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
 
-use super::archive::ArchivedKernel;
+use super::archive::{ArchivedKernel, Unit};
 use super::load::Steps;
 use super::operations::{Convolution, convolution_layout, launch_convolution, takes_filters_first};
 use super::problem::{Epilogue, Number, Problem, VECTOR_BYTES};
@@ -197,7 +197,7 @@ pub struct Window {
 }
 
 /// A convolution of images (images, height, width, channels) with filters (rows, columns, channels / groups, filters), or, where
-/// [`takes_filters_first`] says so, (filters, rows, columns, channels / groups); `bias` has shape (filters,). All without gaps.
+/// tf32 is computed by kernels that read filters so, (filters, rows, columns, channels / groups); `bias` has shape (filters,). All without gaps.
 ///
 /// # Errors
 ///
@@ -224,7 +224,9 @@ pub fn convolve(
             ),
         );
     }
-    let is_first = takes_filters_first(ops, images.dtype, window.is_tf32)?;
+    let is_first = window.is_tf32
+        && images.dtype == Dtype::F32
+        && takes_filters_first(ops, Number::Tf32, Unit::Mma)?;
     let shapes = shapes_of(images, filters, bias, groups, is_first)?;
     let [count, height, width, _] = shapes.images;
     let [rows, columns, _, out_channels] = shapes.filters;

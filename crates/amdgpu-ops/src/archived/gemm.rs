@@ -256,7 +256,7 @@ fn tiles(
         let archived = Archived::of(steps.ops());
         maps = archived
             .maps
-            .of(steps.ops(), kernel, call, (leads, strides))?;
+            .of_product(steps.ops(), kernel, call, (leads, strides))?;
         args.push(int(problem.batch));
         args.push(Arg::Array(&maps));
     }

@@ -1,11 +1,11 @@
 //! Transposes and convolutions by archived kernels.
 
-use amdgpu_abi::{Dtype, ErrorCode};
+use amdgpu_abi::ErrorCode;
 use amdgpu_array::Array;
 use smallvec::SmallVec;
 
 use super::Archived;
-use super::archive::ArchivedKernel;
+use super::archive::{ArchivedKernel, Unit};
 use super::choice::estimate;
 use super::load::Steps;
 use super::problem::{Layout, Number, Problem};
@@ -78,19 +78,20 @@ pub struct Convolution<'a> {
     pub problem: Problem,
 }
 
-/// Whether convolutions of a dtype are those by tf32, which read filters one after the other, where `is_tf32` allows that.
+/// Whether the archive has convolutions of a number format by a unit that reads filters one after the other.
 ///
 /// # Errors
 ///
 /// `library-missing` for a damaged archive.
-pub fn takes_filters_first(ops: &DeviceOps, dtype: Dtype, is_tf32: bool) -> Result<bool> {
-    if !is_tf32 || dtype != Dtype::F32 {
-        return Ok(false);
-    }
+pub fn takes_filters_first(ops: &DeviceOps, operand: Number, unit: Unit) -> Result<bool> {
     let archive = Archived::of(ops).archive()?;
     Ok(archive.is_some_and(|archive| {
-        let is_tf32 = |kernel: &ArchivedKernel| kernel.operand == Some(Number::Tf32);
-        archive.first("convolution", is_tf32).is_some()
+        let is_it = |kernel: &ArchivedKernel| {
+            kernel.operand == Some(operand)
+                && kernel.unit == Some(unit)
+                && kernel.layout == Layout::Nt
+        };
+        archive.first("convolution", is_it).is_some()
     }))
 }
 
@@ -115,6 +116,7 @@ pub fn convolution_for<'a>(ops: &'a DeviceOps, problem: &Problem) -> Result<&'a 
         kernel.kind == "convolution"
             && kernel.operand == Some(problem.operand)
             && kernel.epilogue == problem.epilogue
+            && kernel.layout == problem.layout
             && (problem.is_aligned || !kernel.is_aligned)
     };
     let timed = steps
@@ -152,17 +154,26 @@ pub fn launch_convolution(ops: &DeviceOps, call: &Convolution<'_>) -> Result<()>
     } else {
         &filters.shape[..2]
     };
+    let maps;
     let mut args: SmallVec<[Arg<'_>; 20]> = SmallVec::new();
     args.extend([images, filters, result, call.bias.unwrap_or(result)].map(Arg::Array));
     args.extend(images.shape.iter().map(|extent| Arg::from(*extent)));
     args.extend(result.shape[1..].iter().map(|extent| Arg::from(*extent)));
     args.extend(taps.iter().map(|extent| Arg::from(*extent)));
     args.extend([call.stride, call.padding, call.dilation, call.groups].map(Arg::from));
+    let steps = Steps::of(ops)?;
     let tiles = m.div_ceil(kernel.tile.m) * n.div_ceil(kernel.tile.n);
+    let mut grid = [tiles, groups, 1];
+    if kernel.unit == Some(Unit::Wgmma) {
+        // Blocks stay and compute tile after tile: as many as there are units.
+        grid = [(tiles * groups).min(steps.units()), 1, 1];
+        maps = Archived::of(ops).maps.of_convolution(ops, kernel, call)?;
+        args.push(Arg::Array(&maps));
+    }
     let shape = Shape {
-        grid: [tiles as i64, groups as i64, 1],
+        grid: grid.map(|extent| extent as i64),
         block: [i64::from(kernel.threads), 1, 1],
         shared_bytes: 0,
     };
-    Steps::of(ops)?.launch(kernel, shape, &args)
+    steps.launch(kernel, shape, &args)
 }

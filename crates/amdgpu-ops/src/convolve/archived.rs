@@ -7,16 +7,26 @@ use amdgpu_matrix::{Convolve, ConvolveOptions, Fitted, ImageLayout};
 
 use crate::archived::Archived;
 use crate::archived::problem::{Epilogue, Number, Problem, VECTOR_BYTES};
-use crate::archived::{self, Convolution, convolution_layout, launch_convolution};
-use crate::operand::Operand;
+use crate::archived::{self, Convolution, Unit, convolution_layout, launch_convolution};
+use crate::operand::{Operand, Scalar};
 use crate::transpose::{dense, write};
-use crate::{DeviceOps, Result};
+use crate::{DeviceOps, Result, cast};
 
-/// Fewer channels of 16 bits, or of a group, leave most of a tile of the matrix units empty. Without groups float32 gains all the same: three
-/// channels of 224 x 224 pixels, windows of 7 x 7, took the H200 504 us with an archived kernel and 1072 us without.
+/// Fewer channels of 16 bits, or of a group, leave most of a tile of the matrix units empty. Without groups archived kernels gain all the same:
+/// three channels of 224 x 224 pixels in float32, windows of 7 x 7, took the H200 504 us with one and 1072 us without; 16-bit numbers are
+/// copied with as many channels of zeros as make vectors of 16 bytes.
 const CHANNELS: i64 = 8;
 
-/// The result by an archived kernel; `None` for what generated kernels compute.
+/// What the copy engine of Hopper gathers of images: channels of 128 bytes at a time, and what its instructions have bits for (CUDA Driver API,
+/// `cuTensorMapEncodeIm2col`; PTX ISA, "im2col mode").
+const GATHERED_CHANNELS: i64 = 64;
+/// With fewer, most of what is multiplied are the zeros behind them.
+const LEAST_GATHERED_CHANNELS: i64 = 24;
+const MAX_CORNER: i64 = 127;
+const MAX_OFFSET: i64 = 255;
+const MAX_STRIDE: i64 = 8;
+
+/// Computes into an array that has elements, by an archived kernel; false for what generated kernels compute.
 ///
 /// # Errors
 ///
@@ -26,15 +36,16 @@ pub fn convolve(
     inputs: &[Operand],
     (options, fitted): (&ConvolveOptions, &Fitted),
     is_tf32: bool,
-) -> Result<Option<Array>> {
-    match run(ops, inputs, (options, fitted), is_tf32) {
+    made: &Array,
+) -> Result<bool> {
+    match run(ops, inputs, (options, fitted), is_tf32, made) {
         Err(error)
             if matches!(
                 error.code(),
                 ErrorCode::NoImplementation | ErrorCode::LibraryMissing
             ) =>
         {
-            Ok(None)
+            Ok(false)
         }
         other => other,
     }
@@ -45,34 +56,42 @@ fn run(
     inputs: &[Operand],
     (options, fitted): (&ConvolveOptions, &Fitted),
     is_tf32: bool,
-) -> Result<Option<Array>> {
+    made: &Array,
+) -> Result<bool> {
     if Archived::of(ops).archive()?.is_none() {
-        return Ok(None);
+        return Ok(false);
     }
-    let has_filters_first = archived::takes_filters_first(ops, inputs[0].dtype, is_tf32)?;
-    let Some(arranged) = Arranged::of(inputs, (options, fitted), has_filters_first) else {
-        return Ok(None);
+    let has_filters_first = match Number::of_dtype(inputs[0].dtype) {
+        Some(Number::F32) => {
+            is_tf32 && archived::takes_filters_first(ops, Number::Tf32, Unit::Mma)?
+        }
+        Some(number @ (Number::F16 | Number::Bf16)) => {
+            is_gathered(inputs, (options, fitted), made)
+                && archived::takes_filters_first(ops, number, Unit::Wgmma)?
+        }
+        _ => false,
     };
-    let images = dense(ops, &arranged.images)?;
-    let filters = dense(ops, &arranged.filters)?;
+    let Some(arranged) = Arranged::of(inputs, (options, fitted), has_filters_first) else {
+        return Ok(false);
+    };
+    let images = with_channels(ops, &arranged.images, 3, arranged.channels)?;
+    let axis = if has_filters_first { 3 } else { 2 };
+    let filters = with_channels(ops, &arranged.filters, axis, arranged.channels)?;
     let bias = inputs.get(2).map(|bias| dense(ops, bias)).transpose()?;
-    let device = ops.device();
-    let dtype = inputs[0].dtype;
-    let made = Array::empty(
-        device,
-        arranged.result.as_slice(),
-        dtype,
-        MemoryKind::Device,
-    )?;
-    // Arrays of other libraries may begin anywhere.
-    let is_aligned = [&images, &filters, &made]
+    let result = if options.layout == ImageLayout::Nhwc {
+        made.clone()
+    } else {
+        let shape = arranged.result.as_slice();
+        Array::empty(ops.device(), shape, made.dtype, MemoryKind::Device)?
+    };
+    let is_aligned = [&images, &filters, &result]
         .iter()
-        .all(|one| one.address().address().is_multiple_of(VECTOR_BYTES));
+        .all(|one| is_vector(one.address().address()));
     let call = Convolution {
         images: &images,
         filters: &filters,
         bias: bias.as_ref(),
-        result: &made,
+        result: &result,
         stride: fitted.sliding.stride[1],
         padding: fitted.sliding.padding[1],
         dilation: fitted.sliding.dilation[1],
@@ -83,14 +102,59 @@ fn run(
         },
     };
     launch_convolution(ops, &call)?;
-    if options.layout == ImageLayout::Nhwc {
-        return Ok(Some(made));
+    if options.layout != ImageLayout::Nhwc {
+        let planar = Operand::of_array(result).permuted(&CHANNELS_SECOND);
+        write(ops, &planar, &Operand::of_array(made.clone()))?;
     }
-    let planar = Operand::of_array(made).permuted(&CHANNELS_SECOND);
-    let shape = planar.shape.clone();
-    let result = Array::empty(device, shape, dtype, MemoryKind::Device)?;
-    write(ops, &planar, &Operand::of_array(result.clone()))?;
-    Ok(Some(result))
+    Ok(true)
+}
+
+/// Values in row-major order, with zeros behind the channels where more are asked for.
+fn with_channels(ops: &DeviceOps, x: &Operand, axis: usize, channels: i64) -> Result<Array> {
+    if x.shape[axis] == channels {
+        return dense(ops, x);
+    }
+    let mut shape = x.shape.clone();
+    shape[axis] = channels;
+    let made = Array::empty(ops.device(), shape, x.dtype, MemoryKind::Device)?;
+    let zero = Operand::of_number(Scalar::Float(0.0), x.dtype);
+    cast(ops, &zero, x.dtype, Some(&made))?;
+    let strides = made.strides.clone();
+    let seen = Operand::of_array(made.clone()).with_layout(x.shape.clone(), strides);
+    write(ops, x, &seen)?;
+    Ok(made)
+}
+
+/// Whether 16 bytes can be read from an address at once: arrays of other libraries may begin anywhere.
+fn is_vector(address: u64) -> bool {
+    address.is_multiple_of(VECTOR_BYTES)
+}
+
+/// Whether the copy engine can gather the patches of a convolution of 16-bit numbers.
+fn is_gathered(
+    inputs: &[Operand],
+    (options, fitted): (&ConvolveOptions, &Fitted),
+    made: &Array,
+) -> bool {
+    let [outputs, channels, _, rows, columns] = fitted.weight;
+    let sliding = &fitted.sliding;
+    let [stride, padding, dilation] = [sliding.stride[1], sliding.padding[1], sliding.dilation[1]];
+    let reach = (rows.max(columns) - 1) * dilation;
+    let addresses = inputs.iter().filter_map(|one| one.array.as_ref());
+    let is_aligned = addresses
+        .chain([made])
+        .all(|one| is_vector(one.address().address()));
+    let (vector, groups) = (VECTOR_BYTES as i64 / 2, options.groups);
+    is_aligned
+        && channels >= LEAST_GATHERED_CHANNELS
+        && channels % vector == 0
+        && outputs / groups % vector == 0
+        // Channels of the next group would be multiplied by zeros, and may be infinite.
+        && (groups == 1 || channels % GATHERED_CHANNELS == 0)
+        && stride <= MAX_STRIDE
+        && padding <= MAX_CORNER
+        && reach <= MAX_OFFSET
+        && (padding - reach).abs() <= MAX_CORNER
 }
 
 /// Axes of images with their channels last, of images with their channels second; and the other way round.
@@ -105,6 +169,8 @@ struct Arranged {
     /// (images, rows, columns, channels)
     images: Operand,
     filters: Operand,
+    /// Of a group, with those that are added.
+    channels: i64,
     /// Shape of the results, with their channels last.
     result: [i64; 4],
     /// The product that the convolution is; whether it is aligned depends on addresses, too.
@@ -129,7 +195,7 @@ impl Arranged {
             && !x.is_empty()
             && !weight.is_empty();
         let channels = weight.shape[1];
-        let is_deep = channels >= CHANNELS || (x.dtype == Dtype::F32 && options.groups == 1);
+        let is_deep = channels >= CHANNELS || options.groups == 1;
         if !is_known || !is_deep {
             return None;
         }
@@ -144,7 +210,12 @@ impl Arranged {
         };
         let [batch, outputs, _, rows, columns] = fitted.result;
         let number = Number::of_dtype(x.dtype)?;
-        let operand = if has_filters_first {
+        let channels = if x.dtype == Dtype::F32 {
+            channels
+        } else {
+            channels.max(CHANNELS)
+        };
+        let operand = if has_filters_first && number == Number::F32 {
             Number::Tf32
         } else {
             number
@@ -155,6 +226,7 @@ impl Arranged {
         Some(Self {
             images,
             filters: weight.permuted(order),
+            channels,
             result: [batch, rows, columns, outputs],
             problem: Problem {
                 m: (batch * rows * columns) as u64,
@@ -178,7 +250,6 @@ impl Arranged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operand::Scalar;
     use amdgpu_array::{Dims, row_major};
     use amdgpu_matrix::{ConvolvePass, Sliding};
 
@@ -319,9 +390,10 @@ mod tests {
             arranged(&[x, weight], options, false).is_some()
         };
         let plain = options(1, 1, ImageLayout::Nchw);
-        assert!(of(Dtype::F32, 3, &plain) && of(Dtype::F16, 8, &plain));
-        assert!(!of(Dtype::F16, 3, &plain) && !of(Dtype::F64, 8, &plain));
-        assert!(!of(Dtype::F32, 3, &options(1, 2, ImageLayout::Nchw)));
+        assert!(of(Dtype::F32, 3, &plain) && of(Dtype::F16, 3, &plain));
+        assert!(!of(Dtype::F64, 8, &plain));
+        let grouped = options(1, 2, ImageLayout::Nchw);
+        assert!(!of(Dtype::F32, 3, &grouped) && !of(Dtype::F16, 3, &grouped));
         let mut uneven = plain;
         uneven.sliding.stride = [1, 1, 2];
         assert!(!of(Dtype::F32, 16, &uneven));

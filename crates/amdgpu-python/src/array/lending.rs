@@ -42,7 +42,10 @@ pub fn cuda_interface<'py>(array: &Array, py: Python<'py>) -> PyResult<Bound<'py
     Ok(interface)
 }
 
-/// A capsule by the protocol of `__dlpack__`.
+/// `kDLCPU`, the place that every array can be copied to.
+const HOST: (i32, i32) = (DEVICE_CPU, 0);
+
+/// A capsule by the protocol of `__dlpack__`; asked for host memory, an array elsewhere is copied there unless `copy` forbids it.
 pub fn dlpack_capsule<'py>(
     array: &Array,
     py: Python<'py>,
@@ -58,7 +61,15 @@ pub fn dlpack_capsule<'py>(
         let copied = indexing::cast(&view, array.inner.dtype)?;
         return dlpack_capsule(copied.get(), py, stream, max_version, dl_device, None);
     }
-    if dl_device.is_some_and(|wanted| wanted != (own.device_type, own.device_id)) {
+    let is_elsewhere = dl_device.is_some_and(|wanted| wanted != (own.device_type, own.device_id));
+    if is_elsewhere && dl_device == Some(HOST) && copy.is_none() {
+        let view = Bound::new(py, Array::from(array.inner.clone()))?;
+        let host = view.call_method1("to_device", ("cpu:0",))?;
+        let options = PyDict::new(py);
+        options.set_item("max_version", max_version)?;
+        return host.call_method("__dlpack__", (), Some(&options));
+    }
+    if is_elsewhere {
         return Err(PyBufferError::new_err(
             "the array is lent where it is; use .to_device() or .numpy() for a copy elsewhere",
         ));

@@ -1,0 +1,210 @@
+//! The text of batch normalisation: factors of the channels, and what is computed of every element with those of its channel.
+//!
+//! Products have names, so that they are not fused with the sums: the bits are those of the elementwise operations on the CPU.
+
+use std::fmt::Write as _;
+
+use amdgpu_abi::Dtype;
+use amdgpu_abi::promotion::compute_type;
+
+use super::source;
+
+/// Neighbours that a work-item computes.
+pub const PER_ITEM: i64 = 4;
+/// Parameters of a channel: mean, scale and shift; level, scale and slope.
+pub const ROWS: i64 = 3;
+
+/// Factors of channels lie as float64, then as float32, then as a flag: whether float32 does not hold them in all digits.
+const FACTORS: &str = r#"
+__device__ int is_beyond(double value) {
+    const double size = fabs(value);
+    return size != 0.0 && size < INFINITY && !(size >= LEAST && size <= MOST);
+}
+extern "C" __global__ void channel_factors(const M* mean, const V* variance, const W* weight, const B* bias, double* factors,
+                                           unsigned channels, double epsilon) {
+    __shared__ int is_wide;
+    if (threadIdx.x == 0) is_wide = 0;
+    __syncthreads();
+    float* narrow = (float*)(factors + 3 * channels);
+    int own = 0;
+    for (unsigned c = threadIdx.x; c < channels; c += blockDim.x) {
+        const double center = (double)mean[c];
+        const double scale = (HAS_WEIGHT ? (double)weight[c] : 1.0) / sqrt((double)variance[c] + epsilon);
+        const double shift = HAS_BIAS ? (double)bias[c] : 0.0;
+        factors[c] = center;
+        factors[channels + c] = scale;
+        factors[2 * channels + c] = shift;
+        narrow[c] = (float)center;
+        narrow[channels + c] = (float)scale;
+        narrow[2 * channels + c] = (float)shift;
+        own |= is_beyond(center) | is_beyond(scale);
+    }
+    if (own) is_wide = 1;
+    __syncthreads();
+    if (threadIdx.x == 0) *(int*)(narrow + 3 * channels) = is_wide;
+}
+"#;
+
+const SLOPES: &str = r#"
+extern "C" __global__ void channel_slopes(const double* sums, const double* products, const W* weight, const double* factors, double* slopes,
+                                          unsigned channels, double count) {
+    float* narrow = (float*)(slopes + 3 * channels);
+    for (unsigned c = threadIdx.x; c < channels; c += blockDim.x) {
+        const double level = sums[c] / count;
+        const double scale = (HAS_WEIGHT ? (double)weight[c] : 1.0) * factors[channels + c];
+        const double slope = scale * products[c] / count;
+        slopes[c] = level;
+        slopes[channels + c] = scale;
+        slopes[2 * channels + c] = slope;
+        narrow[c] = (float)level;
+        narrow[channels + c] = (float)scale;
+        narrow[2 * channels + c] = (float)slope;
+    }
+}
+"#;
+
+/// What is computed of every element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// The normalised value.
+    Normalised,
+    /// The normalised value times the gradient, in the compute type.
+    Products,
+    /// The gradient by x.
+    Gradient,
+}
+
+impl Body {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Normalised => "normalised",
+            Self::Products => "products",
+            Self::Gradient => "gradient",
+        }
+    }
+
+    /// Of an element, with `f` the factors of its channel and `s` the slopes, both in C.
+    const fn value(self) -> &'static str {
+        match self {
+            Self::Normalised => "standard<C>((C)xs[j], f[0], f[1], f[2])",
+            Self::Products => "standard<C>((C)xs[j], f[0], f[1], (C)0) * (C)gs[j]",
+            Self::Gradient => {
+                "standard<C>((C)gs[j], s[0], s[1], (C)0) - along<C>(standard<C>((C)xs[j], f[0], f[1], (C)0), s[2])"
+            }
+        }
+    }
+}
+
+/// The kernel `channel_factors`; the dtypes of mean, variance, weight and bias.
+#[must_use]
+pub fn factors_source(
+    statistics: [Dtype; 2],
+    parameters: [Option<Dtype>; 2],
+    (least, most): (f64, f64),
+) -> String {
+    let [weight, bias] = parameters.map(|dtype| dtype.unwrap_or(Dtype::F32));
+    let types = source::types(&[
+        ("M", statistics[0]),
+        ("V", statistics[1]),
+        ("W", weight),
+        ("B", bias),
+    ]);
+    let [has_weight, has_bias] = parameters.map(|dtype| i32::from(dtype.is_some()));
+    format!(
+        "{types}#define HAS_WEIGHT {has_weight}\n#define HAS_BIAS {has_bias}\n#define LEAST {least:e}\n#define MOST {most:e}\n{FACTORS}"
+    )
+}
+
+/// The kernel `channel_slopes`, from sums over the elements of each channel; the dtype of the weight.
+#[must_use]
+pub fn slopes_source(weight: Option<Dtype>) -> String {
+    let types = source::types(&[("W", weight.unwrap_or(Dtype::F32))]);
+    let has_weight = i32::from(weight.is_some());
+    format!("{types}#define HAS_WEIGHT {has_weight}\n{SLOPES}")
+}
+
+/// The kernel `channels` for elements of a dtype.
+#[must_use]
+pub fn source(body: Body, x: Dtype, count: i64) -> String {
+    let computed = compute_type(x);
+    let result = if body == Body::Products { computed } else { x };
+    let types = source::types(&[("X", x), ("R", result)]);
+    let has_gradient = body != Body::Normalised;
+    let (mut parameters, mut loads) = (String::new(), String::new());
+    if has_gradient {
+        parameters += ", const X* gradient";
+        loads += " gs[j] = gradient[i + j];";
+    }
+    if body == Body::Gradient {
+        parameters += ", const double* slopes";
+    }
+    let mut text = String::new();
+    let _ = write!(
+        text,
+        r#"{types}typedef {index} I;
+#define PER {PER_ITEM}
+template <typename C> __device__ C standard(C x, C mean, C scale, C shift) {{
+    const C product = (x - mean) * scale;
+    return product + shift;
+}}
+template <typename C> __device__ C along(C x, C slope) {{
+    const C product = x * slope;
+    return product;
+}}
+template <typename C> __device__ void finish(const X* xs, const X* gs, R* rs, I i, I inner, unsigned channels, const C* factors, const C* slopes) {{
+    const I run = i / inner;
+    unsigned channel = (unsigned)(run % channels);
+    I left = inner - (i - run * inner);
+    for (int j = 0; j < PER; ++j) {{
+        const C f[3] = {{factors[channel], factors[channels + channel], factors[2 * channels + channel]}};
+        const C s[3] = {{slopes[channel], slopes[channels + channel], slopes[2 * channels + channel]}};
+        rs[j] = (R)({value});
+        if (--left == 0) {{
+            left = inner;
+            channel = channel + 1 == channels ? 0 : channel + 1;
+        }}
+    }}
+}}
+extern "C" __global__ void channels(const X* x, R* out, const double* factors{parameters}, unsigned long long count, unsigned long long inner,
+                                    unsigned channels) {{
+    const I i = ((I)blockIdx.x * blockDim.x + threadIdx.x) * PER;
+    if (i >= (I)count) return;
+    const float* narrow = (const float*)(factors + 3 * channels);
+    X xs[PER], gs[PER];
+    R rs[PER];
+    const bool is_whole = i + PER <= (I)count;
+    if (is_whole) {{
+        for (int j = 0; j < PER; ++j) {{ xs[j] = x[i + j];{loads} }}
+    }} else {{
+        for (int j = 0; i + j < (I)count; ++j) {{ xs[j] = x[i + j];{loads} }}
+    }}
+"#,
+        index = source::index_type(count),
+        value = body.value(),
+    );
+    // What a body does not read is a pointer that it has.
+    let [wide_slopes, narrow_slopes] = if body == Body::Gradient {
+        ["slopes", "(const float*)(slopes + 3 * channels)"]
+    } else {
+        ["factors", "narrow"]
+    };
+    let wide =
+        format!("finish<double>(xs, gs, rs, i, (I)inner, channels, factors, {wide_slopes});");
+    if computed == Dtype::F64 {
+        let _ = writeln!(text, "    {wide}");
+    } else {
+        let _ = writeln!(
+            text,
+            "    if (*(const int*)(narrow + 3 * channels)) {wide}\n    else finish<float>(xs, gs, rs, i, (I)inner, channels, narrow, {narrow_slopes});"
+        );
+    }
+    text += "    if (is_whole) {
+        for (int j = 0; j < PER; ++j) out[i + j] = rs[j];
+    } else {
+        for (int j = 0; i + j < (I)count; ++j) out[i + j] = rs[j];
+    }
+}
+";
+    text
+}
