@@ -74,7 +74,8 @@ fn run(
     let Some(arranged) = Arranged::of(inputs, (options, fitted), has_filters_first) else {
         return Ok(false);
     };
-    let images = with_channels(ops, &arranged.images, 3, arranged.channels)?;
+    let channels = arranged.channels * options.groups;
+    let images = with_channels(ops, &arranged.images, 3, channels)?;
     let axis = if has_filters_first { 3 } else { 2 };
     let filters = with_channels(ops, &arranged.filters, axis, arranged.channels)?;
     let bias = inputs.get(2).map(|bias| dense(ops, bias)).transpose()?;
@@ -119,9 +120,8 @@ fn with_channels(ops: &DeviceOps, x: &Operand, axis: usize, channels: i64) -> Re
     let made = Array::empty(ops.device(), shape, x.dtype, MemoryKind::Device)?;
     let zero = Operand::of_number(Scalar::Float(0.0), x.dtype);
     cast(ops, &zero, x.dtype, Some(&made))?;
-    let strides = made.strides.clone();
-    let seen = Operand::of_array(made.clone()).with_layout(x.shape.clone(), strides);
-    write(ops, x, &seen)?;
+    let seen = made.view(x.shape.clone(), made.strides.clone());
+    cast(ops, x, x.dtype, Some(&seen))?;
     Ok(made)
 }
 
