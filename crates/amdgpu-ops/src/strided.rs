@@ -105,6 +105,7 @@ fn copied(ops: &DeviceOps, from: &Array) -> Result<Array> {
 }
 
 fn copy_bytes(to: &Array, from: &Array) -> Result<()> {
+    recording::note_outside("the host copies it");
     recording::check_not_recording("copying an array")?;
     to.finish_uses()?;
     from.finish_uses()?;
