@@ -91,9 +91,7 @@ class TracedFunction(Generic[_P, _R]):
         with self._lock:
             if key in self._graphs:
                 return self._graphs[key]
-            made = _native.trace_function(
-                call, arrays, optimize=self._optimize, replay=self._replay, name=self._name
-            )
+            made = _native.trace_function(call, arrays, optimize=self._optimize, replay=self._replay, name=self._name)
             self._traces += 1
             if len(self._graphs) >= _MOST_GRAPHS:
                 del self._graphs[next(iter(self._graphs))]
@@ -106,9 +104,7 @@ class TracedFunction(Generic[_P, _R]):
             return made
 
 
-def jit(
-    function: Callable[_P, _R], *, optimize: bool = True, replay: bool | None = None
-) -> TracedFunction[_P, _R]:
+def jit(function: Callable[_P, _R], *, optimize: bool = True, replay: bool | None = None) -> TracedFunction[_P, _R]:
     """Runs a function of arrays as one graph: elementwise steps become one kernel, memory is planned, nothing is decided twice.
 
     The function is called once for each combination of shapes, dtypes and other arguments; what it asks of its arrays in that call is the

@@ -1,6 +1,6 @@
 """Graphs of `amdgpu.jit` on a real GPU: the bits of the operations one by one, replays as one graph of the device, and what they cost.
 
-    PYTHONPATH=python:tests:tests/support python -m pytest -c /dev/null --rootdir=. -s tests/gpu/test_graphs.py
+PYTHONPATH=python:tests:tests/support python -m pytest -c /dev/null --rootdir=. -s tests/gpu/test_graphs.py
 """
 
 from __future__ import annotations
@@ -59,6 +59,20 @@ def reduced(x: Any) -> Any:
     )
 
 
+def softmax_by_hand(x: Any) -> Any:
+    powers = amdgpu.exp(x - amdgpu.max(x, axis=-1, keepdims=True))
+    return powers / amdgpu.sum(powers, axis=-1, keepdims=True)
+
+
+def norm_by_hand(x: Any, weight: Any) -> Any:
+    centered = x - amdgpu.mean(x, axis=-1, keepdims=True)
+    return centered / amdgpu.sqrt(amdgpu.mean(centered * centered, axis=-1, keepdims=True) + 1e-5) * weight
+
+
+def distances(x: Any, y: Any) -> Any:
+    return amdgpu.sum((x - y) * (x - y), axis=-1)
+
+
 def several(x: Any) -> Any:
     values, places = ops.top_k(x * 3.0, 5)
     return {"values": values, "places": places, "twice": values * 2.0, "transposed": (x + 1.0).T}
@@ -104,6 +118,11 @@ CASES = {
     "chain float64": Case(chain, [(64, 512), (64, 512)], dtype="float64"),
     "norms": Case(normalised, [(128, 768), (768,)]),
     "reductions": Case(reduced, [(65, 1000)]),
+    "softmax by hand": Case(softmax_by_hand, [(257, 768)]),
+    "softmax by hand, odd rows": Case(softmax_by_hand, [(65, 1001)], dtype="float64"),
+    "norm by hand": Case(norm_by_hand, [(5, 33, 512), (512,)]),
+    "norm by hand float16": Case(norm_by_hand, [(130, 768), (768,)], dtype="float16"),
+    "distances": Case(distances, [(1000, 128), (128,)]),
     "several results": Case(several, [(32, 64)]),
     "assignments": Case(written, [(32, 64)]),
     "perceptron": Case(perceptron, [(64, 256), (256, 512), (512, 128), (512,)], is_exact=False, is_recorded=False),

@@ -432,6 +432,7 @@ impl Executable {
                 .run(&self.ops, &inputs, &self.outs(node, id, arrays))
                 .map(|_| out.clone()),
             Kind::Fused(region) => region.run(&self.ops, &inputs, Some(out)),
+            Kind::FusedRows(rows) => rows.run(&self.ops, &inputs, Some(out)),
             Kind::Assign(layout) => amdgpu_ops::cast(&self.ops, &inputs[0], node.dtype, Some(out))
                 .and_then(|_| {
                     let target = seen(out, inputs[1].dtype, layout);

@@ -13,6 +13,7 @@ pub mod embedding;
 pub mod fold;
 pub mod formulas;
 pub mod fused;
+pub mod fused_rows;
 pub mod join;
 pub mod leaky;
 pub mod loss;

@@ -149,7 +149,7 @@ pub fn nodes_of<'py>(py: Python<'py>, graph: &Graph) -> PyResult<Bound<'py, PyLi
         entry.set_item("inputs", inputs)?;
         entry.set_item("shape", PyTuple::new(py, node.shape.iter())?)?;
         entry.set_item("dtype", node.dtype.name())?;
-        if let Kind::Fused(_) | Kind::Rows(_) = &node.kind {
+        if let Kind::Fused(_) | Kind::Rows(_) | Kind::FusedRows(_) = &node.kind {
             entry.set_item("steps", node.steps())?;
         }
         result.append(entry)?;
