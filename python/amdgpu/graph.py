@@ -51,6 +51,25 @@ class Timing(NamedTuple):
     seconds: float
 
 
+class Replays(NamedTuple):
+    """How runs of a graph were replayed as one graph of its device.
+
+    Attributes:
+        count: Runs that were replays.
+        recordings: Recordings that are kept, one for each set of addresses of arguments and results.
+        commands: Launches, copies and fills of one recording.
+        held_bytes: Memory beside `Executable.shared_bytes`: of results that are kept to be given again once nobody else holds them, and what
+            operations take for themselves.
+        refusal: Why runs are computed step by step; None where they are replayed, or will be.
+    """
+
+    count: int
+    recordings: int
+    commands: int
+    held_bytes: int
+    refusal: str | None
+
+
 def operations() -> list[str]:
     """Names of the operations that `Graph.add` knows."""
     return _native.graph_operations()
@@ -158,17 +177,23 @@ class Graph:
         return self._native.nodes
 
     def compile(
-        self, device: str | AMDGPUDevice | None = None, *, optimize: bool = True, name: str = "graph"
+        self,
+        device: str | AMDGPUDevice | None = None,
+        *,
+        optimize: bool = True,
+        replay: bool | None = None,
+        name: str = "graph",
     ) -> Executable:
         """The graph for a device: operations joined where that is possible, memory planned.
 
         Args:
             device: A device or its name; None for the current one.
             optimize: False leaves every operation as it is.
+            replay: Whether runs are replayed as one graph of the device, as in `amdgpu.jit`.
             name: What the dashboard calls it.
         """
         opened = device if isinstance(device, AMDGPUDevice) else default_device(device)
-        return Executable(self._native.compile(opened.native, optimize=optimize, name=name))
+        return Executable(self._native.compile(opened.native, optimize=optimize, replay=replay, name=name))
 
     def to_dot(self) -> str:
         """The graph in the language of Graphviz."""
@@ -208,8 +233,13 @@ class Executable:
         """Bytes of the memory that values within the graph share: its peak, but for arguments, constants and outputs."""
         return self._native.shared_bytes
 
+    @property
+    def replays(self) -> Replays:
+        """How runs were replayed as one graph of the device, and why they were not."""
+        return Replays(*self._native.replays)
+
     def explain(self) -> str:
-        """What runs, what was joined and what was not, and how much memory it takes, as text."""
+        """What runs, what was joined and what was not, how much memory it takes, and whether it is replayed, as text."""
         return self._native.explain()
 
     def to_dot(self) -> str:

@@ -21,10 +21,11 @@ _MOST_GRAPHS = 64
 class TracedFunction(Generic[_P, _R]):
     """A function whose operations run as one graph: what `amdgpu.jit` returns."""
 
-    def __init__(self, function: Callable[_P, _R], *, optimize: bool = True) -> None:
+    def __init__(self, function: Callable[_P, _R], *, optimize: bool = True, replay: bool | None = None) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         self._optimize = optimize
+        self._replay = replay
         self._graphs: dict[Any, tuple[_native.ExecutableGraph, Any]] = {}
         self._name = getattr(function, "__name__", "the function")
         self._traces = 0
@@ -90,7 +91,7 @@ class TracedFunction(Generic[_P, _R]):
         with self._lock:
             if key in self._graphs:
                 return self._graphs[key]
-            made = _native.trace_function(call, arrays, optimize=self._optimize, name=self._name)
+            made = _native.trace_function(call, arrays, optimize=self._optimize, replay=self._replay, name=self._name)
             self._traces += 1
             if len(self._graphs) >= _MOST_GRAPHS:
                 del self._graphs[next(iter(self._graphs))]
@@ -103,7 +104,7 @@ class TracedFunction(Generic[_P, _R]):
             return made
 
 
-def jit(function: Callable[_P, _R], *, optimize: bool = True) -> TracedFunction[_P, _R]:
+def jit(function: Callable[_P, _R], *, optimize: bool = True, replay: bool | None = None) -> TracedFunction[_P, _R]:
     """Runs a function of arrays as one graph: elementwise steps become one kernel, memory is planned, nothing is decided twice.
 
     The function is called once for each combination of shapes, dtypes and other arguments; what it asks of its arrays in that call is the
@@ -114,6 +115,8 @@ def jit(function: Callable[_P, _R], *, optimize: bool = True) -> TracedFunction[
     Args:
         function: A function of `amdgpu.Array`s.
         optimize: False leaves every operation as it is.
+        replay: Whether launches are recorded once and replayed as one graph of the device when arguments lie where they lay before;
+            None where that saves time, on GPUs. On a CPU device kernels compute then, whose functions may differ in the last bit.
 
     Returns:
         A function that takes and gives the same. Its `graph(...)` and `explain(...)` show what runs for given arguments.
@@ -131,7 +134,7 @@ def jit(function: Callable[_P, _R], *, optimize: bool = True) -> TracedFunction[
         >>> scaled(amdgpu.array([0.0, 0.0]), 2.0).tolist()
         [1.0, 1.0]
     """
-    return TracedFunction(function, optimize=optimize)
+    return TracedFunction(function, optimize=optimize, replay=replay)
 
 
 class _Leaf:

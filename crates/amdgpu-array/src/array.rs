@@ -13,7 +13,7 @@ use amdgpu_memory::Block;
 use crate::storage::External;
 use crate::{
     Dims, Error, MemoryLocation, Result, Side, Storage, byte_range, element_count, is_contiguous,
-    row_major,
+    recording, row_major,
 };
 
 /// Memory of a device seen as an n-dimensional array. Clones and views share the memory.
@@ -410,5 +410,15 @@ impl Array {
     #[must_use]
     pub fn owner(&self) -> crate::Owner {
         Box::new(Arc::clone(&self.storage))
+    }
+
+    /// What keeps the memory for the graph that this thread records; `None` where it is kept already.
+    #[must_use]
+    pub fn recorded_owner(&self) -> Option<crate::Owner> {
+        let is_kept = self
+            .storage
+            .block_range()
+            .is_some_and(|(first, bytes)| !recording::is_to_hold(first, bytes));
+        (!is_kept).then(|| self.owner())
     }
 }

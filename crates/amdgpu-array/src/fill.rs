@@ -34,7 +34,7 @@ impl Array {
             recording::record_uses([self.storage().uses()]);
             let device = self.recording_device()?;
             return if is_uniform {
-                recording::record_fill(device, target, first, bytes, self.owner())
+                recording::record_fill(device, target, first, bytes, self.recorded_owner())
             } else {
                 self.record_fill(device, element)
             };
@@ -99,9 +99,15 @@ impl Array {
         unsafe { submit(device.device(), from, &seed, filled) }?;
         let first = std::iter::once((from, target, filled));
         for (from, to, bytes) in first.chain(doublings(target, filled, bytes)) {
-            let owners = [self.owner(), held.owner()];
+            let owners = [self.recorded_owner(), held.recorded_owner()];
             let direction = CopyDirection::DeviceToDevice;
-            recording::record_copy(device, (to, from), bytes, direction, owners)?;
+            recording::record_copy(
+                device,
+                (to, from),
+                bytes,
+                direction,
+                owners.into_iter().flatten(),
+            )?;
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ impl Array {
     /// `use-after-free`; `not-capturable` while this thread records a graph; `not-contiguous`; what the device reports.
     pub fn read(&self) -> Result<Vec<u8>> {
         self.check_alive()?;
+        recording::note_outside("the host reads values");
         recording::check_not_recording("reading an array")?;
         tracing::check_values_unseen("reading an array", self.storage().is_traced())?;
         if !self.is_contiguous() {

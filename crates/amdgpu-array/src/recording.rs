@@ -1,6 +1,6 @@
 //! The graph that a thread records: launches, copies and fills that it submits become commands, and nothing runs.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,10 +10,15 @@ use amdgpu_hal::{CopyDirection, DevicePointer, LaunchConfig, Stream};
 
 use crate::{Error, Owner, Result, Uses};
 
+/// For [`note_outside`]: a kernel notes the first index, label or parameter that is none, and the host looks at the note, but not in a graph.
+pub const CHECKED_BY_THE_HOST: &str = "the host checks what its indices or labels are";
+
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
     static CURRENT: RefCell<Option<Recording>> = const { RefCell::new(None) };
+    /// What this thread did last that no graph holds.
+    static OUTSIDE: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
 /// What a thread records.
@@ -22,8 +27,12 @@ pub struct Recording {
     pub recorder: GraphRecorder,
     /// What keeps in place the memory that the commands use.
     pub owners: Vec<Owner>,
-    /// Streams that the graph is replayed in.
-    uses: Arc<Uses>,
+    /// Streams that the graph is replayed in; `None` where replays keep the order of the default stream, as operations do.
+    uses: Option<Arc<Uses>>,
+    /// Blocks of memory, by their first address: those that the caller keeps, and those that the owners keep.
+    kept: Vec<u64>,
+    /// Of the blocks that the owners keep.
+    pub held_bytes: u64,
 }
 
 /// Whether this thread records a graph: then nothing it submits runs.
@@ -56,6 +65,10 @@ pub fn check_not_recording(what: &str) -> Result<()> {
 ///
 /// `not-capturable` where this thread records already.
 pub fn begin(uses: Arc<Uses>) -> Result<u64> {
+    start(Some(uses), Vec::new())
+}
+
+fn start(uses: Option<Arc<Uses>>, kept: Vec<u64>) -> Result<u64> {
     check_not_recording("recording a second graph")?;
     let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
     CURRENT.set(Some(Recording {
@@ -63,8 +76,59 @@ pub fn begin(uses: Arc<Uses>) -> Result<u64> {
         recorder: GraphRecorder::default(),
         owners: Vec::new(),
         uses,
+        kept,
+        held_bytes: 0,
     }));
     Ok(number)
+}
+
+/// Records what `work` submits, for replays in the order of the default stream. Blocks of memory that begin at the addresses `kept` are the
+/// caller's, who sees to it that they are there in every replay; the recording holds all others.
+///
+/// # Errors
+///
+/// `not-capturable` where this thread records already.
+pub fn record_within<T>(kept: Vec<u64>, work: impl FnOnce() -> T) -> Result<(T, Recording)> {
+    struct Ending(u64);
+    impl Drop for Ending {
+        fn drop(&mut self) {
+            drop(end(self.0));
+        }
+    }
+    let ending = Ending(start(None, kept)?);
+    let made = work();
+    match end(ending.0) {
+        Some(recording) => Ok((made, recording)),
+        None => Err(Error::refused(
+            ErrorCode::Internal,
+            "the recording was ended by what it records",
+        )),
+    }
+}
+
+/// Whether the graph that this thread records has to hold a block of memory: it is neither the caller's nor held already.
+#[must_use]
+pub fn is_to_hold(first: u64, bytes: u64) -> bool {
+    CURRENT.with_borrow_mut(|current| match current {
+        Some(recording) if recording.kept.contains(&first) => false,
+        Some(recording) => {
+            recording.kept.push(first);
+            recording.held_bytes += bytes;
+            true
+        }
+        None => true,
+    })
+}
+
+/// Notes that this thread does something that no graph holds, or that a graph would leave out.
+pub fn note_outside(what: &'static str) {
+    OUTSIDE.set(Some(what));
+}
+
+/// What was noted last since this was asked.
+#[must_use]
+pub fn take_outside() -> Option<&'static str> {
+    OUTSIDE.take()
 }
 
 /// Ends the recording of that number; `None` where this thread records another one, or none.
@@ -99,9 +163,10 @@ fn record<T>(
 /// The graph that this thread records works on memory of which these are the uses.
 pub fn record_uses<'a>(memory: impl IntoIterator<Item = &'a Uses>) {
     CURRENT.with_borrow(|current| {
-        if let Some(recording) = current {
+        let graph = current.as_ref().and_then(|own| own.uses.as_ref());
+        if let Some(graph) = graph {
             for uses in memory {
-                uses.join(&recording.uses);
+                uses.join(graph);
             }
         }
     });
@@ -142,7 +207,7 @@ pub fn record_copy(
     })
 }
 
-/// Record a fill; the owner holds the memory.
+/// Record a fill; the owners hold the memory.
 ///
 /// # Errors
 ///
@@ -152,9 +217,9 @@ pub fn record_fill(
     destination: DevicePointer,
     value: u8,
     bytes: u64,
-    owner: Owner,
+    owners: impl IntoIterator<Item = Owner>,
 ) -> Result<()> {
-    record([owner], |recorder| {
+    record(owners, |recorder| {
         recorder.fill(device, destination, value, bytes)
     })
 }

@@ -115,7 +115,7 @@ pub fn record_fill(memory: &Arc<MemoryObject>, offset: u64, value: u8, bytes: u6
         address,
         value,
         bytes,
-        Box::new(Arc::clone(memory)),
+        [Box::new(Arc::clone(memory)) as Owner],
     )?)
 }
 

@@ -13,7 +13,7 @@ impl Graph {
         );
         for (id, node) in self.ids().zip(self.nodes()) {
             let title = match &node.kind {
-                Kind::Fused(_) | Kind::Rows(_) => {
+                Kind::Fused(_) | Kind::Rows(_) | Kind::FusedRows(_) => {
                     format!("{}: {}", node.operation_name(), node.steps().join(", "))
                 }
                 Kind::Result(index) => format!("result {index}"),
@@ -24,7 +24,7 @@ impl Graph {
             let style = match &node.kind {
                 Kind::Input(_) => ", style=\"rounded,filled\", fillcolor=\"#d0e4ff\"",
                 Kind::Constant(_) => ", style=\"rounded,filled\", fillcolor=\"#eeeeee\"",
-                Kind::Fused(_) | Kind::Rows(_) => {
+                Kind::Fused(_) | Kind::Rows(_) | Kind::FusedRows(_) => {
                     ", style=\"rounded,filled\", fillcolor=\"#ffe9b0\""
                 }
                 _ => "",

@@ -13,8 +13,11 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::passes::Report;
+use crate::replay::{Addresses, Order, Recordings, Replaying, Results, order_of};
 use crate::watch::{Timing, Watched};
-use crate::{Error, Graph, Input, Kind, Layout, Node, NodeId, Place, Plan, Result};
+use crate::{
+    Error, Graph, Input, Kind, Layout, Node, NodeId, Place, Plan, Replay, ReplayCounts, Result,
+};
 
 /// A graph on a device, with planned memory. Runs of several threads have shared memory of their own each.
 pub struct Executable {
@@ -22,13 +25,18 @@ pub struct Executable {
     ops: Arc<DeviceOps>,
     /// For each operation with several results the nodes of those behind the first, by position.
     results: FxHashMap<NodeId, SmallVec<[(usize, NodeId); 2]>>,
+    /// Nodes whose values lie in other memory in every run, in the order of computation.
+    of_run: Vec<NodeId>,
     /// Memory of runs that are over.
     idle: Mutex<Vec<Values>>,
+    replaying: Replaying,
 }
 
 /// The values of one run; those that a call gives or takes away are set for the run alone.
 struct Values {
     arrays: Vec<Option<Array>>,
+    /// Of runs in this memory.
+    recordings: Recordings,
 }
 
 impl Executable {
@@ -38,6 +46,15 @@ impl Executable {
     ///
     /// As [`Graph::verify`]; `wrong-device` for a constant of another device; the device is lost.
     pub fn new(graph: Graph, device: &Arc<OpenDevice>) -> Result<Self> {
+        Self::with_replay(graph, device, Replay::Auto)
+    }
+
+    /// As [`Self::new`]; `replay` says whether runs are replayed as one graph of the device.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub fn with_replay(graph: Graph, device: &Arc<OpenDevice>, replay: Replay) -> Result<Self> {
         graph.verify()?;
         for (id, node) in graph.ids().zip(graph.nodes()) {
             if let Kind::Constant(array) = &node.kind
@@ -54,8 +71,14 @@ impl Executable {
             }
         }
         let plan = Plan::of(&graph);
+        let replaying = Replaying::new(replay, device, constants(&graph));
         Ok(Self {
             results: results_of(&graph),
+            of_run: graph
+                .ids()
+                .filter(|id| is_of_run(&plan, plan.places[id.index()]))
+                .collect(),
+            replaying,
             watched: Watched::new(graph, plan, device.name()),
             ops: DeviceOps::of(device)?,
             idle: Mutex::default(),
@@ -126,7 +149,28 @@ impl Executable {
             self.plan().bytes,
             self.plan().unshared_bytes
         );
-        text
+        text + "\n" + &self.explain_replays()
+    }
+
+    fn explain_replays(&self) -> String {
+        let counts = self.replays();
+        if let Some(reason) = counts.refusal {
+            return format!("not replayed as one graph of the device: {reason}");
+        }
+        if counts.recordings == 0 {
+            return "replayed as one graph of the device once arguments come to lie where they lay before"
+                .to_owned();
+        }
+        format!(
+            "replayed as one graph of the device: {} commands; {} recordings hold {} bytes beside that memory, and were replayed {} times",
+            counts.commands, counts.recordings, counts.bytes, counts.replays
+        )
+    }
+
+    /// How replays went.
+    #[must_use]
+    pub fn replays(&self) -> ReplayCounts {
+        self.replaying.counts()
     }
 
     fn run_timed(
@@ -142,27 +186,87 @@ impl Executable {
             Some(values) => values,
             None => self.make_values()?,
         };
-        let outcome = self.compute(&mut values.arrays, &arguments, timings);
-        for (place, array) in self.plan().places.iter().zip(&mut values.arrays) {
-            if self.is_of_run(*place) {
-                *array = None;
-            }
+        let outcome = match timings {
+            None => self.run_in(&mut values, &arguments),
+            Some(timings) => self
+                .results()
+                .map(|results| self.place_arguments(&mut values.arrays, &arguments, results))
+                .and_then(|()| self.steps(&values.arrays, Some(timings)))
+                .and_then(|_| self.outputs(&values.arrays)),
+        };
+        for id in &self.of_run {
+            values.arrays[id.index()] = None;
         }
         self.lock_idle().push(values);
         outcome
     }
 
-    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<Values>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn run_in(&self, values: &mut Values, arguments: &[Array]) -> Result<Vec<Array>> {
+        let read = || arguments.iter().chain(constants(self.graph()));
+        let order = if self.replaying.is_refused() {
+            values.recordings.clear(&self.replaying);
+            None
+        } else {
+            order_of(self.ops.device(), read())
+        };
+        let Some(order) = order else {
+            self.place_arguments(&mut values.arrays, arguments, self.results()?);
+            self.steps(&values.arrays, None)?;
+            return self.outputs(&values.arrays);
+        };
+        let Values { arrays, recordings } = values;
+        let addresses: Addresses = arguments
+            .iter()
+            .map(|array| array.address().address())
+            .collect();
+        let choice = recordings.choose(&self.replaying, &addresses, || self.results())?;
+        self.place_arguments(arrays, arguments, choice.results.clone());
+        let is_recorded = choice.is_recorded
+            || (recordings.is_due(&self.replaying, &addresses, &choice)
+                && recordings.record(
+                    &self.replaying,
+                    (addresses, &choice),
+                    blocks(arrays.iter().flatten().chain(arguments)),
+                    || self.steps(arrays, None),
+                ));
+        if is_recorded {
+            self.hold_back(read().chain(&choice.results), order)?;
+            // SAFETY: arguments, constants, results and values are held, and lie where the recording has them.
+            unsafe { recordings.replay(&self.replaying, self.ops.device(), order) }?;
+        } else {
+            let outside = self.steps(arrays, None)?;
+            // The host's functions do otherwise what kernels do in a recording, which tells itself.
+            let outside = outside.filter(|_| !self.ops.computes_on_host());
+            self.replaying.learn(outside);
+        }
+        self.outputs(arrays)
     }
 
-    /// Whether a value's memory is another one in every run.
-    fn is_of_run(&self, place: Place) -> bool {
-        match place {
-            Place::Input(_) | Place::Output(_) => true,
-            Place::Within(root) => self.is_of_run(self.plan().places[root.index()]),
-            _ => false,
+    /// Lets a replay begin behind what streams were given to do with its memory.
+    fn hold_back<'a>(&self, memory: impl Iterator<Item = &'a Array>, order: Order) -> Result<()> {
+        let device = self.ops.device().device();
+        for array in memory.filter(|array| array.has_uses()) {
+            let uses = array.storage().uses();
+            match order {
+                Order::Queued => uses.hold_back(device.default_stream(), device),
+                Order::Waited => uses.finish(),
+            }
+            .map_err(amdgpu_array::Error::from)?;
         }
+        Ok(())
+    }
+
+    /// New arrays for what is computed in memory of the caller's.
+    fn results(&self) -> Result<Results> {
+        let is_result = |id: &&NodeId| matches!(self.plan().places[id.index()], Place::Output(_));
+        let results = self.of_run.iter().filter(is_result);
+        results
+            .map(|id| self.empty(self.graph().node(*id)))
+            .collect()
+    }
+
+    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<Values>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The arguments without gaps.
@@ -245,47 +349,56 @@ impl Executable {
                     Some(seen(&memory, node.dtype, &layout))
                 }
                 (Place::Constant, Kind::Constant(array)) => Some(array.clone()),
-                (Place::Within(_), Kind::View(layout)) if !self.is_of_run(*place) => {
+                (Place::Within(_), Kind::View(layout)) if !is_of_run(self.plan(), *place) => {
                     shown(&arrays, node, layout)
                 }
-                (Place::Within(root), Kind::Result(_)) if !self.is_of_run(*place) => {
+                (Place::Within(root), Kind::Result(_)) if !is_of_run(self.plan(), *place) => {
                     arrays[root.index()].clone()
                 }
                 _ => None,
             });
         }
-        Ok(Values { arrays })
+        Ok(Values {
+            arrays,
+            recordings: Recordings::default(),
+        })
     }
 
-    fn compute(
+    /// Sets what is other memory in every run: arguments, results, and views of both.
+    fn place_arguments(&self, arrays: &mut [Option<Array>], arguments: &[Array], results: Results) {
+        let mut results = results.into_iter();
+        for id in &self.of_run {
+            let node = self.graph().node(*id);
+            arrays[id.index()] = match (self.plan().places[id.index()], &node.kind) {
+                (Place::Input(position), _) => Some(arguments[position].clone()),
+                (Place::Output(_), _) => results.next(),
+                (Place::Within(root), Kind::Result(_)) => arrays[root.index()].clone(),
+                (_, Kind::View(layout)) => shown(arrays, node, layout),
+                _ => None,
+            };
+        }
+    }
+
+    /// Computes all nodes; gives what of it no graph of a device holds. A recording ends there.
+    fn steps(
         &self,
-        arrays: &mut [Option<Array>],
-        arguments: &[Array],
+        arrays: &[Option<Array>],
         mut timings: Option<&mut Vec<Timing>>,
-    ) -> Result<Vec<Array>> {
+    ) -> Result<Option<String>> {
+        let mut outside = None;
+        let _ = recording::take_outside();
         for (id, node) in self.graph().ids().zip(self.graph().nodes()) {
-            let place = self.plan().places[id.index()];
-            if self.is_of_run(place) {
-                arrays[id.index()] = match (place, &node.kind) {
-                    (Place::Input(position), _) => Some(arguments[position].clone()),
-                    // They were made when the operation ran.
-                    (Place::Output(_), Kind::Result(_)) => continue,
-                    (Place::Within(root), Kind::Result(_)) => arrays[root.index()].clone(),
-                    (Place::Output(_), _) => Some(self.empty(node)?),
-                    (_, Kind::View(layout)) => shown(arrays, node, layout),
-                    _ => None,
-                };
-            }
             if !node.is_computed() {
                 continue;
             }
-            for (_, result) in self.results.get(&id).into_iter().flatten() {
-                if matches!(self.plan().places[result.index()], Place::Output(_)) {
-                    arrays[result.index()] = Some(self.empty(self.graph().node(*result))?);
-                }
-            }
             let begin = Instant::now();
             self.step(node, id, arrays)?;
+            if let Some(what) = recording::take_outside() {
+                outside.get_or_insert_with(|| format!("{id} ({}): {what}", node.operation_name()));
+                if recording::is_recording() {
+                    return Ok(outside);
+                }
+            }
             if let Some(timings) = timings.as_deref_mut() {
                 if let Some(array) = &arrays[id.index()] {
                     array.wait()?;
@@ -296,7 +409,7 @@ impl Executable {
                 });
             }
         }
-        self.outputs(arrays)
+        Ok(outside)
     }
 
     fn step(&self, node: &Node, id: NodeId, arrays: &[Option<Array>]) -> Result<()> {
@@ -319,6 +432,7 @@ impl Executable {
                 .run(&self.ops, &inputs, &self.outs(node, id, arrays))
                 .map(|_| out.clone()),
             Kind::Fused(region) => region.run(&self.ops, &inputs, Some(out)),
+            Kind::FusedRows(rows) => rows.run(&self.ops, &inputs, Some(out)),
             Kind::Assign(layout) => amdgpu_ops::cast(&self.ops, &inputs[0], node.dtype, Some(out))
                 .and_then(|_| {
                     let target = seen(out, inputs[1].dtype, layout);
@@ -369,6 +483,28 @@ impl Executable {
         }
         Ok(outputs)
     }
+}
+
+/// Whether a value's memory is another one in every run.
+fn is_of_run(plan: &Plan, place: Place) -> bool {
+    match place {
+        Place::Input(_) | Place::Output(_) => true,
+        Place::Within(root) => is_of_run(plan, plan.places[root.index()]),
+        _ => false,
+    }
+}
+
+/// Where the blocks of memory begin that arrays lie in.
+fn blocks<'a>(arrays: impl Iterator<Item = &'a Array>) -> Vec<u64> {
+    let ranges = arrays.filter_map(|array| array.storage().block_range());
+    ranges.map(|(first, _)| first).collect()
+}
+
+fn constants(graph: &Graph) -> impl Iterator<Item = &Array> {
+    graph.nodes().iter().filter_map(|node| match &node.kind {
+        Kind::Constant(array) => Some(array),
+        _ => None,
+    })
 }
 
 /// The nodes of results behind the first, for each operation that has several. Of two for one result the first counts.

@@ -10,6 +10,7 @@
 //!   operations where products and normalisations take up what surrounds them.
 //! - [`Executable`] plans the memory of a graph once, so that values share it whose lives do not overlap, and runs it for arrays of the
 //!   shapes it was made for. Several threads may run one executable at the same time.
+//! - Where streams are queues of the hardware, runs whose memory lies where it lay before are replays of one graph of the device ([`Replay`]).
 //! - Constants are arrays that the graph refers to; they are not to be changed as long as it lives.
 
 pub mod attributes;
@@ -20,6 +21,7 @@ mod graph;
 mod node;
 pub mod passes;
 mod plan;
+mod replay;
 mod text;
 mod trace;
 mod watch;
@@ -29,6 +31,7 @@ pub use execute::Executable;
 pub use graph::Graph;
 pub use node::{Input, Kind, Layout, Node, NodeId};
 pub use plan::{Place, Plan};
+pub use replay::{Replay, ReplayCounts};
 pub use text::{parse, parse_attributes};
 pub use trace::{Traced, trace};
 pub use watch::Timing;

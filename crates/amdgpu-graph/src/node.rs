@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use amdgpu_abi::Dtype;
 use amdgpu_array::{Array, Dims, element_count, row_major};
 use amdgpu_ops::fused::Region;
-use amdgpu_ops::{Operation, RowChain, Scalar};
+use amdgpu_ops::{FusedRows, Operation, RowChain, Scalar};
 use smallvec::SmallVec;
 
 /// A node of one graph, by its position.
@@ -91,6 +91,8 @@ pub enum Kind {
     Fused(Region),
     /// A normalisation with the steps around it; what is normalised may be result 1.
     Rows(Box<RowChain>),
+    /// Reductions over the last axes with the steps around them.
+    FusedRows(Box<FusedRows>),
 }
 
 /// A value, and how it is made.
@@ -137,6 +139,7 @@ impl Node {
             Kind::Result(_) => "result",
             Kind::Fused(_) => "fused",
             Kind::Rows(_) => "rows",
+            Kind::FusedRows(_) => "fused_rows",
         }
     }
 
@@ -145,7 +148,11 @@ impl Node {
     pub fn is_computed(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Operation(_) | Kind::Fused(_) | Kind::Rows(_) | Kind::Assign(_)
+            Kind::Operation(_)
+                | Kind::Fused(_)
+                | Kind::Rows(_)
+                | Kind::FusedRows(_)
+                | Kind::Assign(_)
         )
     }
 
@@ -155,7 +162,7 @@ impl Node {
         match &self.kind {
             Kind::Operation(operation) => operation.results(),
             Kind::Rows(chain) => chain.results(),
-            Kind::Fused(_) | Kind::Assign(_) => 1,
+            Kind::Fused(_) | Kind::FusedRows(_) | Kind::Assign(_) => 1,
             _ => 0,
         }
     }
@@ -170,6 +177,7 @@ impl Node {
                 .map(|step| step.operation.name())
                 .collect(),
             Kind::Rows(chain) => chain.steps(),
+            Kind::FusedRows(rows) => rows.steps(),
             _ => Vec::new(),
         }
     }

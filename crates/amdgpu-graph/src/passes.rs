@@ -6,6 +6,7 @@ mod constants;
 mod epilogue;
 mod fuse;
 mod images;
+mod reductions;
 mod rows;
 
 use amdgpu_ops::DeviceOps;
@@ -18,6 +19,7 @@ pub use constants::fold_constants;
 pub use epilogue::fuse_epilogues;
 pub use fuse::fuse_elementwise;
 pub use images::fold_batch_norms;
+pub use reductions::fuse_reductions;
 pub use rows::fuse_rows;
 
 /// What the passes did.
@@ -86,6 +88,8 @@ pub fn optimize(graph: &mut Graph, ops: &DeviceOps) -> Result<Report> {
     fuse_elementwise(graph, &mut report);
     report.renumber(&graph.rebuild());
     fuse_rows(graph, ops, &mut report);
+    report.renumber(&graph.rebuild());
+    fuse_reductions(graph, ops, &mut report);
     report.renumber(&graph.rebuild());
     graph.verify()?;
     Ok(report)

@@ -9,7 +9,7 @@
 pub(crate) mod convert;
 
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims};
+use amdgpu_array::{Array, Dims, recording};
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{Described, TensorView, TensorViewMut};
 use smallvec::{SmallVec, smallvec};
@@ -230,6 +230,7 @@ fn compute(
     }
     match on_device() {
         Err(error) if error.permits_fallback() => {
+            recording::check_not_recording("computing on the host")?;
             fallback::record(call.family, call.ops, &error);
             let operands = call.inputs.iter().map(|(_, operand)| *operand);
             let copies = HostTensor::of_operands(operands)?;

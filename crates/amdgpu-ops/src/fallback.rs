@@ -16,6 +16,7 @@ use crate::{DeviceOps, Error, Result};
 
 /// Counts and tells that the CPU computes an operation because the device does not.
 pub fn record(operation: &str, ops: &DeviceOps, error: &Error) {
+    recording::note_outside("the host computes it");
     let reason = format!("the CPU computes what {} does not: {error}", ops.name());
     amdgpu_telemetry::fallback(operation, &reason);
 }
@@ -26,6 +27,7 @@ pub fn record(operation: &str, ops: &DeviceOps, error: &Error) {
 ///
 /// What the device reports; `not-capturable` while a graph is recorded.
 pub(crate) fn read_bytes(array: &Array, at: i64, len: usize) -> Result<Vec<u8>> {
+    recording::note_outside("the host reads values");
     recording::check_not_recording("reading an array")?;
     tracing::check_values_unseen("reading an array", array.storage().is_traced())?;
     array.wait()?;

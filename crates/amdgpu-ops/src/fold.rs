@@ -350,7 +350,7 @@ fn is_aligned(x: &Operand, count: i64) -> bool {
 }
 
 /// Lanes that fold a row, and values of each.
-fn row_lanes(outputs: i64, length: i64, group: i64) -> (i64, i64) {
+pub(crate) fn row_lanes(outputs: i64, length: i64, group: i64) -> (i64, i64) {
     let (lanes, mut serial) = (lanes_for(length, group.max(LEAST_VALUES)), SERIAL);
     while serial < SERIAL_LIMIT
         && outputs.saturating_mul(length) > ROW_BLOCKS * lanes * serial
@@ -396,7 +396,7 @@ fn most_columns(x: Dtype, fold: &Fold) -> i64 {
 }
 
 /// Neighbours that are read at once.
-fn neighbours(x: Dtype) -> i64 {
+pub(crate) fn neighbours(x: Dtype) -> i64 {
     ((VECTOR_BYTES / x.size_bytes()) as i64).min(WIDTH_LIMIT)
 }
 

@@ -14,6 +14,7 @@ pub mod embedding;
 pub mod fold;
 pub mod formulas;
 pub mod fused;
+pub mod fused_rows;
 pub mod join;
 pub mod leaky;
 pub mod loss;

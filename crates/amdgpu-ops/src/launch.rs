@@ -175,7 +175,7 @@ fn record(
     let packed = kernel.pack_arguments(arguments)?;
     let arrays = || args.iter().filter_map(|arg| arg.array());
     recording::record_uses(arrays().map(|array| array.storage().uses()));
-    let owners: Vec<_> = arrays().map(Array::owner).collect();
+    let owners: Vec<_> = arrays().filter_map(Array::recorded_owner).collect();
     recording::record_launch(kernel, config, &packed, owners, None)?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Where the elements lie that arrays of indices name.
 
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, coalesce_all};
+use amdgpu_array::{Array, Dims, coalesce_all, recording};
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::IndexedAxis;
 use amdgpu_matrix::{Described, Matrix, TensorView, check_indices};
@@ -193,7 +193,8 @@ pub fn on_device(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> 
 
 /// Waits for the kernel, and refuses what it has noted.
 fn check(first_bad: &Array, wide: &[Operand], axes: &[IndexedAxis]) -> Result<()> {
-    if amdgpu_array::recording::is_recording() {
+    recording::note_outside(recording::CHECKED_BY_THE_HOST);
+    if recording::is_recording() {
         // Nothing runs, so nothing is known yet.
         return Ok(());
     }

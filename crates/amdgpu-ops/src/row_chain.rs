@@ -3,33 +3,18 @@
 //! Each part is computed by the function that computes it alone, so the result has the bits of the operations one by one. Devices other than
 //! CPUs compute the parts one after the other.
 
-use std::cell::RefCell;
-use std::ffi::c_void;
-use std::ops::Range;
-use std::sync::Mutex;
-
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, coalesce_all, element_count, is_row_major};
-use amdgpu_hal::cpu::pool;
+use amdgpu_array::{Array, element_count};
 use amdgpu_matrix::{NormalizeOptions, RowAxes, TensorView};
 use smallvec::SmallVec;
 
-use crate::cpu::{self, Call, HOST, Host, HostMemory, Outs, Results};
-use crate::fused::{self, Region, Slot, broadcast_strides};
+use crate::cpu::{self, Call, Host, HostMemory, Outs, Results};
+use crate::fused::{Region, broadcast_strides};
 use crate::operation::Normalization;
+use crate::row_blocks::{BLOCK_BYTES, Block, Cut, Place, Tensor, Walked, compute_steps, slots};
 use crate::{DeviceOps, Error, Operand, Result, normalize};
 
 const NAME: &str = "rows";
-/// Of the values of a part of the chain in a block of rows: those between the parts stay in the second cache of a core. Half of it takes 1.1 times
-/// as long, a quarter 1.3 times.
-const BLOCK_BYTES: i64 = 256 << 10;
-/// Results of fewer blocks than this are computed by one thread.
-const FEW_BLOCKS: u64 = 3;
-
-thread_local! {
-    /// Memory of the values between the parts.
-    static SCRATCH: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
-}
 
 /// A normalisation over the last axes, with what surrounds it. Inputs are those of the steps before it, or what is normalised; its parameters;
 /// those of the steps behind it but for the first, which is what the normalisation gives.
@@ -204,59 +189,16 @@ fn mismatch(views: &[TensorView<'_>]) -> Error {
     )
 }
 
-/// Where a tensor lies: with strides of the axes that are walked, and of those of a row.
-struct Walked {
-    data: *mut c_void,
-    dtype: Dtype,
-    outer: Dims,
-    inner: Dims,
-}
-
-// SAFETY: blocks of results are written by one thread each; inputs are read.
-unsafe impl Sync for Walked {}
-
-/// Some of a tensor's rows, or memory between parts.
-#[derive(Clone)]
-struct Block {
-    data: *mut c_void,
-    dtype: Dtype,
-    /// `None` without gaps.
-    strides: Option<Dims>,
-}
-
-impl Block {
-    fn view<'a>(&'a self, shape: &'a [i64]) -> Result<TensorView<'a>> {
-        let strides = self.strides.as_deref();
-        // SAFETY: blocks lie within tensors that the caller holds, or within the scratch memory.
-        Ok(unsafe { TensorView::from_parts(self.data, self.dtype, HOST, shape, strides) }?)
-    }
-
-    fn memory(&self, shape: &[i64]) -> Slot {
-        Slot::new(match self.strides.clone() {
-            // SAFETY: the block lies within a result, and no other thread writes to it.
-            Some(strides) => unsafe { HostMemory::strided(self.data, self.dtype, shape, strides) },
-            // SAFETY: the same, or this thread's scratch memory, which is large enough.
-            None => unsafe { HostMemory::dense(self.data, self.dtype, shape) },
-        })
-    }
-}
-
-/// How the rows are cut into blocks.
+/// How the rows of a chain are computed.
 struct Blocks<'a> {
     chain: &'a RowChain,
     /// Of what is normalised.
     dtype: Dtype,
+    cut: Cut,
     result: Walked,
     kept: Option<Walked>,
     given: SmallVec<[Walked; 6]>,
     following: SmallVec<[Walked; 6]>,
-    /// Of the axes before those of a row.
-    extents: Dims,
-    /// Of a row.
-    row: Dims,
-    /// The axis of which a block has `chunk` indices; it has all of those behind it, and one of each before.
-    axis: usize,
-    chunk: i64,
 }
 
 impl<'a> Blocks<'a> {
@@ -275,34 +217,9 @@ impl<'a> Blocks<'a> {
             let strides = broadcast_strides(one, shape.len());
             (one.data().cast_mut(), one.dtype(), strides)
         });
-        let all: Vec<(*mut c_void, Dtype, Dims)> = of_memory.chain(of_views).collect();
-        let outer: Vec<&[i64]> = all.iter().map(|(_, _, strides)| &strides[..lead]).collect();
-        let (mut extents, mut merged) = coalesce_all(&shape[..lead], &outer);
-        if extents.is_empty() {
-            extents.push(1);
-            let row = element_count(&shape[lead..]);
-            for strides in &mut merged {
-                strides.push(row);
-            }
-        }
-        let widest = all.iter().map(|(_, dtype, _)| dtype.size_bytes()).max();
-        let row_bytes = element_count(&shape[lead..]) * widest.unwrap_or(8) as i64;
-        let most = (BLOCK_BYTES / row_bytes.max(1)).max(1);
-        let (mut axis, mut behind) = (extents.len() - 1, 1);
-        while axis > 0 && behind * extents[axis] <= most {
-            behind *= extents[axis];
-            axis -= 1;
-        }
-        let chunk = (most / behind).clamp(1, extents[axis]);
-        let mut walked = all
-            .into_iter()
-            .zip(merged)
-            .map(|((data, dtype, strides), outer)| Walked {
-                data,
-                dtype,
-                outer,
-                inner: Dims::from_slice(&strides[lead..]),
-            });
+        let tensors: SmallVec<[Tensor; 8]> = of_memory.chain(of_views).collect();
+        let (cut, walked) = Cut::of((shape, lead), tensors, BLOCK_BYTES);
+        let mut walked = walked.into_iter();
         let Some(result) = walked.next() else {
             unreachable!("there is a result")
         };
@@ -310,88 +227,42 @@ impl<'a> Blocks<'a> {
         Self {
             chain,
             dtype,
+            cut,
             result,
             kept,
             given: walked.by_ref().take(given.len()).collect(),
             following: walked.collect(),
-            extents,
-            row: Dims::from_slice(&shape[lead..]),
-            axis,
-            chunk,
         }
     }
 
     fn run(&self, parameters: &[TensorView<'_>]) -> Result<()> {
-        let extent = self.extents[self.axis];
-        let chunks = extent.div_euclid(self.chunk) + i64::from(extent % self.chunk != 0);
-        let outer: i64 = self.extents[..self.axis].iter().product();
-        let count = (outer * chunks) as u64;
-        let failed: Mutex<Option<Error>> = Mutex::new(None);
-        let task = |range: Range<u64>| {
-            let mut blocks = range;
-            let outcome = SCRATCH.with_borrow_mut(|scratch| {
-                blocks.try_for_each(|block| self.compute(block, chunks, parameters, scratch))
-            });
-            if let (Err(error), Ok(mut first)) = (outcome, failed.lock()) {
-                first.get_or_insert(error);
-            }
-        };
-        if count < FEW_BLOCKS {
-            task(0..count);
-        } else {
-            pool::global().parallel_for(count, 1, &task)?;
-        }
-        match failed.into_inner() {
-            Ok(Some(error)) => Err(error),
-            _ => Ok(()),
-        }
-    }
-
-    fn compute(
-        &self,
-        block: u64,
-        chunks: i64,
-        parameters: &[TensorView<'_>],
-        scratch: &mut Vec<u64>,
-    ) -> Result<()> {
-        let (mut outer, chunk) = (block as i64 / chunks, block as i64 % chunks);
-        let mut index = Dims::from_elem(0, self.extents.len());
-        for axis in (0..self.axis).rev() {
-            index[axis] = outer % self.extents[axis];
-            outer /= self.extents[axis];
-        }
-        index[self.axis] = chunk * self.chunk;
-        let mut shape = Dims::from_slice(&self.extents[self.axis..]);
-        shape[0] = self.chunk.min(self.extents[self.axis] - index[self.axis]);
-        shape.extend_from_slice(&self.row);
-        let bytes = element_count(&shape) as usize * self.dtype.size_bytes();
-        let words = bytes.div_ceil(size_of::<u64>());
-        if scratch.len() < 2 * words {
-            scratch.resize(2 * words, 0);
-        }
-        let base = scratch.as_mut_ptr();
-        let between = |place: usize| Block {
-            data: base.wrapping_add(place * words).cast(),
-            dtype: self.dtype,
-            strides: None,
-        };
-        self.parts(&index, &shape, parameters, [between(0), between(1)])
+        self.cut.run(|place, scratch| {
+            let bytes = element_count(&place.shape) as usize * self.dtype.size_bytes();
+            let words = bytes.div_ceil(size_of::<u64>());
+            let base = slots(scratch, words, 2);
+            let between = |slot: usize| Block {
+                data: base.wrapping_add(slot * words).cast(),
+                dtype: self.dtype,
+                strides: None,
+            };
+            self.parts(place, parameters, [between(0), between(1)])
+        })
     }
 
     /// The parts of the chain for a block, one after the other.
     fn parts(
         &self,
-        index: &[i64],
-        shape: &[i64],
+        place: &Place,
         parameters: &[TensorView<'_>],
         [before, normalised]: [Block; 2],
     ) -> Result<()> {
-        let part = |walked: &Walked| self.part(walked, index, shape);
+        let shape = place.shape.as_slice();
+        let part = |walked: &Walked| self.cut.part(walked, place, shape);
         let given: SmallVec<[Block; 6]> = self.given.iter().map(part).collect();
         let x = match &self.chain.before {
             Some(region) => {
                 let made = self.kept.as_ref().map_or(before, part);
-                on_views(region, &given, shape, &made)?;
+                on_blocks(region, &given, shape, &made)?;
                 made
             }
             None => given[0].clone(),
@@ -403,7 +274,7 @@ impl<'a> Blocks<'a> {
             &result
         };
         let options = NormalizeOptions {
-            axes: RowAxes::Last(&self.row),
+            axes: RowAxes::Last(&self.cut.row),
             epsilon: self.chain.norm.epsilon,
             thread_limit: Some(1),
         };
@@ -414,30 +285,14 @@ impl<'a> Blocks<'a> {
             let mut inputs: SmallVec<[Block; 6]> = SmallVec::new();
             inputs.push(normalised.clone());
             inputs.extend(self.following.iter().map(part));
-            on_views(region, &inputs, shape, &result)?;
+            on_blocks(region, &inputs, shape, &result)?;
         }
         Ok(())
     }
-
-    /// The rows of a tensor that begin at an index.
-    fn part(&self, walked: &Walked, index: &[i64], shape: &[i64]) -> Block {
-        let steps = index.iter().zip(walked.outer.iter());
-        let offset: i64 = steps.map(|(at, stride)| at * stride).sum();
-        let bytes = offset * walked.dtype.size_bytes() as i64;
-        let mut strides = Dims::from_slice(&walked.outer[self.axis..]);
-        strides.extend_from_slice(&walked.inner);
-        Block {
-            data: walked.data.wrapping_byte_offset(bytes as isize),
-            dtype: walked.dtype,
-            strides: (!is_row_major(shape, &strides)).then_some(strides),
-        }
-    }
 }
 
-fn on_views(region: &Region, inputs: &[Block], shape: &[i64], result: &Block) -> Result<()> {
-    let views = inputs
-        .iter()
-        .map(|block| block.view(shape))
-        .collect::<Result<SmallVec<[TensorView<'_>; 6]>>>()?;
-    fused::on_host(region, &views, &mut result.memory(shape))
+fn on_blocks(region: &Region, inputs: &[Block], shape: &[i64], result: &Block) -> Result<()> {
+    let inputs: SmallVec<[(Block, &[i64]); 6]> =
+        inputs.iter().map(|one| (one.clone(), shape)).collect();
+    compute_steps(region, &inputs, shape, result)
 }

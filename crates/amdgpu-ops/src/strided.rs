@@ -8,7 +8,7 @@ use std::sync::Arc;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, recording};
 use amdgpu_aura::OpenDevice;
-use amdgpu_hal::MemoryKind;
+use amdgpu_hal::{CopyDirection, MemoryKind};
 
 use crate::operand::{Operand, Scalar};
 use crate::{DeviceOps, Error, Result, cast, trace, transpose};
@@ -105,13 +105,40 @@ fn copied(ops: &DeviceOps, from: &Array) -> Result<Array> {
 }
 
 fn copy_bytes(to: &Array, from: &Array) -> Result<()> {
-    recording::check_not_recording("copying an array")?;
+    let device = to.open_device().filter(|device| {
+        let is_near = from
+            .open_device()
+            .is_some_and(|own| Arc::ptr_eq(own, device));
+        // Commands of a graph copy between ranges that lie apart.
+        is_near && !Arc::ptr_eq(to.storage(), from.storage())
+    });
+    match device {
+        Some(device) if recording::is_recording() => return record_copy(device, to, from),
+        Some(_) => {}
+        None => {
+            recording::note_outside("the host copies it");
+            recording::check_not_recording("copying an array between devices or within itself")?;
+        }
+    }
     to.finish_uses()?;
     from.finish_uses()?;
     // SAFETY: both hold as many bytes, and live until the wait is over.
     unsafe { amdgpu_array::copy(&to.side(), &from.side(), from.bytes() as u64) }
         .map_err(amdgpu_array::Error::from)?;
     Ok(())
+}
+
+/// The copy as a command of the graph that this thread records.
+fn record_copy(device: &Arc<OpenDevice>, to: &Array, from: &Array) -> Result<()> {
+    recording::record_uses([to, from].map(|array| array.storage().uses()));
+    let owners = [to, from].map(Array::recorded_owner);
+    Ok(recording::record_copy(
+        device,
+        (to.address(), from.address()),
+        from.bytes() as u64,
+        CopyDirection::DeviceToDevice,
+        owners.into_iter().flatten(),
+    )?)
 }
 
 /// Operations of the device that an array is on, which is opened for memory of other libraries.

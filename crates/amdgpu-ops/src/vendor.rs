@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use amdgpu_abi::{Coded, Dtype};
-use amdgpu_array::{Array, Dims};
+use amdgpu_array::{Array, Dims, recording};
 use amdgpu_aura::Kernel;
 use amdgpu_hal::{DeviceKind, MemoryKind};
 use amdgpu_matrix::vendor::{Session, VendorLibrary, Work, Workspace};
@@ -179,6 +179,7 @@ unsafe fn queue<W: Work>(
     let Some(bytes) = session.prepare(work, stream.as_ref())? else {
         return Ok(false);
     };
+    recording::note_outside("a library of the vendor computes it");
     let is_private = arrays.iter().all(|array| array.is_private_to(device));
     for array in arrays {
         if let Some(other) = array.open_device()

@@ -13,7 +13,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use crate::array::Array;
 use crate::device::Device;
 use crate::errors::{IntoPyResult, raise};
-use crate::jit::{ExecutableGraph, nodes_of};
+use crate::jit::{ExecutableGraph, Wanted, nodes_of};
 
 /// Names of the operations that graphs hold.
 #[pyfunction]
@@ -156,11 +156,12 @@ impl Graph {
     }
 
     /// The graph for a device, optimised and with planned memory.
-    #[pyo3(signature = (device, *, optimize=true, name="graph"))]
+    #[pyo3(signature = (device, *, optimize=true, replay=None, name="graph"))]
     fn compile(
         &self,
         device: &Bound<'_, Device>,
         optimize: bool,
+        replay: Option<bool>,
         name: &str,
     ) -> PyResult<ExecutableGraph> {
         let py = device.py();
@@ -173,7 +174,12 @@ impl Graph {
         }
         let context = device.get().context();
         let opened = context.open_device().into_py_result(py)?;
-        ExecutableGraph::of(py, graph, opened, (optimize, name))
+        let wanted = Wanted {
+            optimize,
+            replay,
+            name,
+        };
+        ExecutableGraph::of(py, graph, opened, &wanted)
     }
 }
 

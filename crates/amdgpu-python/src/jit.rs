@@ -6,7 +6,7 @@ use amdgpu_abi::{ErrorCode, Language};
 use amdgpu_array as core;
 use amdgpu_array::tracing;
 use amdgpu_aura::OpenDevice;
-use amdgpu_graph::{Executable, Graph, Input, Kind, passes, trace};
+use amdgpu_graph::{Executable, Graph, Input, Kind, Replay, ReplayCounts, passes, trace};
 use amdgpu_ops::{DeviceOps, Scalar};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -24,11 +24,12 @@ pub fn is_tracing() -> bool {
 /// Calls `function` with a list of arrays like `arguments` while its operations are noted. It returns a list of arrays, the outputs of the
 /// graph, and any object, which is given back beside the graph.
 #[pyfunction]
-#[pyo3(signature = (function, arguments, *, optimize=true, name=""))]
+#[pyo3(signature = (function, arguments, *, optimize=true, replay=None, name=""))]
 pub fn trace_function<'py>(
     function: &Bound<'py, PyAny>,
     arguments: Vec<Bound<'py, Array>>,
     optimize: bool,
+    replay: Option<bool>,
     name: &str,
 ) -> PyResult<(ExecutableGraph, Bound<'py, PyAny>)> {
     let py = function.py();
@@ -53,7 +54,12 @@ pub fn trace_function<'py>(
     )
     .into_py_result(py)?;
     let (_, rest) = traced.given?;
-    let made = ExecutableGraph::of(py, traced.graph, &device, (optimize, name))?;
+    let wanted = Wanted {
+        optimize,
+        replay,
+        name,
+    };
+    let made = ExecutableGraph::of(py, traced.graph, &device, &wanted)?;
     Ok((made, rest))
 }
 
@@ -83,23 +89,42 @@ pub struct ExecutableGraph {
     report: passes::Report,
 }
 
+/// How a graph is to be made.
+pub struct Wanted<'a> {
+    pub optimize: bool,
+    /// Whether runs are replayed as one graph of the device; `None` for the usual choice.
+    pub replay: Option<bool>,
+    pub name: &'a str,
+}
+
+impl Wanted<'_> {
+    fn replay(&self) -> Replay {
+        match self.replay {
+            None => Replay::Auto,
+            Some(true) => Replay::On,
+            Some(false) => Replay::Off,
+        }
+    }
+}
+
 impl ExecutableGraph {
     /// A graph for a device, with planned memory; watchers see it by its name.
     pub fn of(
         py: Python<'_>,
         mut graph: Graph,
         device: &Arc<OpenDevice>,
-        (optimize, name): (bool, &str),
+        wanted: &Wanted<'_>,
     ) -> PyResult<Self> {
         let made = py.detach(|| {
             let ops = DeviceOps::of(device)?;
-            let report = if optimize {
+            let report = if wanted.optimize {
                 passes::optimize(&mut graph, &ops)?
             } else {
                 passes::Report::default()
             };
-            let inner = Arc::new(Executable::new(graph, device)?);
-            inner.set_origin(name, &report);
+            let inner = Executable::with_replay(graph, device, wanted.replay())?;
+            let inner = Arc::new(inner);
+            inner.set_origin(wanted.name, &report);
             Ok::<_, amdgpu_graph::Error>(Self { inner, report })
         });
         made.into_py_result(py)
@@ -124,7 +149,7 @@ pub fn nodes_of<'py>(py: Python<'py>, graph: &Graph) -> PyResult<Bound<'py, PyLi
         entry.set_item("inputs", inputs)?;
         entry.set_item("shape", PyTuple::new(py, node.shape.iter())?)?;
         entry.set_item("dtype", node.dtype.name())?;
-        if let Kind::Fused(_) | Kind::Rows(_) = &node.kind {
+        if let Kind::Fused(_) | Kind::Rows(_) | Kind::FusedRows(_) = &node.kind {
             entry.set_item("steps", node.steps())?;
         }
         result.append(entry)?;
@@ -201,6 +226,21 @@ impl ExecutableGraph {
     /// What runs, what was joined and how much memory it takes, as text.
     fn explain(&self) -> String {
         self.inner.explain(&self.report)
+    }
+
+    /// Runs that were replays of one graph of the device, recordings that are kept, commands of one, bytes that they hold beside the memory of
+    /// values, and why there are none.
+    #[getter]
+    fn replays(&self) -> (u64, u64, u64, u64, Option<String>) {
+        let counts = self.inner.replays();
+        let ReplayCounts {
+            replays,
+            recordings,
+            commands,
+            bytes,
+            refusal,
+        } = counts;
+        (replays, recordings, commands, bytes, refusal)
     }
 
     /// Bytes of the memory that values within the graph share.

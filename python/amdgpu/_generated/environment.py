@@ -59,6 +59,10 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "auto",
         "Whose kernels compute matrix products, convolutions and `geam` on GPUs: `ours`, `vendor` (cuBLASLt, cuDNN, cuBLAS, hipBLASLt, rocBLAS, MIOpen where they are and were found right), or `auto`: what was measured to be faster.",
     ),
+    "AMDGPU_GRAPH_REPLAY": (
+        "auto",
+        "Whether graphs of operations are replayed as graphs of the device: `auto` where streams are queues of the hardware (GPUs), `1` on every device, `0` nowhere. An argument `replay` of `amdgpu.jit` comes first.",
+    ),
     "AMDGPU_ATTACH": (
         "on",
         "`off` keeps other processes of the same user from watching this one: it opens no socket.",

@@ -42,6 +42,9 @@ pub const TUNE: &str = "AMDGPU_TUNE";
 /// Whose kernels compute matrix products, convolutions and `geam` on GPUs: `ours`, `vendor` (cuBLASLt, cuDNN, cuBLAS, hipBLASLt, rocBLAS, MIOpen where they are and were found right), or `auto`: what was measured to be faster. Default: auto.
 pub const MATMUL: &str = "AMDGPU_MATMUL";
 
+/// Whether graphs of operations are replayed as graphs of the device: `auto` where streams are queues of the hardware (GPUs), `1` on every device, `0` nowhere. An argument `replay` of `amdgpu.jit` comes first. Default: auto.
+pub const GRAPH_REPLAY: &str = "AMDGPU_GRAPH_REPLAY";
+
 /// `off` keeps other processes of the same user from watching this one: it opens no socket. Default: on.
 pub const ATTACH: &str = "AMDGPU_ATTACH";
 

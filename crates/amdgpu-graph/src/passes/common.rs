@@ -37,6 +37,7 @@ fn is_same(one: &Node, other: &Node) -> bool {
         (Kind::Result(a), Kind::Result(b)) => a == b,
         (Kind::Fused(a), Kind::Fused(b)) => a == b,
         (Kind::Rows(a), Kind::Rows(b)) => a == b,
+        (Kind::FusedRows(a), Kind::FusedRows(b)) => a == b,
         _ => false,
     };
     is_kind && one.dtype == other.dtype && one.shape == other.shape && same_inputs(one, other)

@@ -11,9 +11,9 @@ use crate::passes::Report;
 use crate::{Graph, Input, Kind, Node, NodeId};
 
 /// Rows of more bytes do not stay in a core's second cache with what is computed from them.
-const MOST_ROW_BYTES: i64 = 128 << 10;
+pub(super) const MOST_ROW_BYTES: i64 = 128 << 10;
 /// Of values that do not stay in the caches between the operations; smaller ones take up to 1.3 times as long by rows, these 0.6 to 1.0 times.
-const LEAST_BYTES: u64 = 8 << 20;
+pub(super) const LEAST_BYTES: u64 = 8 << 20;
 
 /// Joins normalisations with the steps before and after them, on devices that compute where arrays of the host lie.
 pub fn fuse_rows(graph: &mut Graph, ops: &DeviceOps, report: &mut Report) {
@@ -57,7 +57,7 @@ fn norm_of(node: &Node) -> Option<&Normalization> {
 }
 
 /// The steps of a node, and what they read.
-fn region_of(graph: &Graph, id: NodeId) -> Option<(Region, SmallVec<[Input; 4]>)> {
+pub(super) fn region_of(graph: &Graph, id: NodeId) -> Option<(Region, SmallVec<[Input; 4]>)> {
     let node = graph.node(id);
     match &node.kind {
         Kind::Fused(region) => Some((region.clone(), node.inputs.clone())),

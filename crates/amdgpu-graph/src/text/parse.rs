@@ -239,6 +239,7 @@ impl<'a> Reader<'a> {
         match name {
             "fused" => return self.fused(graph, inputs),
             "rows" => return self.rows(graph, inputs),
+            "fused_rows" => return self.fused_rows(graph, inputs),
             "view" | "assign" => return self.seen(graph, name, inputs),
             _ => {}
         }

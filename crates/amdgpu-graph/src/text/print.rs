@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write as _};
 use amdgpu_abi::Dtype;
 use amdgpu_array::Dims;
 use amdgpu_ops::fused::{Region, Source};
-use amdgpu_ops::{Operation, RowChain, Scalar};
+use amdgpu_ops::{FusedRows, Operation, RowChain, RowStage, RowValue, Scalar};
 
 use crate::attributes::{Attributes, Value, attributes_of};
 use crate::{Graph, Input, Kind, Layout, Node};
@@ -65,6 +65,7 @@ fn options(node: &Node) -> String {
         Kind::Assign(layout) => attributes(&of_layout(layout, true)),
         Kind::Fused(region) => steps(region),
         Kind::Rows(chain) => rows(chain),
+        Kind::FusedRows(rows) => fused_rows(rows),
         Kind::Result(index) => format!("index = {index}"),
         Kind::Input(_) | Kind::Constant(_) => String::new(),
     }
@@ -116,6 +117,32 @@ fn rows(chain: &RowChain) -> String {
         let _ = write!(text, " after {{{}}}", steps(after));
     }
     if chain.keeps_before {
+        text.push_str(" kept");
+    }
+    text
+}
+
+/// The axes of a row, then the stages: `rows(1) steps(i0, i1) {add(i0, i1) float32} sum(v0) float32 kept`.
+fn fused_rows(rows: &FusedRows) -> String {
+    let mut text = format!("rows({})", rows.row_rank);
+    for stage in &rows.stages {
+        let given = stage.arguments().iter().map(|value| match value {
+            RowValue::Input(index) => format!("i{index}"),
+            RowValue::Stage(index) => format!("v{index}"),
+        });
+        let given = given.collect::<Vec<_>>().join(", ");
+        let _ = match stage {
+            RowStage::Steps { region, .. } => write!(text, " steps({given}) {{{}}}", steps(region)),
+            RowStage::Reduce { reduction, .. } => write!(
+                text,
+                " {}({given}) {} {}",
+                reduction.operation.name(),
+                float(reduction.correction),
+                reduction.dtype.name().unwrap_or("?")
+            ),
+        };
+    }
+    if rows.keeps_axes {
         text.push_str(" kept");
     }
     text

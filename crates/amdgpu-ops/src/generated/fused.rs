@@ -14,9 +14,18 @@ use crate::fused::region::{Region, Source};
 /// A function for each step, and the statements that call them and return the last value; `common` is the dtype of inputs and values.
 #[must_use]
 pub fn steps(region: &Region, common: Dtype) -> (String, String) {
+    steps_named("step", region, common, &mut Vec::new())
+}
+
+/// As [`steps`], with functions whose names begin with `prefix`; `own` has the helpers that the source has already.
+pub fn steps_named(
+    prefix: &str,
+    region: &Region,
+    common: Dtype,
+    own: &mut Vec<&'static str>,
+) -> (String, String) {
     let computed = compute_type(common);
     let (mut functions, mut text) = (String::new(), String::new());
-    let mut own: Vec<&str> = Vec::new();
     for (place, step) in region.steps.iter().enumerate() {
         let name = region.computed_step(step, common).name();
         let helpers = formulas::own_helpers(name);
@@ -35,7 +44,7 @@ pub fn steps(region: &Region, common: Dtype) -> (String, String) {
             .collect();
         let _ = writeln!(
             functions,
-            "__device__ inline {returned} step{place}({}, C alpha) {{ return {}; }}",
+            "__device__ inline {returned} {prefix}{place}({}, C alpha) {{ return {}; }}",
             parameters.join(", "),
             formulas::formula(name, computed).unwrap_or("x"),
         );
@@ -49,7 +58,7 @@ pub fn steps(region: &Region, common: Dtype) -> (String, String) {
             })
             .collect();
         let call = format!(
-            "step{place}({}, (C){})",
+            "{prefix}{place}({}, (C){})",
             arguments.join(", "),
             literal(Scalar::Float(step.alpha), Dtype::F64)
         );

@@ -206,6 +206,7 @@ impl RowLoss<'_> {
         args.extend([self.options.ignored, length, count].map(Arg::from));
         self.run(&kernel, &args)?;
         drop(args);
+        recording::note_outside(recording::CHECKED_BY_THE_HOST);
         if !recording::is_recording() && count > 0 {
             self.refuse(&found)?;
         }

@@ -85,6 +85,7 @@ pub(crate) fn check(
             refuse(value)
         };
     }
+    recording::note_outside(recording::CHECKED_BY_THE_HOST);
     if parameter.is_empty() || recording::is_recording() {
         return Ok(());
     }

@@ -303,6 +303,7 @@ impl Joiner<'_> {
         args.extend_from_slice(&source::walk_arguments(&extents, &strides));
         launch(&kernel, blocks(self.count), &args)?;
         drop(args);
+        recording::note_outside(recording::CHECKED_BY_THE_HOST);
         if !recording::is_recording() {
             self.refuse(read_note(&found)?, &indices)?;
         }
@@ -329,6 +330,7 @@ impl Joiner<'_> {
     }
 
     fn is_in_order(&self, rows: &Array) -> Result<bool> {
+        recording::note_outside(recording::CHECKED_BY_THE_HOST);
         if recording::is_recording() {
             return Ok(false);
         }
@@ -352,6 +354,7 @@ impl Joiner<'_> {
         let mut args = [&index, &starts, &found].map(Arg::Array).to_vec();
         args.extend([segments, self.count].map(Arg::from));
         launch(&kernel, blocks(segments + 1), &args)?;
+        recording::note_outside(recording::CHECKED_BY_THE_HOST);
         if !recording::is_recording() {
             let noted = read_note(&found)?;
             if noted != 0 {

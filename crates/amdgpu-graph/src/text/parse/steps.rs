@@ -3,7 +3,8 @@
 use amdgpu_abi::Dtype;
 use amdgpu_ops::fused::{Region, Source, Step};
 use amdgpu_ops::normalize::Normalize;
-use amdgpu_ops::{Elementwise, Operation, RowChain};
+use amdgpu_ops::reduce::Reduce;
+use amdgpu_ops::{Elementwise, FusedRows, Operation, RowChain, RowReduction, RowStage, RowValue};
 use smallvec::SmallVec;
 
 use super::{Reader, refused};
@@ -71,6 +72,106 @@ impl Reader<'_> {
             ));
         }
         self.joined(graph, Kind::Rows(Box::new(chain)), inputs)
+    }
+
+    /// Reductions of rows with the steps around them.
+    pub(super) fn fused_rows(
+        &mut self,
+        graph: &mut Graph,
+        inputs: SmallVec<[Input; 4]>,
+    ) -> Result<()> {
+        let dtypes = dtypes_of(graph, &inputs)?;
+        self.expect("{")?;
+        if self.word()? != "rows" {
+            return refused(
+                "fused_rows begins with `rows(N)`, the number of axes of a row".to_owned(),
+            );
+        }
+        let row_rank = self.count()?;
+        let mut stages: Vec<RowStage> = Vec::new();
+        let mut keeps_axes = false;
+        while !self.takes("}") {
+            if self.takes("kept") {
+                keeps_axes = true;
+                continue;
+            }
+            let stage = self.stage(&dtypes, &stages)?;
+            stages.push(stage);
+        }
+        if stages.is_empty() || row_rank == 0 {
+            return refused("fused_rows has stages, and rows of one axis at least".to_owned());
+        }
+        let rows = FusedRows {
+            inputs: inputs.len(),
+            stages,
+            row_rank,
+            keeps_axes,
+        };
+        self.joined(graph, Kind::FusedRows(Box::new(rows)), inputs)
+    }
+
+    fn stage(&mut self, inputs: &[Dtype], stages: &[RowStage]) -> Result<RowStage> {
+        let name = self.word()?;
+        let arguments = self.row_values(inputs.len(), stages.len())?;
+        let dtype_of = |value: &RowValue| match value {
+            RowValue::Input(index) => inputs[*index],
+            RowValue::Stage(index) => stages[*index].dtype(),
+        };
+        if name == "steps" {
+            let dtypes: SmallVec<[Dtype; 6]> = arguments.iter().map(dtype_of).collect();
+            self.expect("{")?;
+            let steps = self.steps(arguments.len())?;
+            let region = Region::new(dtypes, steps);
+            return Ok(RowStage::Steps { region, arguments });
+        }
+        let (Some(operation), [argument]) = (Reduce::from_name(name), arguments.as_slice()) else {
+            return refused(format!("{name} is no reduction of one value"));
+        };
+        let argument = *argument;
+        let correction = match self.number()? {
+            Value::Float(value) => value,
+            Value::Int(value) => value as f64,
+            other => return refused(format!("{other:?} is no correction")),
+        };
+        let dtype = self.dtype()?;
+        let (_, given) = operation.dtypes(dtype_of(&argument));
+        if dtype != given {
+            return refused(format!(
+                "{name} of rows gives {}, not {}",
+                given.name().unwrap_or("?"),
+                dtype.name().unwrap_or("?")
+            ));
+        }
+        let reduction = RowReduction {
+            operation,
+            correction,
+            dtype,
+        };
+        Ok(RowStage::Reduce {
+            reduction,
+            argument,
+        })
+    }
+
+    /// Values in parentheses, of the inputs and of the stages so far.
+    fn row_values(&mut self, inputs: usize, stages: usize) -> Result<SmallVec<[RowValue; 6]>> {
+        self.expect("(")?;
+        let mut values = SmallVec::new();
+        loop {
+            let word = self.word()?;
+            let (kind, index) = word.split_at(1);
+            let index: usize = index.parse().unwrap_or(usize::MAX);
+            values.push(match kind {
+                "i" if index < inputs => RowValue::Input(index),
+                "v" if index < stages => RowValue::Stage(index),
+                _ => return refused(format!("{word} is neither an input nor an earlier stage")),
+            });
+            if !self.takes(",") {
+                break;
+            }
+        }
+        self.expect(")")?;
+        Ok(values)
     }
 
     /// Adds a node whose shape and dtype follow in the text.
