@@ -1,8 +1,8 @@
 /* kernels.h: what the shim and the kernel library (libamdgpu_torch.so, the crate amdgpu-torch) give each other. C11; no header of torch.
  *
- * The shim opens the kernel library, hands it `agpu_torch_host` through `agpu_torch_attach`, and asks it for the operators that the stable
- * interface of torch cannot carry (arguments of type Scalar or Generator): it registers one boxed function for each of these, which calls
- * `agpu_torch_call`. All other operators the kernel library registers itself, in `agpu_torch_attach`.
+ * The shim opens the kernel library, hands it `agpu_torch_host` through `agpu_torch_attach`, and asks it for its operators: it registers one
+ * boxed function for each of them, which calls `agpu_torch_call`. So operators with arguments that the stable interface of torch cannot carry
+ * (Scalar, Generator) go the same way as all others.
  */
 #ifndef AMDGPU_TORCH_KERNELS_H
 #define AMDGPU_TORCH_KERNELS_H
@@ -43,6 +43,19 @@ typedef struct agpu_torch_scalar {
     const void *data;
 } agpu_torch_scalar;
 
+/* What `agpu_torch_result` holds. */
+#define AGPU_TORCH_RESULT_TENSOR 1 /* `tensor`, which the shim deletes */
+#define AGPU_TORCH_RESULT_INT 2    /* `integer` */
+#define AGPU_TORCH_RESULT_BOOL 3   /* `integer`, 0 or 1 */
+
+/* A result that is none of the arguments. */
+typedef struct agpu_torch_result {
+    uint32_t kind;
+    uint32_t reserved;
+    int64_t integer;
+    agpu_torch_tensor tensor;
+} agpu_torch_result;
+
 /* What the shim gives the kernel library. The functions of this struct answer 0, or 1 with a text in `last_error`. */
 typedef struct agpu_torch_host {
     uint64_t size_bytes;
@@ -67,7 +80,7 @@ typedef struct agpu_torch_host {
 /* AGPU_TORCH_INTERFACE_VERSION of the kernel library. */
 uint32_t agpu_torch_interface_version(void);
 
-/* Registers the operators of the stable interface for the key PrivateUse1. `host` lives as long as the process. 0, or 1 with a text in
+/* Keeps what the shim gives. `host` lives as long as the process. 0, or 1 with a text in
  * `agpu_torch_last_error`. */
 int32_t agpu_torch_attach(const agpu_torch_host *host);
 
@@ -76,10 +89,13 @@ const char *agpu_torch_boxed_operator(uint64_t place);
 
 /* Runs such an operator. `tensors` are its tensors in the order of the schema, those of lists one after the other, NULL for an optional one that
  * was left out; `scalars` its other arguments in that order, and for each list of tensors its length (AGPU_TORCH_TENSORS). The operator returns
- * the arguments that it writes to. 0: done; 1: refused, with a text in `agpu_torch_last_error`; 2: no kernel for these arguments, and the
+ * what `agpu_torch_take_result` gives, or where that is nothing the arguments that it writes to. 0: done; 1: refused, with a text in `agpu_torch_last_error`; 2: no kernel for these arguments, and the
  * caller may run the operator on the CPU. */
 int32_t agpu_torch_call(const char *name, const agpu_torch_tensor *tensors, uint64_t tensor_count, const agpu_torch_scalar *scalars,
                         uint64_t scalar_count);
+
+/* Takes the next result of the last call on this thread, in the order of the schema, those of a list one after the other; 1: there is none left. */
+int32_t agpu_torch_take_result(agpu_torch_result *result);
 
 /* Why the last call on this thread failed. */
 const char *agpu_torch_last_error(void);

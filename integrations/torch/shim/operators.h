@@ -8,7 +8,7 @@
 
 namespace amdgpu_torch {
 
-// Opens the kernel library, lets it register its operators, and registers those that it wants boxed.
+// Opens the kernel library, registers its operators.
 void load_kernels(const std::string &path);
 
 // Names of operators and how often their kernels ran.
