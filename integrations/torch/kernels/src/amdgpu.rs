@@ -37,7 +37,7 @@ macro_rules! options {
         $(#[$meta])*
         #[repr(C)]
         pub struct $name {
-            size_bytes: u64,
+            pub size_bytes: u64,
             $(pub $field: $type,)*
         }
 
@@ -177,7 +177,6 @@ ErrorInfo {
 functions!(Functions {
     agpu_last_error: fn(*mut ErrorInfo) -> i32;
     agpu_release: fn(Handle) -> i32;
-    agpu_device_synchronize: fn(Handle) -> i32;
     agpu_device_wait_stream: fn(Handle, Handle) -> i32;
     agpu_stream_wait_device: fn(Handle, Handle) -> i32;
     agpu_array_from_address: fn(Handle, *mut c_void, Text, u32, *const i64, *const i64, *mut Handle) -> i32;

@@ -254,10 +254,6 @@ impl Made {
         };
         Ok(Self { owner, view })
     }
-
-    pub fn handle(&self) -> amdgpu::Handle {
-        self.owner.0
-    }
 }
 
 impl Deref for Made {
@@ -365,18 +361,14 @@ impl Tensor {
             return Ok(self.view.clone());
         }
         let torch = torch::get()?;
-        let mut list = std::ptr::null_mut();
-        // SAFETY: a place for the handle; the list is the dispatcher's from the call on.
-        torch::done(unsafe { (torch.torch_new_list_reserve_size)(shape.len(), &raw mut list) })?;
-        for extent in shape {
-            // SAFETY: a live list.
-            torch::done(unsafe { (torch.torch_list_push_back)(list, *extent as u64) })?;
-        }
-        let mut stack = [self.new_handle()? as u64, list as u64, 0];
-        // SAFETY: `resize_` takes a tensor, a list of integers and an optional memory format, and returns the tensor.
+        // The stable interface has no lists of sizes for kernels, so that a tensor of this shape, with one element, says them.
+        let still = Dims::from_elem(0, shape.len());
+        let like = Self::empty_strided(shape, &still, self.dtype, Place::Cpu)?;
+        let mut stack = [self.new_handle()? as u64, like.into_handle() as u64, 0];
+        // SAFETY: `resize_as_` takes two tensors and an optional memory format, and returns the first tensor.
         torch::done(unsafe {
             (torch.torch_call_dispatcher)(
-                c"aten::resize_".as_ptr(),
+                c"aten::resize_as_".as_ptr(),
                 c"".as_ptr(),
                 stack.as_mut_ptr(),
                 torch::BUILD_VERSION,

@@ -28,8 +28,6 @@ functions!(Functions {
     aoti_torch_empty_strided: fn(i64, *const i64, *const i64, i32, i32, i32, *mut Handle) -> i32;
     aoti_torch_grad_mode_is_enabled: fn() -> bool;
     torch_call_dispatcher: fn(*const c_char, *const c_char, *mut Value, u64) -> i32;
-    torch_new_list_reserve_size: fn(usize, *mut Handle) -> i32;
-    torch_list_push_back: fn(Handle, Value) -> i32;
 });
 
 /// The first version that has all of them: 2.10, as `TORCH_VERSION_2_10_0` encodes it. What the dispatcher converts follows it.

@@ -38,6 +38,14 @@ fn with_axes(x: &View) -> View {
     }
 }
 
+/// Whatever is added to a variance must not be negative.
+fn check_epsilon(epsilon: f64) -> Outcome {
+    if epsilon >= 0.0 {
+        return Ok(());
+    }
+    Err(Failure::no_kernel("a negative epsilon has no kernel"))
+}
+
 fn check_float(c: &Call, x: &View) -> Outcome {
     if x.dtype.is_float() {
         return Ok(());
@@ -151,6 +159,7 @@ fn layer_norm(c: &Call) -> Outcome<Results> {
     check_float(c, x)?;
     let axes = last_axes(x, c.ints(0)?, c.name)?;
     let epsilon = c.real(1)?;
+    check_epsilon(epsilon)?;
     let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
     let shape = statistics_shape(&x.shape, axes.len());
     if x.is_empty() {
@@ -353,6 +362,7 @@ fn group_norm(c: &Call) -> Outcome<Results> {
     check_float(c, x)?;
     let (sizes, groups) = sizes(c)?;
     let epsilon = c.real(4)?;
+    check_epsilon(epsilon)?;
     let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
     let shape = [sizes[0], groups];
     if x.is_empty() {
@@ -458,6 +468,7 @@ fn array_of(given: Option<&Held>) -> Outcome<Option<Owned>> {
 fn batch_norm(c: &Call, is_training: bool, momentum: f64, epsilon: f64) -> Outcome<Results> {
     let x = c.tensor(0)?;
     check_float(c, x)?;
+    check_epsilon(epsilon)?;
     if x.rank() < 2 || x.is_empty() {
         return Err(Failure::no_kernel(
             "batch norm of no values, or without an axis of channels, has no kernel",
