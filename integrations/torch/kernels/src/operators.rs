@@ -7,12 +7,12 @@ mod creation;
 mod elementwise;
 mod indexing;
 mod loss;
-mod lstm;
 mod matmul;
 mod normalization;
 mod optimizer;
 mod pooling;
 mod random;
+mod recurrent;
 mod reduction;
 mod sorting;
 mod upsample;
@@ -69,7 +69,7 @@ static TABLES: &[&[Row]] = &[
     random::TABLE,
     attention::TABLE,
     optimizer::TABLE,
-    lstm::TABLE,
+    recurrent::TABLE,
     upsample::TABLE,
 ];
 

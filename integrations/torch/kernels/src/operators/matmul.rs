@@ -1,9 +1,12 @@
 //! Products of matrices and of batches of them.
 
+use std::ffi::c_char;
+
 use super::table;
 use crate::amdgpu::{Matmul, Owned, agpu};
 use crate::call::{Call, Results, check_castable, written};
 use crate::compute::{Gives, Number, Target, cast, contiguous, converted, run};
+use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
 use crate::tensor::{Tensor, View};
 
@@ -33,6 +36,15 @@ fn laid_out(x: &View) -> Outcome<(crate::compute::Held, bool)> {
     Ok((contiguous(x)?, false))
 }
 
+/// What products are computed in, which also says the dtype of their results.
+fn precision(dtype: Dtype) -> *const c_char {
+    match dtype {
+        Dtype::F16 => c"fp16".as_ptr(),
+        Dtype::BF16 => c"bf16".as_ptr(),
+        _ => std::ptr::null(),
+    }
+}
+
 /// alpha a b + beta out, of matrices or batches of them.
 pub fn product(a: &View, b: &View, out: &View, (alpha, beta): (f64, f64)) -> Outcome {
     if out.is_empty() {
@@ -56,6 +68,7 @@ pub fn product(a: &View, b: &View, out: &View, (alpha, beta): (f64, f64)) -> Out
     let (left, right, place) = (a.array()?, b.array()?, target.view().array()?);
     let options = Matmul {
         out: place.0,
+        precision: precision(a.dtype),
         alpha,
         beta,
         has_factors: 1,

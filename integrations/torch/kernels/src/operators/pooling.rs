@@ -6,6 +6,7 @@ use super::table;
 use crate::amdgpu::{Owned, Pool, agpu};
 use crate::call::{Call, Results, tensors, written};
 use crate::compute::{Held, Number, Target, cast, contiguous};
+use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
 use crate::tensor::{Dims, Made, Tensor, View};
 
@@ -14,6 +15,8 @@ table! {
     c"aten::max_pool2d_with_indices_backward.grad_input" => |c| max_pool_backward(c, 2),
     c"aten::max_pool3d_with_indices.out" => |c| max_pool(c, 3),
     c"aten::max_pool3d_with_indices_backward.grad_input" => |c| max_pool_backward(c, 3),
+    c"aten::max_pool3d_with_indices" => max_pool3d_new,
+    c"aten::max_pool3d_with_indices_backward" => max_pool3d_backward_new,
     c"aten::avg_pool2d.out" => |c| average(c, 2),
     c"aten::avg_pool2d_backward.grad_input" => |c| average_backward(c, 2),
     c"aten::avg_pool3d.out" => |c| average(c, 3),
@@ -234,6 +237,27 @@ fn max_pool_backward(c: &Call, spatial: usize) -> Outcome<Results> {
     let name = names(spatial, [c"max_pool2d", c"max_pool3d"]);
     indices_gradient(name, (gradient, indices), windows.options(), spatial, &out)?;
     written()
+}
+
+fn max_pool3d_new(c: &Call) -> Outcome<Results> {
+    let x = c.tensor(0)?;
+    check(c, x, 3)?;
+    let windows = Windows::of(c, 3, true)?;
+    let shape = windows.result_shape(x)?;
+    let values = Tensor::empty(&shape, x.dtype, x.place)?;
+    let indices = Tensor::empty(&shape, Dtype::I64, x.place)?;
+    with_indices(c"max_pool3d", x, windows.options(), 3, (&values, &indices))?;
+    Ok(tensors([values, indices]))
+}
+
+fn max_pool3d_backward_new(c: &Call) -> Outcome<Results> {
+    let (gradient, x, indices) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    check(c, x, 3)?;
+    let windows = Windows::of(c, 3, true)?;
+    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
+    let given = (&**gradient, &**indices);
+    indices_gradient(c"max_pool3d", given, windows.options(), 3, &made)?;
+    Ok(tensors([made]))
 }
 
 /// Options of averages: windows, whether the padding counts, and a divisor.
