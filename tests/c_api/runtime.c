@@ -85,6 +85,32 @@ static void memory(agpu_device device) {
     CHECK(freed > 0);
     DO(agpu_device_memory_statistics(device, AGPU_MEMORY_DEVICE, &after));
     CHECK(after.allocations == before.allocations);
+    CHECK(after.allocated_bytes_peak > after.allocated_bytes);
+    DO(agpu_device_reset_memory_peaks(device));
+    DO(agpu_device_memory_statistics(device, AGPU_MEMORY_DEVICE, &after));
+    CHECK(after.allocated_bytes_peak == after.allocated_bytes && after.reserved_bytes_peak == after.reserved_bytes);
+}
+
+/* Events can mark the default stream, and memory that it fills is what arrays and calls that wait see. */
+static void default_stream(agpu_device device) {
+    agpu_stream stream = NULL, other = NULL;
+    agpu_event event = NULL;
+    agpu_memory data = NULL;
+    unsigned char read = 0;
+    DO(agpu_device_default_stream(device, &stream));
+    DO(agpu_stream_create(device, &other));
+    DO(agpu_event_create(device, &event));
+    DO(agpu_memory_allocate(device, 64, NULL, &data));
+    DO(agpu_memory_fill(data, 0, 64, 5, stream));
+    DO(agpu_event_record(event, stream));
+    DO(agpu_stream_wait_event(other, event));
+    DO(agpu_memory_read(data, 63, &read, 1, other));
+    CHECK(read == 5);
+    DO(agpu_release(data));
+    DO(agpu_release(event));
+    DO(agpu_release(other));
+    DO(agpu_release(stream));
+    REFUSED(agpu_device_default_stream(device, NULL), AGPU_ERROR_INVALID_ARGUMENT, "stream");
 }
 
 static void streams_and_events(agpu_device device) {
@@ -146,6 +172,7 @@ int main(void) {
     agpu_device device = NULL;
     DO(agpu_device_open("cpu:0", NULL, &device));
     memory(device);
+    default_stream(device);
     streams_and_events(device);
     references(device);
     DO(agpu_release(device));

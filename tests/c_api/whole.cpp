@@ -48,6 +48,8 @@ void memory(const amdgpu::Device &device) {
         expect(AGPU_ERROR_INVALID_ARGUMENT, "do not fit", [&] { (void)other.read<float>(1001); });
     }
     CHECK(device.memory_statistics().allocations == before.allocations);
+    device.reset_memory_peaks();
+    CHECK(device.memory_statistics().allocated_bytes_peak == device.memory_statistics().allocated_bytes);
     CHECK(device.empty_cache() > 0);
     const std::vector<std::uint64_t> sizes{32 << 20, 32 << 20};
     CHECK(device.warm_up(sizes) == 64 << 20 && device.warm_up(sizes) == 0);
@@ -65,6 +67,8 @@ void streams_and_kernels(const amdgpu::Device &device) {
     kernel.launch({4}, {256}, {out, std::span<float>(x), Pair{3.0F, 1}, 0.5, false, 1000U}, stream);
     end.record(stream);
     second.wait(end);
+    device.default_stream().wait(end);
+    device.default_stream().synchronize();
     second.synchronize();
     CHECK(second.is_idle() && end.is_complete());
     end.synchronize();

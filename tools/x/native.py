@@ -74,13 +74,15 @@ def julia_piece(root: Path) -> Piece:
 
 
 def interface_pieces(root: Path) -> list[Piece]:
-    """Headers of the C interface, and what pkg-config and CMake read, copied as they are."""
+    """Headers of the C interface, what pkg-config and CMake read, and what `python -m amdgpu.torch.build` compiles, copied as they are."""
     crate, library = root / "crates" / "amdgpu-capi", library_folder(root)
     headers, packages = crate / "include" / "amdgpu", crate / "packages"
+    shim = root / "integrations" / "torch" / "shim"
     return [
         Piece("c headers", headers / "runtime.h", (headers,), library / "include" / "amdgpu", None),
         Piece("pkg-config file", packages / "pkgconfig" / "amdgpu.pc", (packages,), library / "pkgconfig", None),
         Piece("cmake package", packages / "cmake" / "amdgpu-config.cmake", (packages,), library / "cmake", None),
+        Piece("torch shim sources", shim / "core.h", (shim,), library / "torch" / "shim", None),
     ]
 
 

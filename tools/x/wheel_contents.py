@@ -19,6 +19,7 @@ def required(root: Path) -> list[str]:
         "include/amdgpu": (interface / "include" / "amdgpu").iterdir(),
         "pkgconfig": (interface / "packages" / "pkgconfig").iterdir(),
         "cmake": (interface / "packages" / "cmake").iterdir(),
+        "torch/shim": (root / "integrations" / "torch" / "shim").iterdir(),
         "julia/src": (root / "julia" / "src").glob("*.jl"),
     }
     files = [f"{folder}/{path.name}" for folder, paths in copied.items() for path in paths]

@@ -254,6 +254,16 @@ pub extern "C" fn agpu_device_memory_statistics(
     })
 }
 
+/// Let peaks begin again at what is there now.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_device_reset_memory_peaks(device: Handle) -> Status {
+    answer(|| {
+        let device = handles::get::<DeviceObject>(device, "device")?;
+        device.context.allocator()?.reset_peak_stats();
+        Ok(())
+    })
+}
+
 /// Give cached memory back to the system.
 #[unsafe(no_mangle)]
 pub extern "C" fn agpu_device_empty_cache(device: Handle, freed_bytes: Out<u64>) -> Status {

@@ -30,6 +30,24 @@ pub extern "C" fn agpu_stream_create(device: Handle, stream: Out<Handle>) -> Sta
     })
 }
 
+/// The stream in which operations on arrays run.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_device_default_stream(device: Handle, stream: Out<Handle>) -> Status {
+    answer(|| {
+        let place = stream.required("stream")?;
+        let device = handles::get::<DeviceObject>(device, "device")?;
+        let queue = Arc::clone(device.context.device()?.default_stream());
+        let kept = Kept::default();
+        let stream = StreamObject {
+            device,
+            queue,
+            kept,
+        };
+        place.write(handles::insert(Arc::new(stream)));
+        Ok(())
+    })
+}
+
 /// Wait until everything that the stream was given is done.
 #[unsafe(no_mangle)]
 pub extern "C" fn agpu_stream_synchronize(stream: Handle) -> Status {

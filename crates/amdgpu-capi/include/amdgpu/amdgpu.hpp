@@ -323,6 +323,7 @@ public:
         check(agpu_device_memory_statistics(get(), kind, &statistics));
         return statistics;
     }
+    void reset_memory_peaks() const { check(agpu_device_reset_memory_peaks(get())); }
     std::uint64_t empty_cache() const {
         std::uint64_t freed = 0;
         check(agpu_device_empty_cache(get(), &freed));
@@ -344,6 +345,12 @@ public:
     Stream create_stream() const {
         agpu_stream stream = nullptr;
         check(agpu_stream_create(get(), &stream));
+        return Stream(stream);
+    }
+    // The stream in which operations on arrays run.
+    Stream default_stream() const {
+        agpu_stream stream = nullptr;
+        check(agpu_device_default_stream(get(), &stream));
         return Stream(stream);
     }
     Event create_event() const {

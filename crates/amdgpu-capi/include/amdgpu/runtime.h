@@ -158,6 +158,9 @@ typedef struct agpu_memory_statistics {
 /* What the allocator did for one kind of memory, AGPU_MEMORY_DEVICE and so on. */
 agpu_status agpu_device_memory_statistics(agpu_device device, uint32_t kind, agpu_memory_statistics *statistics);
 
+/* Let the peaks of the statistics of all kinds of memory begin again at what is there now. */
+agpu_status agpu_device_reset_memory_peaks(agpu_device device);
+
 /* Give cached memory back to the system; `freed_bytes` may be NULL. */
 agpu_status agpu_device_empty_cache(agpu_device device, uint64_t *freed_bytes);
 
@@ -173,6 +176,9 @@ agpu_status agpu_device_synchronize(agpu_device device);
 
 /* A new stream. Releasing it waits until it is idle. */
 agpu_status agpu_stream_create(agpu_device device, agpu_stream *stream);
+
+/* Another handle of the stream in which operations on arrays run, and in which calls with NULL for the stream wait. */
+agpu_status agpu_device_default_stream(agpu_device device, agpu_stream *stream);
 
 /* Wait until everything that the stream was given is done; gives the error that its work left. */
 agpu_status agpu_stream_synchronize(agpu_stream stream);

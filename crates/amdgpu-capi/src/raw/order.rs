@@ -36,6 +36,7 @@ impl Queue {
         let open = device.context.open_device()?;
         match self {
             Self::Default => {}
+            Self::Ours(stream) if stream.queue.id() == open.device().default_stream().id() => {}
             // Operations of a CPU device run in the calling thread.
             Self::Ours(stream) if open.info().capabilities.host_visible => {
                 stream.queue.synchronize()?;
