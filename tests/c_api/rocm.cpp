@@ -145,7 +145,7 @@ void memory() {
     (void)manager.allocate_pinned(64);
 }
 
-void pinned_memory_and_streams() {
+void pinned_memory_and_streams(bool is_host) {
     for (const bool is_pinned : {true, false}) {
         rocm::ROCmMemoryManager::Config config;
         config.use_pinned_host = is_pinned;
@@ -165,7 +165,8 @@ void pinned_memory_and_streams() {
         CHECK(std::memcmp(back.data(), host, bytes / 2) == 0 && back[bytes / 2] == 9 && back[bytes - 1] == 9);
         expect<std::invalid_argument>("deallocate_pinned", [&] { manager.deallocate(host); });
         expect<std::invalid_argument>("free it with deallocate", [&] { manager.deallocate_pinned(a); });
-        expect<std::runtime_error>("stream", [&] { manager.deallocate_async(a, reinterpret_cast<hipStream_t>(&config)); });
+        // A GPU's driver takes every handle that is not ours for a stream of another library, and reads it.
+        if (is_host) expect<std::runtime_error>("stream", [&] { manager.deallocate_async(a, reinterpret_cast<hipStream_t>(&config)); });
         manager.deallocate_async(a, stream);
         manager.deallocate_async(b, stream);
         manager.deallocate_pinned(host);
@@ -310,9 +311,10 @@ void macros() {
 // The device, for which the CPU is the default.
 int main(int count, char **arguments) {
     without_devices();
-    devices(count > 1 ? arguments[1] : "cpu");
+    const std::string_view device = count > 1 ? arguments[1] : "cpu";
+    devices(device.data());
     memory();
-    pinned_memory_and_streams();
+    pinned_memory_and_streams(device.substr(0, 3) == "cpu");
     bad_ranges();
     hipStream_t stream = rocm::create_stream();
     for (hipStream_t one : {hipStream_t{nullptr}, stream}) {
