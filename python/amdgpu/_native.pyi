@@ -26,6 +26,7 @@ __all__ = [
     "Device",
     "Event",
     "ExecutableGraph",
+    "FusedSteps",
     "Graph",
     "Kernel",
     "KernelProfile",
@@ -102,6 +103,7 @@ __all__ = [
     "flight_stop",
     "forget_choices",
     "from_dlpack",
+    "fused_texts",
     "gather",
     "gather_on_device",
     "geam",
@@ -160,7 +162,9 @@ __all__ = [
     "random_torch_layout",
     "record_fallback",
     "reduce",
+    "reduce_by",
     "reduce_fast_call",
+    "reduce_forms",
     "reduce_on_device",
     "rocm_device_count",
     "rocm_get_device",
@@ -785,6 +789,11 @@ def convolve_ways(
     weight_shape: Sequence[int],
     options: _ConvolveOptions,
 ) -> tuple[str, list[str]]: ...
+def reduce_forms(
+    device: Any, operation: str, dtype: str, shape: Sequence[int], axes: Sequence[int]
+) -> tuple[str, list[str]]: ...
+def reduce_by(device: Any, form: str, operation: str, x: Any, axes: Sequence[int]) -> Array: ...
+def fused_texts(text: str) -> list[str]: ...
 def matmul_choices(device: Any) -> list[_Way | None]: ...
 def matmul_libraries(device: Any) -> list[str]: ...
 def matmul_is_verified(device: Any, library: str, problem: _ProblemFields) -> bool: ...
@@ -1109,9 +1118,20 @@ class Graph:
     ) -> ExecutableGraph: ...
 
 @final
+class FusedSteps:
+    """Joined elementwise steps: a graph's text with inputs and one node."""
+
+    def __init__(self, text: str) -> None: ...
+    @property
+    def inputs(self) -> list[tuple[list[int], str]]: ...
+    def forms(self, device: Any) -> tuple[str, list[str]]: ...
+    def compute(self, device: Any, form: str, inputs: tuple[Any, ...]) -> Array: ...
+
 class ExecutableGraph:
     """A graph with planned memory, which runs for arrays of the shapes and dtypes it was made for."""
 
+    @property
+    def fused_texts(self) -> list[str]: ...
     def run(self, arguments: list[Array]) -> list[Array]: ...
     def run_fitting(self, arguments: tuple[Any, ...]) -> Array | None: ...
     def profile(self, arguments: list[Array]) -> tuple[list[Array], list[tuple[int, float]]]: ...

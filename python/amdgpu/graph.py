@@ -229,6 +229,11 @@ class Executable:
         return self._native.nodes
 
     @property
+    def fused_texts(self) -> list[str]:
+        """The nodes of joined elementwise steps, each as the text of a graph of its own, which `amdgpu.tuning.fused_of` reads."""
+        return self._native.fused_texts
+
+    @property
     def shared_bytes(self) -> int:
         """Bytes of the memory that values within the graph share: its peak, but for arguments, constants and outputs."""
         return self._native.shared_bytes

@@ -35,6 +35,29 @@ def test_tuning_that_measures_nothing_is_one_document(cli):
     assert "nothing is measured" in cli("tune", "--no-measure", "--architecture", "sm_90").stdout
 
 
+def test_joined_steps_are_tuned_on_the_cpu(cli, tmp_path):
+    steps = "{multiply(i0, 1.5 float32) float32; add(s0, 0.5 float32) float32} : float32[64, 1024]"
+    (tmp_path / "graph.txt").write_text(f"%0 = input : float32[64, 1024]\n%1 = fused(%0) {steps}\nreturn %1\n")
+    cache = {"AMDGPU_CACHE_DIR": str(tmp_path / "cache")}
+    command = ("tune", "--device", "cpu:0", "--fused", "graph.txt", "--budget", "60", "--export", "known.json")
+    (tuned,) = json.loads(cli(*command, "--json", **cache).stdout)["tuned"]
+    assert set(tuned) == {"fused", "seconds", "failed"}
+    assert " multiply_add of float32 2^16" in tuned["fused"]
+    assert set(tuned["seconds"]) == {f"block {block} ahead 1" for block in (128, 256, 512, 1024)}
+    assert tuned["fused"] in (tmp_path / "known.json").read_text()
+    done = cli(*command, "--missing", **cache)
+    assert "1 joined steps were measured before" in done.stdout
+    for wrong, reason in (
+        (("--fused", "none.txt"), "none.txt is no text of a graph"),
+        (("--fused", "known.json"), "line 1"),
+        (("--reductions", "sum:4x4"), "is no reduction"),
+        (("--reductions", "sum:4x4:1"), "GPUs (hip, cuda) can be tuned"),
+    ):
+        done = cli("tune", "--device", "cpu:0", *wrong, **cache)
+        assert done.returncode != 0
+        assert reason in done.stderr
+
+
 def test_info_shows_devices_and_libraries(cli):
     done = cli("info")
     assert done.returncode == 0

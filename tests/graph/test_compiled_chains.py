@@ -73,6 +73,29 @@ def test_rows_of_any_length(width: int) -> None:
     check(lambda x, y: (x * 2.0 - y) * x, values((rows, width), "float32", 1), values((rows, width), "float32", 2))
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [
+        ((8_400_001,), "float32"),
+        ((4096, 2064), "float32"),  # each row begins with a cache line
+        ((7, 1_200_003), "float32"),  # rows that do not, long ones
+        ((4100, 2050), "float32"),  # and short ones
+        ((70_000, 512), "uint8"),  # more rows than a grid has in y
+        ((17_000_000,), "float16"),
+        ((4_200_007,), "float64"),
+        ((34_000_000,), "uint8"),
+    ],
+)
+def test_results_that_pass_the_caches(shape: tuple[int, ...], dtype: str) -> None:
+    # 32 MiB and more.
+    rng = np.random.default_rng(5)
+    x = amdgpu.array(rng.integers(0, 100, shape).astype(dtype), device="cpu:0")
+    check(lambda x: amdgpu.maximum(x * 3, 20) - x, x)
+    if len(shape) > 1:
+        y = amdgpu.array(rng.integers(0, 9, shape[-1]).astype(dtype), device="cpu:0")
+        check(lambda x, y: amdgpu.maximum(x * 3, y) - x, x, y)
+
+
 def test_arrays_that_repeat_along_axes() -> None:
     x = values((8, 16, 512), "float32", 1)
     for shape in ((512,), (16, 1), (8, 1, 1), (16, 512), (1, 1, 1), (8, 1, 512)):

@@ -481,9 +481,9 @@ def test_convolutions_are_measured_as_products_are(worker: Worker) -> None:
     (convolution,) = tuning.convolutions_of("1x2x4x4:2x3x3", ["f32"])
     kept = database.database_of("gfx0")
     tuner = Tuner("cuda:0", "a device", kept, budget_seconds=60, worker=worker)
-    record = tuner.tune_convolution(convolution, "convolution x", ["archived-2e-5", "generated-3e-5", "wrong", "crash"])
+    record = tuner.tune_subject(convolution, "convolution x", ["archived-2e-5", "generated-3e-5", "wrong", "crash"])
     assert record is not None
     assert record.ranking() == ["archived-2e-5", "generated-3e-5"]
     assert record.failed == {"wrong": "the result is wrong", "crash": "ended by signal SIGSEGV"}
     assert kept.record("convolution x") == record
-    assert tuner.tune_convolution(convolution, "convolution y", ["wrong"]) is None
+    assert tuner.tune_subject(convolution, "convolution y", ["wrong"]) is None

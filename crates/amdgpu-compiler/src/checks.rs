@@ -332,10 +332,12 @@ impl Instrumenter<'_> {
             let op = self.function.op(value).clone();
             let ty = self.function.ty(value);
             let checks: Vec<(AccessKind, Value, u64, u64, Option<Value>)> = match &op {
-                Op::Load(pointer) | Op::VolatileLoad(pointer) => {
+                Op::Load(pointer) | Op::VolatileLoad(pointer) | Op::NontemporalLoad(pointer) => {
                     vec![(AccessKind::Read, *pointer, ty.bytes(), ty.bytes(), None)]
                 }
-                Op::Store { pointer, value } | Op::VolatileStore { pointer, value } => {
+                Op::Store { pointer, value }
+                | Op::VolatileStore { pointer, value }
+                | Op::NontemporalStore { pointer, value } => {
                     let bytes = self.function.ty(*value).bytes();
                     vec![(AccessKind::Write, *pointer, bytes, bytes, Some(*value))]
                 }

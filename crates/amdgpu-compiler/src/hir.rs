@@ -161,6 +161,12 @@ pub enum ExprKind {
     Call(FunctionId, Vec<Expr>),
     Intrinsic(Intrinsic, Vec<Expr>),
     Cooperative(Cooperation, Vec<Expr>),
+    /// A load or store whose memory the caches need not keep.
+    NontemporalLoad(Box<Expr>),
+    NontemporalStore {
+        pointer: Box<Expr>,
+        value: Box<Expr>,
+    },
     Special(Special),
     Comma(Box<Expr>, Box<Expr>),
 }

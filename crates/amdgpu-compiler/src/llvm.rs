@@ -44,6 +44,7 @@ pub(crate) struct Emitter<'a> {
     /// Functions below which no pointer to private memory hides behind a generic one, so that every access that is not private may
     /// run in parallel between work-items.
     is_parallel: Vec<bool>,
+    has_nontemporal_stores: bool,
     declarations: BTreeSet<String>,
     /// Functions that operations are calls of.
     helpers: BTreeSet<String>,
@@ -78,6 +79,7 @@ pub fn emit(
         target,
         specials: specials(module, target.kind),
         is_parallel: is_parallel(module),
+        has_nontemporal_stores: has_nontemporal_stores(module),
         declarations: BTreeSet::new(),
         helpers: BTreeSet::new(),
         advice: Vec::new(),
@@ -339,6 +341,11 @@ fn specials(module: &Module, kind: TargetKind) -> Vec<Vec<Special>> {
         }
     }
     taken
+}
+
+fn has_nontemporal_stores(module: &Module) -> bool {
+    let mut values = (module.functions.iter()).flat_map(|function| &function.values);
+    values.any(|value| matches!(value.op, Op::NontemporalStore { .. }))
 }
 
 fn is_parallel(module: &Module) -> Vec<bool> {

@@ -124,14 +124,21 @@ enum Home {
 #[derive(Clone, Copy, Debug)]
 struct Address {
     pointer: Value,
-    is_volatile: bool,
+    access: Access,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Access {
+    Plain,
+    Volatile,
+    Nontemporal,
 }
 
 impl Address {
     fn plain(pointer: Value) -> Self {
         Self {
             pointer,
-            is_volatile: false,
+            access: Access::Plain,
         }
     }
 }
@@ -454,10 +461,10 @@ impl<'a> Lowering<'a> {
 
     /// Loads a scalar or pointer; a bool in memory is a byte.
     fn load(&mut self, address: Address, ty: Type) -> Value {
-        let op = if address.is_volatile {
-            Op::VolatileLoad(address.pointer)
-        } else {
-            Op::Load(address.pointer)
+        let op = match address.access {
+            Access::Plain => Op::Load(address.pointer),
+            Access::Volatile => Op::VolatileLoad(address.pointer),
+            Access::Nontemporal => Op::NontemporalLoad(address.pointer),
         };
         if ty == Type::I1 {
             let byte = self.emit(op, Type::I8);
@@ -477,10 +484,10 @@ impl<'a> Lowering<'a> {
             value
         };
         let pointer = address.pointer;
-        let op = if address.is_volatile {
-            Op::VolatileStore { pointer, value }
-        } else {
-            Op::Store { pointer, value }
+        let op = match address.access {
+            Access::Plain => Op::Store { pointer, value },
+            Access::Volatile => Op::VolatileStore { pointer, value },
+            Access::Nontemporal => Op::NontemporalStore { pointer, value },
         };
         self.emit(op, Type::Void);
     }

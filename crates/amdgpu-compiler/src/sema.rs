@@ -26,6 +26,7 @@ mod loop_hints;
 mod members;
 mod messages;
 mod namespaces;
+mod nontemporal;
 mod operators;
 mod packs;
 mod ranges;

@@ -332,12 +332,12 @@ fn bytes_of(function: &Function, value: Value) -> u64 {
         }
     };
     match function.op(value) {
-        Op::Load(pointer) | Op::VolatileLoad(pointer) => {
+        Op::Load(pointer) | Op::VolatileLoad(pointer) | Op::NontemporalLoad(pointer) => {
             moved(*pointer, function.ty(value).bytes())
         }
-        Op::Store { pointer, value } | Op::VolatileStore { pointer, value } => {
-            moved(*pointer, function.ty(*value).bytes())
-        }
+        Op::Store { pointer, value }
+        | Op::VolatileStore { pointer, value }
+        | Op::NontemporalStore { pointer, value } => moved(*pointer, function.ty(*value).bytes()),
         Op::Copy {
             to, from, bytes, ..
         } => moved(*to, *bytes) + moved(*from, *bytes),

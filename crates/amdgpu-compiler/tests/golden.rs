@@ -33,6 +33,7 @@ const KERNELS: &[(&str, &str)] = &[
     ("narrow_floats", include_str!("golden/narrow_floats.hip")),
     ("waves", include_str!("golden/waves.hip")),
     ("volatile", include_str!("golden/volatile.hip")),
+    ("nontemporal", include_str!("golden/nontemporal.hip")),
     ("n_body", include_str!("../../../tests/kernels/n_body.hip")),
     ("unrolling", include_str!("golden/unrolling.hip")),
 ];

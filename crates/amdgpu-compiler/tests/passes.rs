@@ -79,6 +79,62 @@ fn a_pass_has_nothing_left_to_do_on_its_own_result() {
 }
 
 #[test]
+fn no_pass_removes_merges_or_moves_nontemporal_stores() {
+    // Stores one over the other and in a loop; loads of what they wrote, plain and past the caches, and one that nobody uses.
+    let text = "kernel @k(p: ptr.global, q: ptr.global) -> void line 1 {
+  %0 = parameter 0 : ptr.global
+  %1 = parameter 1 : ptr.global
+  %2 = constant 0x0 : i32
+  %3 = constant 0x1 : i32
+b0:
+  %4 = load %0 : i32 !2
+  %5 = store nontemporal %0, %3 : void !3
+  %6 = store nontemporal %0, %4 : void !4
+  %7 = load %0 : i32 !5
+  %8 = load nontemporal %0 : i32 !6
+  %9 = load nontemporal %1 : i32 !7
+  %10 = add %7, %8 : i32 !8
+  %11 = store %1, %10 : void !8
+  jump b1 !9
+b1:
+  %12 = store nontemporal %0, %2 : void !10
+  %13 = load nontemporal %1 : i32 !11
+  %14 = compare equal %13, %2 : i1 !11
+  branch %14, b1, b2 !11
+b2:
+  return !12
+}
+";
+    let lines_of = |module: &ir::Module, op: &str| -> Vec<u32> {
+        let function = &module.functions[0];
+        let values = (function.blocks.iter()).flat_map(|block| &block.instructions);
+        values
+            .filter(|value| match function.op(**value) {
+                ir::Op::NontemporalStore { .. } => op == "store",
+                ir::Op::NontemporalLoad(_) => op == "nontemporal load",
+                ir::Op::Load(_) => op == "load",
+                _ => false,
+            })
+            .map(|value| function.values[value.0 as usize].line)
+            .collect()
+    };
+    for name in ir_pass_names() {
+        let mut module = ir::parse(text).expect("parses");
+        assert_eq!(module.to_string(), text);
+        ir::verify(&module).expect("valid");
+        run_pass(name, &mut module, OptimizationLevel::Max).expect("a known pass");
+        assert_eq!(lines_of(&module, "store"), [3, 4, 10], "{name}");
+        // What was known of the memory before the stores is forgotten.
+        assert_eq!(lines_of(&module, "load"), [2, 5], "{name}");
+        let loads = lines_of(&module, "nontemporal load");
+        assert!(
+            loads == [6, 7, 11] || loads == [6, 11],
+            "{name} moved or merged a load: {loads:?}"
+        );
+    }
+}
+
+#[test]
 fn no_pass_removes_merges_or_moves_volatile_accesses() {
     // Loads of one place one after the other, in a loop and unused; stores one over the other; private memory nobody else sees.
     let text = "kernel @k(p: ptr.global, q: ptr.global) -> void line 1 {

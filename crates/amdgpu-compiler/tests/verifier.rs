@@ -70,9 +70,9 @@ fn operations() -> Vec<(String, usize)> {
     );
     add("intrinsic ", "is_processor", 0);
     add("", "negate load", 1);
-    add("load ", "volatile", 1);
+    add("load ", "volatile nontemporal", 1);
     add("", "store", 2);
-    add("store ", "volatile", 2);
+    add("store ", "volatile nontemporal", 2);
     add("", "select", 3);
     add(
         "cooperative ",

@@ -17,6 +17,7 @@ pub mod attributes;
 mod dot;
 mod error;
 mod execute;
+mod fused_parts;
 mod graph;
 mod node;
 pub mod passes;

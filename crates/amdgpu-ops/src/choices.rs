@@ -25,7 +25,7 @@ impl<K, V> Default for Choices<K, V> {
     }
 }
 
-impl<K: Copy + Eq + Hash, V: Copy> Choices<K, V> {
+impl<K: Clone + Eq + Hash, V: Copy> Choices<K, V> {
     /// What was chosen so far, in no order.
     pub fn all(&self) -> Vec<V> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
@@ -52,7 +52,7 @@ impl<K: Copy + Eq + Hash, V: Copy> Choices<K, V> {
         if self.state.swap(now, Ordering::AcqRel) != now || known.len() >= CHOICES_LIMIT {
             known.clear();
         }
-        known.insert(*key, made);
+        known.insert(key.clone(), made);
         Ok(made)
     }
 }

@@ -16,8 +16,9 @@ use smallvec::SmallVec;
 use crate::cast;
 use crate::cpu::{self, Call};
 use crate::div_ceil::DivCeil;
-use crate::generated::elementwise::{Body, Kind, Rows, Signature, VECTOR_BYTES, Walk};
+use crate::generated::elementwise::{Body, Kind, LINE_BYTES, Rows, Signature, VECTOR_BYTES, Walk};
 use crate::generated::{formulas, source};
+use crate::kernel_form::KernelForm;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target, broadcast};
 use crate::{Arg, DeviceOps, Error, KernelKey, Named, Operation, Result};
@@ -170,10 +171,36 @@ pub fn compute(
     computed: Dtype,
     alpha: f64,
 ) -> Result<()> {
+    let usual = usual_form(body);
+    compute_as(ops, body, operands, result, (computed, alpha), usual)
+}
+
+/// The form of kernels without strides and with them, where nothing was measured.
+#[must_use]
+pub fn usual_form(body: &Body) -> KernelForm {
+    KernelForm {
+        block: source::BLOCK,
+        ahead: body.packs_in_flight(),
+    }
+}
+
+/// [`compute`] by a kernel of that form, which changes no bit.
+///
+/// # Errors
+///
+/// As there.
+pub fn compute_as(
+    ops: &DeviceOps,
+    body: &Body,
+    operands: &[Operand],
+    result: &Operand,
+    (computed, alpha): (Dtype, f64),
+    form: KernelForm,
+) -> Result<()> {
     if result.is_empty() {
         return Ok(());
     }
-    let chosen = choose(ops, body, operands, result, computed)?;
+    let chosen = choose(ops, body, operands, result, (computed, form))?;
     let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
     args.push(Arg::Float(alpha));
     let numbers = operands.iter().filter(|operand| operand.is_number());
@@ -184,7 +211,7 @@ pub fn compute(
     args.extend(chosen.tail.iter().copied());
     launch(
         &chosen.kernel,
-        Shape::line(chosen.blocks, source::BLOCK),
+        Shape::line(chosen.blocks, form.block),
         &args,
     )
 }
@@ -204,7 +231,7 @@ fn choose(
     body: &Body,
     operands: &[Operand],
     result: &Operand,
-    computed: Dtype,
+    (computed, form): (Dtype, KernelForm),
 ) -> Result<Chosen> {
     let kinds: Few<Kind> = operands
         .iter()
@@ -228,12 +255,12 @@ fn choose(
         && result.is_dense()
         && arrays().all(|one| one.shape == result.shape && one.is_dense());
     if is_flat {
-        let key = key_of(&signature, "elementwise flat");
-        let kernel = ops.kernel(key, "elementwise", || signature.flat_source())?;
-        let parts = body.packs_in_flight() as i64;
+        let key = key_of(&signature, "elementwise flat").with(form.ahead as u64);
+        let source = || signature.flat_source(form.ahead);
+        let kernel = ops.kernel(key, "elementwise", source)?;
         return Ok(Chosen {
             kernel,
-            blocks: count.div_ceil_positive(pack * source::BLOCK * parts),
+            blocks: count.div_ceil_positive(pack * form.block * form.ahead),
             are_direct: SmallVec::from_elem(true, 1 + arrays().count()),
             tail: SmallVec::from_slice(&[Arg::from(count)]),
         });
@@ -242,14 +269,14 @@ fn choose(
         .chain(arrays())
         .map(|operand| (operand, operand.broadcast_strides(result.rank())))
         .collect();
-    choose_strided(ops, &signature, &wide, are_aligned)
+    choose_strided(ops, &signature, &wide, (are_aligned, form))
 }
 
 fn choose_strided(
     ops: &DeviceOps,
     signature: &Signature<'_>,
     wide: &[(&Operand, Dims)],
-    are_aligned: bool,
+    (are_aligned, form): (bool, KernelForm),
 ) -> Result<Chosen> {
     let result = wide[0].0;
     let (count, pack) = (result.len(), signature.pack() as i64);
@@ -284,25 +311,22 @@ fn choose_strided(
         index: source::index_type(count),
         pack: if is_packed { pack as usize } else { 1 },
         repeats,
+        ahead: if is_packed { form.ahead } else { 1 },
     };
     let mut key = key_of(signature, "elementwise strided")
         .with(rank as u64)
         .flag(source::is_narrow(count))
-        .flag(is_packed);
+        .flag(is_packed)
+        .with(walk.ahead as u64);
     for (is_dense, repeats) in walk.are_dense.iter().zip(&walk.repeats) {
         key = key.flag(*is_dense).flag(*repeats);
     }
     let kernel = ops.kernel(key, "elementwise", || signature.strided_source(&walk))?;
-    let parts = if is_packed {
-        signature.body.packs_in_flight() as i64
-    } else {
-        1
-    };
     let mut tail: SmallVec<[Arg<'static>; 16]> = SmallVec::from_slice(&[Arg::from(count)]);
     tail.extend_from_slice(&source::walk_arguments(&extents, &strides));
     Ok(Chosen {
         kernel,
-        blocks: count.div_ceil_positive(walk.pack as i64 * source::BLOCK * parts),
+        blocks: count.div_ceil_positive(walk.pack as i64 * form.block * walk.ahead),
         are_direct: walk.are_dense.iter().copied().collect(),
         tail,
     })
@@ -310,14 +334,21 @@ fn choose_strided(
 
 /// A row has so many elements at least where a kernel walks row by row.
 const ROW_ELEMENTS: i64 = 256;
-/// Work-items at most of a block that walks a row, and elements at most of each of them.
-const ROW_BLOCK: i64 = 1024;
-const ROW_PARTS: i64 = 8;
+/// ... and at most, so that blocks are counted in 31 bits.
+const LONGEST_ROW: i64 = 1 << 36;
+/// The form of kernels that walk rows, where nothing was measured. Each work-item has one element: several from places apart of one row would be
+/// as many streams of reads and writes, which memory serves slower than one (60 M float32 in 10.8 ms with 8, in 8.4 with one, on a Zen 5).
+pub const ROW_FORM: KernelForm = KernelForm {
+    block: 1024,
+    ahead: 1,
+};
+/// Rows of fewer elements stream only where each begins with a cache line.
+const LONG_ROW: i64 = 8192;
 /// Work-items of a block are a multiple of the lanes of the widest vectors.
 const LANES: i64 = 16;
 
 /// As [`compute`] for arrays, on a device whose neighbouring work-items are lanes of one vector: each block computes a part of one row. False,
-/// and nothing is computed, where rows are short or their elements do not lie side by side.
+/// and nothing is computed, where rows are short or their elements do not lie side by side. The form is [`ROW_FORM`], or has smaller blocks.
 ///
 /// # Errors
 ///
@@ -328,6 +359,7 @@ pub fn compute_rows(
     arrays: &[Operand],
     result: &Operand,
     computed: Dtype,
+    form: KernelForm,
 ) -> Result<bool> {
     let wide: Few<(&Operand, Dims)> = std::iter::once(result)
         .chain(arrays)
@@ -337,7 +369,7 @@ pub fn compute_rows(
     let (extents, strides) = coalesce_all(&result.shape, &all);
     let last = extents.len() - 1;
     let (width, rows) = (extents[last], element_count(&extents[..last]));
-    let are_walked = (ROW_ELEMENTS..source::GRID_LIMIT * ROW_BLOCK).contains(&width)
+    let are_walked = (ROW_ELEMENTS..=LONGEST_ROW).contains(&width)
         && source::is_narrow(rows)
         && strides[0][last] == 1
         && strides.iter().all(|own| matches!(own[last], 0 | 1))
@@ -346,9 +378,24 @@ pub fn compute_rows(
     if !are_walked {
         return Ok(false);
     }
-    let (chunks, block, parts) = cut_row(width);
+    let line = (LINE_BYTES / result.dtype.size_bytes()) as i64;
+    let begins_lines = result.address().is_multiple_of(LINE_BYTES as u64)
+        && strides[0][..last].iter().all(|stride| stride % line == 0);
+    let streams = streams(ops, arrays, result) && (begins_lines || width >= LONG_ROW);
+    // Blocks begin with lines where stores stream, the first one of a row with what is left of the line before it.
+    let before = if streams && !begins_lines {
+        line - 1
+    } else {
+        0
+    };
+    let (chunks, block) = cut_row(width + before, form.block, line.max(LANES));
+    let is_row_first = rows > source::GRID_LIMIT;
+    if is_row_first && chunks > source::GRID_LIMIT {
+        return Ok(false);
+    }
     let walk = Rows {
-        parts,
+        is_row_first,
+        streams,
         are_dense: wide
             .iter()
             .map(|(one, strides)| one.is_dense_as(&result.shape, strides))
@@ -368,7 +415,11 @@ pub fn compute_rows(
         args.extend_from_slice(&source::walk_arguments(&extents[..last], &outer));
     }
     let shape = Shape {
-        grid: [rows, chunks, 1],
+        grid: if is_row_first {
+            [rows, chunks, 1]
+        } else {
+            [chunks, rows, 1]
+        },
         block: [block, 1, 1],
         shared_bytes: 0,
     };
@@ -376,18 +427,22 @@ pub fn compute_rows(
     Ok(true)
 }
 
-/// Blocks of a row, their work-items, and the elements of each of these.
-fn cut_row(width: i64) -> (i64, i64, i64) {
-    let chunks = width.div_ceil_positive(ROW_BLOCK * ROW_PARTS);
-    let chunk = width.div_ceil_positive(chunks);
-    let parts = (chunk.div_ceil_positive(ROW_BLOCK) as u64)
-        .next_power_of_two()
-        .cast_signed();
-    let block = chunk.div_ceil_positive(parts);
+/// Whether the stores of a result bypass the caches, by the rule of the Zig library (`streamedBytes`): not where the result takes the place of an
+/// input, whose lines are in the caches by then.
+fn streams(ops: &DeviceOps, arrays: &[Operand], result: &Operand) -> bool {
+    let level3_bytes = ops.device().info().caches.level3_bytes.unwrap_or(8 << 20);
+    let bytes = result.len().unsigned_abs() * result.dtype.size_bytes() as u64;
+    bytes >= (level3_bytes / 2).min(32 << 20) && !arrays.iter().any(|one| one.overlaps(result))
+}
+
+/// Blocks of a row, and their work-items.
+fn cut_row(width: i64, most: i64, multiple: i64) -> (i64, i64) {
+    let chunks = width.div_ceil_positive(most);
+    let block = width.div_ceil_positive(chunks);
     if chunks == 1 {
-        return (chunks, block, parts);
+        return (chunks, block);
     }
-    (chunks, block.div_ceil_positive(LANES) * LANES, parts)
+    (chunks, block.div_ceil_positive(multiple) * multiple)
 }
 
 fn kernel_of_rows(
@@ -412,7 +467,8 @@ fn kernel_of_rows(
     };
     let mut key = key_of(&signature, "elementwise rows")
         .with(walk.rank as u64)
-        .with(walk.parts as u64);
+        .flag(walk.is_row_first)
+        .flag(walk.streams);
     for flag in walk.are_dense.iter().chain(&walk.repeats) {
         key = key.flag(*flag);
     }

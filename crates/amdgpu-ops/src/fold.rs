@@ -11,10 +11,14 @@ use amdgpu_hal::MemoryKind;
 use smallvec::SmallVec;
 
 use crate::div_ceil::DivCeil;
-use crate::generated::fold::{Fold, Form, Signature, Walk, again_source, first_source};
+use crate::generated::fold::{
+    COLUMNS_AHEAD, Fold, Form, Signature, Walk, again_source, first_source, most_ahead, usual_ahead,
+};
 use crate::generated::source;
+use crate::kernel_form::KernelForm;
 use crate::launch::{Shape, launch};
 use crate::operand::Operand;
+use crate::tuning::{self, Forms, size_class};
 use crate::{Arg, DeviceOps, KernelKey, Result};
 
 /// Values of a row that a lane folds one after the other, which leaves work for every unit of a GPU, ...
@@ -81,11 +85,40 @@ impl Problem<'_> {
             .flag(form.is_column)
             .flag(form.is_last)
             .flag(form.is_aligned)
+            .with(form.launched.block as u64)
+            .with(form.launched.ahead as u64)
+    }
+
+    /// What the tuning database calls the step that reads values: all that its fastest form depends on but for the architecture.
+    fn subject(&self, first: &First) -> String {
+        let form = &first.form;
+        format!(
+            "reduction {} {} to {} of 2^{} by 2^{} {} lanes {} width {} group {}{} axes {}, {}",
+            self.fold.name,
+            self.x.dtype.name().unwrap_or("?"),
+            self.result.name().unwrap_or("?"),
+            size_class(first.outputs),
+            size_class(first.length),
+            if form.is_column { "columns" } else { "rows" },
+            form.lanes,
+            form.width,
+            form.group,
+            if form.is_aligned { " aligned" } else { "" },
+            first.kept.0.len(),
+            first.reduced.0.len(),
+        )
     }
 }
 
+/// What the tuning database calls the step of a fold that reads values, and the forms it may have; `None` where there is no result.
+#[must_use]
+pub fn forms(ops: &DeviceOps, problem: &Problem<'_>) -> Option<(String, Forms)> {
+    let first = First::choose(problem)?;
+    Some((problem.subject(&first), first.forms(ops, problem)))
+}
+
 /// Folds x into `out`, which is dense and in the order of the kept axes. `shift` holds a number of float64 for each result, where the fold
-/// takes one.
+/// takes one. The step that reads values has the `given` form, or the one that is chosen; neither changes a bit.
 ///
 /// # Errors
 ///
@@ -95,10 +128,22 @@ pub fn fold(
     problem: &Problem<'_>,
     out: &Array,
     shift: Option<&Array>,
+    given: Option<KernelForm>,
 ) -> Result<()> {
-    let Some(first) = First::choose(problem) else {
+    let Some(mut first) = First::choose(problem) else {
         return Ok(());
     };
+    let form = given.unwrap_or_else(|| {
+        let key = problem
+            .key("fold form", &first.form)
+            .with(first.kept.0.len() as u64)
+            .with(first.reduced.0.len() as u64)
+            .with(u64::from(size_class(first.outputs)))
+            .with(u64::from(size_class(first.length)));
+        let forms = first.forms(ops, problem);
+        tuning::form_of(ops, &key, &forms, || problem.subject(&first))
+    });
+    first.form.launched = form;
     let mut count = first.chunks;
     let mut states = first.launch(ops, problem, out, shift)?;
     while let Some(given) = states {
@@ -187,6 +232,10 @@ impl First {
             is_aligned: group > 1
                 && is_aligned(x, group)
                 && kept.1.iter().all(|stride| stride % group == 0),
+            launched: KernelForm {
+                block: source::BLOCK,
+                ahead: usual_ahead(&problem.signature(), is_column, group),
+            },
         };
         Some(Self {
             form,
@@ -197,6 +246,17 @@ impl First {
             chunk,
             chunks,
         })
+    }
+
+    /// The forms that give the same bits: lanes and chunks, by which values are added, are none of their business.
+    fn forms(&self, ops: &DeviceOps, problem: &Problem<'_>) -> Forms {
+        let most = most_ahead(&problem.signature());
+        Forms::of(
+            ops.device().info(),
+            self.form.launched,
+            self.form.lanes,
+            most,
+        )
     }
 
     /// The states of the chunks; `None` where `out` has the results.
@@ -286,6 +346,10 @@ impl Again {
                 is_last: chunks == 1,
                 group: 1,
                 is_aligned: false,
+                launched: KernelForm {
+                    block: source::BLOCK,
+                    ahead: COLUMNS_AHEAD,
+                },
             },
             outputs,
             count,

@@ -8,10 +8,12 @@ pub use amdgpu_matrix::{Reduce, ReduceOptions};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Host};
-use crate::fold::{Problem, fold};
+use crate::fold::{self, Problem, fold};
 use crate::generated::reduce;
-use crate::operand::{Operand, Target};
+use crate::kernel_form::KernelForm;
+use crate::operand::{Operand, Scalar, Target};
 use crate::transpose::dense;
+use crate::tuning::Forms;
 use crate::{DeviceOps, Error, Result};
 
 /// [`crate::reduce()`] of real numbers in memory of the host.
@@ -43,6 +45,22 @@ pub fn on_device(
     out: Option<&Array>,
     options: &ReduceOptions<'_>,
 ) -> Result<Array> {
+    on_device_as(ops, operation, x, out, options, None)
+}
+
+/// [`on_device`] with the form of its kernel that reads the values, which is one of [`forms`].
+///
+/// # Errors
+///
+/// As there.
+pub fn on_device_as(
+    ops: &DeviceOps,
+    operation: Reduce,
+    x: &Operand,
+    out: Option<&Array>,
+    options: &ReduceOptions<'_>,
+    form: Option<KernelForm>,
+) -> Result<Array> {
     let name = operation.name();
     x.check_dtype(name, "x")?;
     let in_memory = if x.is_number() {
@@ -68,29 +86,67 @@ pub fn on_device(
     let kept: SmallVec<[usize; 6]> = (0..values.rank())
         .filter(|axis| !reduced.contains(axis))
         .collect();
-    let count = reduced.iter().map(|axis| values.shape[*axis]).product();
-    let computed = compute_dtype(operation, values.dtype);
-    let problem = |operation: Reduce, result: Dtype| Problem {
-        fold: reduce::fold(operation, values.dtype, computed),
-        x: values,
-        computed,
-        result,
-        kept: &kept,
-        reduced: &reduced,
-        divisor: operation.divisor(count, options.correction),
-    };
+    let axes = (kept.as_slice(), reduced.as_slice());
+    let problem = |operation, result| problem_of(operation, values, axes, result, options);
     let own = problem(operation, described.dtype);
     let mean = if own.fold.has_shift && !made.is_empty() {
         // The mean first: deviations from anything else would leave fewer digits than values have.
         let shape = Dims::from_slice(&[made.len()]);
         let mean = Array::empty(ops.device(), shape, Dtype::F64, MemoryKind::Device)?;
-        fold(ops, &problem(Reduce::Mean, Dtype::F64), &mean, None)?;
+        fold(ops, &problem(Reduce::Mean, Dtype::F64), &mean, None, None)?;
         Some(mean)
     } else {
         None
     };
-    fold(ops, &own, &made, mean.as_ref())?;
+    fold(ops, &own, &made, mean.as_ref(), form)?;
     Ok(made)
+}
+
+fn problem_of<'a>(
+    operation: Reduce,
+    values: &'a Operand,
+    (kept, reduced): (&'a [usize], &'a [usize]),
+    result: Dtype,
+    options: &ReduceOptions<'_>,
+) -> Problem<'a> {
+    let count = reduced.iter().map(|axis| values.shape[*axis]).product();
+    let computed = compute_dtype(operation, values.dtype);
+    Problem {
+        fold: reduce::fold(operation, values.dtype, computed),
+        x: values,
+        computed,
+        result,
+        kept,
+        reduced,
+        divisor: operation.divisor(count, options.correction),
+    }
+}
+
+/// What the tuning database calls a reduction of an array without gaps by kernels of the device, and the forms that its kernel may have; `None`
+/// where there is nothing to choose.
+///
+/// # Errors
+///
+/// As [`crate::reduce()`] for a shape and a dtype that do not fit.
+pub fn forms(
+    ops: &DeviceOps,
+    operation: Reduce,
+    (shape, dtype): (&[i64], Dtype),
+    options: &ReduceOptions<'_>,
+) -> Result<Option<(String, Forms)>> {
+    let strides = amdgpu_array::row_major(shape);
+    let values =
+        Operand::of_number(Scalar::Int(0), dtype).with_layout(Dims::from_slice(shape), strides);
+    values.check_dtype(operation.name(), "x")?;
+    let reduced = operation.axes(shape, options)?;
+    let described = operation.describe_over(&reduced, &values.view(), options)?;
+    operation.check_values(shape, &reduced)?;
+    let kept: SmallVec<[usize; 6]> = (0..shape.len())
+        .filter(|axis| !reduced.contains(axis))
+        .collect();
+    let axes = (kept.as_slice(), reduced.as_slice());
+    let problem = problem_of(operation, &values, axes, described.dtype, options);
+    Ok(fold::forms(ops, &problem))
 }
 
 /// The dtype that kernels map values in: as the CPU's, but integers are summed with a sign, which leaves the same 64 bits.

@@ -1,4 +1,4 @@
-//! What was measured: for products of matrices, kernels of users and whatever else has a name, how long each way to compute them took, in a
+//! What was measured: for products of matrices, convolutions, forms of generated kernels, kernels of users and whatever else has a name, how long each way to compute them took, in a
 //! database for each architecture.
 //!
 //! Contract
@@ -11,6 +11,7 @@
 mod database;
 mod entries;
 mod files;
+mod forms;
 mod records;
 pub mod settings;
 mod timings;
@@ -26,6 +27,8 @@ pub use database::{
     Database, ImportError, Statistics, cache_folder, database_of, import, known_architectures,
 };
 pub use entries::{Content, Entry, SCHEMA, check_architecture, dump, parse};
+pub use forms::Forms;
+pub(crate) use forms::{form_of, size_class};
 pub use records::{Record, is_name};
 
 /// The reason of ways that are measured again when there is time.

@@ -48,7 +48,7 @@ fn texts_of(body: &Body, inputs: usize) -> String {
                 result,
                 computed,
             };
-            text += &signature.flat_source();
+            text += &signature.flat_source(body.packs_in_flight());
             let arrays = 1 + kinds.iter().filter(|kind| kind.is_array).count();
             for pack in [1, signature.pack()] {
                 text += &signature.strided_source(&Walk {
@@ -57,6 +57,7 @@ fn texts_of(body: &Body, inputs: usize) -> String {
                     index: source::index_type(1 << 20),
                     pack,
                     repeats: vec![false; arrays],
+                    ahead: if pack > 1 { body.packs_in_flight() } else { 1 },
                 });
             }
         }

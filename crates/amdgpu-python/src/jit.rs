@@ -213,6 +213,13 @@ impl ExecutableGraph {
         nodes_of(py, self.inner.graph())
     }
 
+    /// The nodes of joined steps, each as the text of a graph of its own.
+    #[getter]
+    fn fused_texts(&self) -> Vec<String> {
+        let parts = self.inner.graph().fused_parts();
+        parts.iter().map(ToString::to_string).collect()
+    }
+
     fn __str__(&self) -> String {
         self.inner.graph().to_string()
     }

@@ -120,6 +120,8 @@ mod _native {
     #[pymodule_export]
     use super::ops::embedding::{embedding, embedding_on_device};
     #[pymodule_export]
+    use super::ops::forms::{FusedSteps, fused_texts, reduce_by, reduce_forms};
+    #[pymodule_export]
     use super::ops::geam::geam;
     #[pymodule_export]
     use super::ops::loss::{class_loss, element_loss};

@@ -7,6 +7,7 @@ pub mod cast;
 pub mod convolve;
 pub mod elementwise;
 pub mod embedding;
+pub mod forms;
 pub mod geam;
 mod host;
 pub mod loss;

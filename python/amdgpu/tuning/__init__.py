@@ -1,9 +1,11 @@
-"""Measured choices among ways to compute products and convolutions and variants of kernels: a database for each architecture, and more."""
+"""Measured ways to compute products and convolutions, forms and variants of kernels: a database for each architecture, and more."""
 
 from amdgpu.tuning.convolutions import Convolution, convolutions_of
 from amdgpu.tuning.database import Database, database_of, export_database, import_database
 from amdgpu.tuning.entries import Entry, Product, Record
+from amdgpu.tuning.fused import Fused, fused_of
 from amdgpu.tuning.kernels import TunedKernel, tune_kernel, tuned_kernel
+from amdgpu.tuning.reductions import Reduction, reductions_of
 from amdgpu.tuning.run import Report, tune
 from amdgpu.tuning.shapes import products_of
 from amdgpu.tuning.statistics import Stats, clear, stats
@@ -12,8 +14,10 @@ __all__ = [
     "Convolution",
     "Database",
     "Entry",
+    "Fused",
     "Product",
     "Record",
+    "Reduction",
     "Report",
     "Stats",
     "TunedKernel",
@@ -21,8 +25,10 @@ __all__ = [
     "convolutions_of",
     "database_of",
     "export_database",
+    "fused_of",
     "import_database",
     "products_of",
+    "reductions_of",
     "stats",
     "tune",
     "tune_kernel",

@@ -1,4 +1,4 @@
-"""Tuning on demand: many products and convolutions, one device, one budget."""
+"""Tuning on demand: many products, convolutions, reductions and joined steps, one device, one budget."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from amdgpu import _native, arguments
 from amdgpu.device import AMDGPUDevice
 from amdgpu.errors import InvalidArgumentError, InvalidTypeError
-from amdgpu.tuning.convolutions import Convolution
 from amdgpu.tuning.database import Database, database_of
 from amdgpu.tuning.entries import Entry, Product, Record
+from amdgpu.tuning.fused import Fused
 from amdgpu.tuning.process import Worker
-from amdgpu.tuning.tuner import Progress, Tuner
+from amdgpu.tuning.tuner import FIELDS, Progress, Tunable, Tuner
 
 
 @dataclass
 class Report:
-    """What became of the products and convolutions.
+    """What became of what was to be measured.
 
     Attributes:
         database: Holds the results.
@@ -29,13 +29,13 @@ class Report:
 
     database: Database
     tuned: list[Entry | Record] = field(default_factory=list)
-    known: list[Product | Convolution] = field(default_factory=list)
-    skipped: list[Product | Convolution] = field(default_factory=list)
-    left: list[Product | Convolution] = field(default_factory=list)
+    known: list[Tunable] = field(default_factory=list)
+    skipped: list[Tunable] = field(default_factory=list)
+    left: list[Tunable] = field(default_factory=list)
 
 
 def tune(
-    products: Iterable[Product | Convolution],
+    products: Iterable[Tunable],
     device_id: int | str = 0,
     *,
     budget_seconds: float,
@@ -44,11 +44,11 @@ def tune(
     worker: Worker | None = None,
     is_verbose: bool = False,
 ) -> Report:
-    """Measure every way to compute each product or convolution, in a child process, and keep the results in the architecture's database.
+    """Measure every way to compute each product or other subject, in a child process, and keep the results in the architecture's database.
 
     Args:
-        products: What to measure; `products_of` and `convolutions_of` make them from text.
-        device_id: Index in `list_devices()` or a name; a GPU.
+        products: What to measure; `products_of`, `convolutions_of`, `reductions_of` and `fused_of` make it from text.
+        device_id: Index in `list_devices()` or a name; a GPU, or for joined steps alone a CPU device.
         budget_seconds: When it is used up the rest is left.
         is_missing_only: What was measured before is not measured again.
         progress: Called after each way that was tried.
@@ -62,17 +62,20 @@ def tune(
     """
     budget_seconds = arguments.positive("tune", "budget_seconds", budget_seconds)
     wanted = arguments.sequence("tune", "products", products, "products, as products_of makes them,")
-    if not all(isinstance(product, (Product, Convolution)) for product in wanted):
+    if not all(type(product) in FIELDS for product in wanted):
         raise InvalidTypeError(
-            "tune: products holds something else than products and convolutions; products_of and convolutions_of make them"
+            "tune: products holds something else than products, convolutions, reductions and joined steps;"
+            " products_of, convolutions_of, reductions_of and fused_of make them"
         )
     if progress is not None:
         arguments.function("tune", "progress", progress)
     arguments.truth("tune", "is_missing_only", is_missing_only)
     device = AMDGPUDevice(device_id)
     info = device.initialize()
-    if info.kind not in ("hip", "cuda"):
-        raise InvalidArgumentError(f"{device.name} has one way to compute a product; GPUs (hip, cuda) can be tuned")
+    if info.kind not in ("hip", "cuda") and not all(isinstance(product, Fused) for product in wanted):
+        raise InvalidArgumentError(
+            f"{device.name} has one way to compute a product; GPUs (hip, cuda) can be tuned, and joined steps on every device"
+        )
     database = database_of(info.architecture)
     report = Report(database)
     tuner = Tuner(
@@ -103,18 +106,18 @@ def tune(
     return report
 
 
-def _ways(device: AMDGPUDevice, product: Product | Convolution) -> tuple[str, list[str]]:
-    """What the database calls a convolution, empty for a product, and the names of the ways to compute it."""
+def _ways(device: AMDGPUDevice, product: Tunable) -> tuple[str, list[str]]:
+    """What the database calls it, empty for a product, and the names of the ways to compute it."""
     if isinstance(product, Product):
         return "", [name for name, _, _ in _native.matmul_ways(device, tuple(product))]
     return product.ways(device)
 
 
-def _exact(database: Database, product: Product | Convolution) -> Entry | None:
+def _exact(database: Database, product: Tunable) -> Entry | None:
     return database.exact(product) if isinstance(product, Product) else None
 
 
-def _tune(tuner: Tuner, product: Product | Convolution, subject: str, names: list[str]) -> Entry | Record | None:
-    if isinstance(product, Convolution):
-        return tuner.tune_convolution(product, subject, names)
-    return tuner.tune(product, names)
+def _tune(tuner: Tuner, product: Tunable, subject: str, names: list[str]) -> Entry | Record | None:
+    if isinstance(product, Product):
+        return tuner.tune(product, names)
+    return tuner.tune_subject(product, subject, names)

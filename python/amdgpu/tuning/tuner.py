@@ -1,4 +1,4 @@
-"""Measures the ways to compute a product or a convolution, within a budget, and puts what it finds into the database."""
+"""Measures the ways to compute a product, or forms of another kernel, within a budget, and puts what it finds into the database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from amdgpu import _native
 from amdgpu.tuning.convolutions import Convolution
 from amdgpu.tuning.database import Database
 from amdgpu.tuning.entries import Entry, Product, Record
+from amdgpu.tuning.fused import Fused
 from amdgpu.tuning.process import Worker, WorkerLostError
+from amdgpu.tuning.reductions import Reduction
 
 # One way to compute a product takes milliseconds; a child that says nothing for so long hangs.
 CANDIDATE_SECONDS = 10.0
@@ -21,8 +23,12 @@ START_SECONDS = 30.0
 # The reason of ways that are tried again when there is time.
 NO_TIME = "no time was left"
 
-# Product or convolution, way, seconds or why there are none, done so far, in all.
-Progress = Callable[["Product | Convolution", str, "float | str", int, int], None]
+# What has several ways to be computed.
+Tunable = Product | Convolution | Reduction | Fused
+# The field of a question that says what is measured.
+FIELDS = {Product: "product", Convolution: "convolution", Reduction: "reduction", Fused: "fused"}
+# What is measured, way, seconds or why there are none, done so far, in all.
+Progress = Callable[[Tunable, str, "float | str", int, int], None]
 
 
 def moment() -> str:
@@ -102,7 +108,7 @@ class Tuner:
         self._worker = worker if worker is not None else Worker(now=now)
         self._progress = progress
         self._is_fresh = is_fresh
-        self._started: Product | Convolution | None = None
+        self._started: Tunable | None = None
         # The child answers one question at a time.
         self._lock = threading.Lock()
 
@@ -129,11 +135,11 @@ class Tuner:
             self._keep(lambda: self._database.add([entry]))
             return entry
 
-    def tune_convolution(self, convolution: Convolution, subject: str, candidates: Sequence[str]) -> Record | None:
-        """The same of a convolution, which the database calls `subject`."""
+    def tune_subject(self, what: Tunable, subject: str, candidates: Sequence[str]) -> Record | None:
+        """The same of what is no product; the database calls it `subject`."""
         with self._lock:
             known = None if self._is_fresh else self._database.record(subject)
-            measured = self._measured(convolution, candidates, known)
+            measured = self._measured(what, candidates, known)
             if measured is None:
                 return None
             record = Record(subject, *measured, self._product_name, moment())
@@ -147,7 +153,7 @@ class Tuner:
             _native.record_fallback("tuning", f"measurements are not kept: {error.strerror}")
 
     def _measured(
-        self, product: Product | Convolution, candidates: Sequence[str], known: Entry | Record | None
+        self, product: Tunable, candidates: Sequence[str], known: Entry | Record | None
     ) -> tuple[dict[str, float], dict[str, str]] | None:
         """Seconds, and reasons why there are none, of all ways; None where no way has a time."""
         seconds: dict[str, float] = {}
@@ -166,11 +172,11 @@ class Tuner:
                 self._progress(product, name, answer, done, len(waiting))
         return (seconds, failed) if seconds else None
 
-    def _measure(self, product: Product | Convolution, name: str) -> float | str:
+    def _measure(self, product: Tunable, name: str) -> float | str:
         """Seconds, or why there are none."""
         is_new = self._started != product or not self._worker.is_running
-        kind = "convolution" if isinstance(product, Convolution) else "product"
-        question: dict[str, Any] = {"device": self._device, kind: product._asdict(), "candidate": name}
+        field = FIELDS[type(product)]
+        question: dict[str, Any] = {"device": self._device, field: product._asdict(), "candidate": name}
         answer = self._budget.measure(self._worker, question, is_new=is_new)
         if self._worker.is_running:
             self._started = product

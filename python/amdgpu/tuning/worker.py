@@ -27,10 +27,18 @@ def main() -> int:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     from amdgpu.tuning.measure import Bench
     from amdgpu.tuning.measure_convolutions import ConvolutionBench
+    from amdgpu.tuning.measure_forms import FormBench
     from amdgpu.tuning.measure_kernels import KernelBench
 
     # By the field that questions for it have.
-    benches: dict[str, Any] = {"kernel": KernelBench(), "convolution": ConvolutionBench(), "product": Bench()}
+    forms = FormBench()
+    benches: dict[str, Any] = {
+        "kernel": KernelBench(),
+        "convolution": ConvolutionBench(),
+        "product": Bench(),
+        "reduction": forms,
+        "fused": forms,
+    }
     while True:
         ready, _, _ = select.select([0], [], [], IDLE_SECONDS)
         line = sys.stdin.readline() if ready else ""

@@ -44,6 +44,13 @@ pub enum Op {
         pointer: Value,
         value: Value,
     },
+    /// A load of what is not read again soon: the caches need not keep it. No pass merges or moves it.
+    NontemporalLoad(Value),
+    /// A store of what is not read soon: it need not pass through the caches. No pass removes, merges or moves it.
+    NontemporalStore {
+        pointer: Value,
+        value: Value,
+    },
     Copy {
         to: Value,
         from: Value,
@@ -81,6 +88,7 @@ impl Op {
             Self::Store { .. }
                 | Self::VolatileLoad(_)
                 | Self::VolatileStore { .. }
+                | Self::NontemporalStore { .. }
                 | Self::Copy { .. }
                 | Self::Clear { .. }
                 | Self::Call { .. }
@@ -120,6 +128,7 @@ impl Op {
             | Self::Cast(_, a)
             | Self::Load(a)
             | Self::VolatileLoad(a)
+            | Self::NontemporalLoad(a)
             | Self::Clear { to: a, .. } => visit(*a),
             Self::Select(a, b, c) => {
                 visit(*a);
@@ -136,7 +145,9 @@ impl Op {
                 visit(*pointer);
                 visit(*index);
             }
-            Self::Store { pointer, value } | Self::VolatileStore { pointer, value } => {
+            Self::Store { pointer, value }
+            | Self::VolatileStore { pointer, value }
+            | Self::NontemporalStore { pointer, value } => {
                 visit(*pointer);
                 visit(*value);
             }
@@ -164,6 +175,7 @@ impl Op {
             | Self::Cast(_, a)
             | Self::Load(a)
             | Self::VolatileLoad(a)
+            | Self::NontemporalLoad(a)
             | Self::Clear { to: a, .. } => visit(a),
             Self::Select(a, b, c) => {
                 visit(a);
@@ -180,7 +192,9 @@ impl Op {
                 visit(pointer);
                 visit(index);
             }
-            Self::Store { pointer, value } | Self::VolatileStore { pointer, value } => {
+            Self::Store { pointer, value }
+            | Self::VolatileStore { pointer, value }
+            | Self::NontemporalStore { pointer, value } => {
                 visit(pointer);
                 visit(value);
             }

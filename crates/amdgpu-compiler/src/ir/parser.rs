@@ -322,14 +322,22 @@ fn op(text: &str) -> Option<Op> {
                 scale,
             }
         }
-        "load" => match rest.strip_prefix("volatile ") {
-            Some(pointer) => Op::VolatileLoad(value(pointer)?),
-            None => Op::Load(value(rest)?),
-        },
+        "load" => {
+            if let Some(pointer) = rest.strip_prefix("volatile ") {
+                Op::VolatileLoad(value(pointer)?)
+            } else if let Some(pointer) = rest.strip_prefix("nontemporal ") {
+                Op::NontemporalLoad(value(pointer)?)
+            } else {
+                Op::Load(value(rest)?)
+            }
+        }
         "store" => {
             if let Some(operands) = rest.strip_prefix("volatile ") {
                 let (pointer, value) = two(operands)?;
                 Op::VolatileStore { pointer, value }
+            } else if let Some(operands) = rest.strip_prefix("nontemporal ") {
+                let (pointer, value) = two(operands)?;
+                Op::NontemporalStore { pointer, value }
             } else {
                 let (pointer, value) = two(rest)?;
                 Op::Store { pointer, value }

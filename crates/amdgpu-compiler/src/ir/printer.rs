@@ -112,6 +112,10 @@ impl Display for Op {
             Self::VolatileStore { pointer, value } => {
                 write!(out, "store volatile {pointer}, {value}")
             }
+            Self::NontemporalLoad(pointer) => write!(out, "load nontemporal {pointer}"),
+            Self::NontemporalStore { pointer, value } => {
+                write!(out, "store nontemporal {pointer}, {value}")
+            }
             Self::Copy {
                 to,
                 from,

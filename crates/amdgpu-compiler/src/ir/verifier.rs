@@ -250,10 +250,12 @@ impl Verifier<'_> {
             Op::Offset { pointer, index, .. } => {
                 of(*pointer) == ty && ty.is_pointer() && of(*index) == Type::I64
             }
-            Op::Load(pointer) | Op::VolatileLoad(pointer) => {
+            Op::Load(pointer) | Op::VolatileLoad(pointer) | Op::NontemporalLoad(pointer) => {
                 of(*pointer).is_pointer() && ty != Type::Void
             }
-            Op::Store { pointer, value } | Op::VolatileStore { pointer, value } => {
+            Op::Store { pointer, value }
+            | Op::VolatileStore { pointer, value }
+            | Op::NontemporalStore { pointer, value } => {
                 of(*pointer).is_pointer() && of(*value) != Type::Void && ty == Type::Void
             }
             Op::Copy { to, from, .. } => {

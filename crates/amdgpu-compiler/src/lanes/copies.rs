@@ -98,8 +98,10 @@ fn element_sizes(function: &Function) -> Vec<Option<u64>> {
     let mut size: Vec<Option<u64>> = vec![None; count];
     for instruction in &function.values {
         let (pointer, bytes) = match instruction.op {
-            Op::Load(pointer) => (pointer, instruction.ty.bytes()),
-            Op::Store { pointer, value } => (pointer, function.ty(value).bytes()),
+            Op::Load(pointer) | Op::NontemporalLoad(pointer) => (pointer, instruction.ty.bytes()),
+            Op::Store { pointer, value } | Op::NontemporalStore { pointer, value } => {
+                (pointer, function.ty(value).bytes())
+            }
             _ => continue,
         };
         if let Some(slot) = root[pointer.0 as usize] {

@@ -62,15 +62,18 @@ impl Demand {
                         return;
                     }
                     let is_address = match op {
-                        Op::Load(_) | Op::Offset { .. } => true,
-                        Op::Store { pointer, .. } => root(*pointer) == operand,
+                        Op::Load(_) | Op::NontemporalLoad(_) | Op::Offset { .. } => true,
+                        Op::Store { pointer, .. } | Op::NontemporalStore { pointer, .. } => {
+                            root(*pointer) == operand
+                        }
                         _ => false,
                     };
                     if is_scalar && (op.is_pure() || matches!(op, Op::Phi(_))) {
                         derived.push((value, operand));
                     } else if !is_address {
                         vectors.push(operand);
-                    } else if let Op::Store { value: stored, .. } = op
+                    } else if let Op::Store { value: stored, .. }
+                    | Op::NontemporalStore { value: stored, .. } = op
                         && root(*stored) == operand
                     {
                         vectors.push(operand);

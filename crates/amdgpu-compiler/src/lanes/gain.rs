@@ -52,8 +52,12 @@ fn runs_at_once(function: &Function, plan: &Plan, value: Value) -> bool {
         Shape::Varying => false,
     };
     match function.op(value) {
-        Op::Load(pointer) => are_neighbours(*pointer, value),
+        Op::Load(pointer) | Op::NontemporalLoad(pointer) => are_neighbours(*pointer, value),
         Op::Store {
+            pointer,
+            value: stored,
+        }
+        | Op::NontemporalStore {
             pointer,
             value: stored,
         } => are_neighbours(*pointer, *stored),

@@ -58,8 +58,10 @@ impl Slots {
         let mut escapes: Vec<Value> = Vec::new();
         for instruction in &function.values {
             match &instruction.op {
-                Op::Load(pointer) => access(self, *pointer, instruction.ty.bytes()),
-                Op::Store { pointer, value } => {
+                Op::Load(pointer) | Op::NontemporalLoad(pointer) => {
+                    access(self, *pointer, instruction.ty.bytes())
+                }
+                Op::Store { pointer, value } | Op::NontemporalStore { pointer, value } => {
                     access(self, *pointer, function.ty(*value).bytes());
                     escapes.push(*value);
                 }

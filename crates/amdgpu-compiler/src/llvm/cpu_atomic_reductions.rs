@@ -49,6 +49,10 @@ sum{number}.add:
 sum{number}.end:"
             );
         }
+        // What bypassed the caches is ordered by nothing weaker, not even by the atomic that tells another thread that the blocks are done.
+        if self.has_nontemporal_stores {
+            text.push_str("  fence seq_cst\n");
+        }
         text.push_str("  ret void\n}\n");
     }
 }

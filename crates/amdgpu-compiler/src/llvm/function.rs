@@ -12,6 +12,9 @@ use crate::ir::{
 };
 use crate::target::TargetKind;
 
+/// What marks an access whose memory the caches need not keep.
+pub(super) const NONTEMPORAL: &str = ", !nontemporal !{i32 1}";
+
 /// Texts by which the values of one function are used.
 pub(super) struct Names<'f> {
     pub function: &'f Function,
@@ -405,6 +408,25 @@ impl Emitter<'_> {
                 let (stored, pointer) = (self.typed(names, *stored), self.typed(names, *pointer));
                 self.print(format_args!(
                     "  store {stored}, {pointer}, align {align}{group}"
+                ));
+            }
+            Op::NontemporalLoad(pointer) => {
+                let group = self.access_group(function, *pointer);
+                let (pointer, align) = (self.typed(names, *pointer), ty.bytes());
+                self.define(
+                    &name,
+                    format_args!("load {ty_text}, {pointer}, align {align}{group}{NONTEMPORAL}"),
+                );
+            }
+            Op::NontemporalStore {
+                pointer,
+                value: stored,
+            } => {
+                let group = self.access_group(function, *pointer);
+                let align = function.ty(*stored).bytes();
+                let (stored, pointer) = (self.typed(names, *stored), self.typed(names, *pointer));
+                self.print(format_args!(
+                    "  store {stored}, {pointer}, align {align}{group}{NONTEMPORAL}"
                 ));
             }
             Op::Copy {

@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::{Lowering, POINTER};
+use super::{Access, Address, Lowering, POINTER};
 use crate::ast::BinaryOp as Operator;
 use crate::hir::{Expr, ExprKind, FunctionId, Place, PlaceKind};
 use crate::ir::{BinaryOp, BlockId, CastKind, Intrinsic, Op, Predicate, Terminator, Type, Value};
@@ -99,6 +99,19 @@ impl Lowering<'_> {
                     .collect();
                 self.at(expr.span);
                 self.emit(Op::Cooperative(*operation, values), ty)
+            }
+            ExprKind::NontemporalLoad(pointer) => {
+                let pointer = self.value(pointer);
+                self.at(expr.span);
+                let access = Access::Nontemporal;
+                self.load(Address { pointer, access }, ty)
+            }
+            ExprKind::NontemporalStore { pointer, value } => {
+                let (value, pointer) = (self.value(value), self.value(pointer));
+                self.at(expr.span);
+                let access = Access::Nontemporal;
+                self.store_to(Address { pointer, access }, value);
+                self.constant(Type::I32, 0)
             }
             ExprKind::Special(special) => self.emit(Op::Special(*special), Type::I32),
             ExprKind::Comma(first, second) => {

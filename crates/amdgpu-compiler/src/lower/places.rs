@@ -1,7 +1,7 @@
 //! Places, and values that live in memory.
 
 use super::bits::BitPlace;
-use super::{Address, Home, Lowering, POINTER};
+use super::{Access, Address, Home, Lowering, POINTER};
 use crate::hir::{Expr, ExprKind, Initial, LocalId, Place, PlaceKind};
 use crate::ir::{AddressSpace, CastKind, Op, Type, Value};
 use crate::types::{self, TypeId};
@@ -57,9 +57,14 @@ impl Lowering<'_> {
     }
 
     pub(super) fn place_address(&mut self, place: &Place) -> Address {
+        let is_volatile = place.is_volatile(self.types, self.locals, self.globals, self.shared);
         Address {
             pointer: self.address(place),
-            is_volatile: place.is_volatile(self.types, self.locals, self.globals, self.shared),
+            access: if is_volatile {
+                Access::Volatile
+            } else {
+                Access::Plain
+            },
         }
     }
 

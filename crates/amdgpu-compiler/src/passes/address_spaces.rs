@@ -80,6 +80,26 @@ fn rewrite(function: &mut Function, before: &mut Vec<Value>, value: Value) -> bo
             };
             true
         }
+        Op::NontemporalLoad(pointer) => {
+            let Some(inner) = source(function, pointer) else {
+                return false;
+            };
+            function.values[value.0 as usize].op = Op::NontemporalLoad(inner);
+            true
+        }
+        Op::NontemporalStore {
+            pointer,
+            value: stored,
+        } => {
+            let Some(inner) = source(function, pointer) else {
+                return false;
+            };
+            function.values[value.0 as usize].op = Op::NontemporalStore {
+                pointer: inner,
+                value: stored,
+            };
+            true
+        }
         Op::Clear { to, bytes, align } => {
             let Some(inner) = source(function, to) else {
                 return false;

@@ -206,6 +206,10 @@ impl<'m> Aliasing<'m> {
             | Op::VolatileStore {
                 pointer: written,
                 value,
+            }
+            | Op::NontemporalStore {
+                pointer: written,
+                value,
             } => self.may_overlap(function, (*written, function.ty(*value).bytes()), target),
             Op::Copy { to, bytes, .. } | Op::Clear { to, bytes, .. } => {
                 self.may_overlap(function, (*to, *bytes), target)
@@ -221,7 +225,7 @@ impl<'m> Aliasing<'m> {
     /// Whether an operation may read some of `size` bytes at a pointer.
     pub fn may_read(&self, function: &Function, op: &Op, ty: Type, target: (Value, u64)) -> bool {
         match op {
-            Op::Load(pointer) | Op::VolatileLoad(pointer) => {
+            Op::Load(pointer) | Op::VolatileLoad(pointer) | Op::NontemporalLoad(pointer) => {
                 self.may_overlap(function, (*pointer, ty.bytes()), target)
             }
             Op::Copy { from, bytes, .. } => self.may_overlap(function, (*from, *bytes), target),

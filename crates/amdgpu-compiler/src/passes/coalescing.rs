@@ -80,10 +80,12 @@ fn report(function: &Function, findings: &mut Findings) {
     let mut strides = Strides::new(function, 0);
     for value in function.blocks.iter().flat_map(|block| &block.instructions) {
         let (pointer, size, verb) = match function.op(*value) {
-            Op::Load(pointer) | Op::VolatileLoad(pointer) => {
+            Op::Load(pointer) | Op::VolatileLoad(pointer) | Op::NontemporalLoad(pointer) => {
                 (*pointer, function.ty(*value).bytes(), "load")
             }
-            Op::Store { pointer, value } | Op::VolatileStore { pointer, value } => {
+            Op::Store { pointer, value }
+            | Op::VolatileStore { pointer, value }
+            | Op::NontemporalStore { pointer, value } => {
                 (*pointer, function.ty(*value).bytes(), "store")
             }
             _ => continue,

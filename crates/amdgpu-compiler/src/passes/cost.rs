@@ -66,8 +66,10 @@ pub fn of_instruction(function: &Function, op: &Op, ty: Type) -> u64 {
         Op::Binary(BinaryOp::Multiply, ..) => 2,
         Op::Load(pointer)
         | Op::VolatileLoad(pointer)
+        | Op::NontemporalLoad(pointer)
         | Op::Store { pointer, .. }
-        | Op::VolatileStore { pointer, .. } => access(*pointer),
+        | Op::VolatileStore { pointer, .. }
+        | Op::NontemporalStore { pointer, .. } => access(*pointer),
         Op::Copy {
             to, from, bytes, ..
         } => (access(*to) + access(*from)) * bytes.div_ceil(16),

@@ -212,12 +212,12 @@ impl Counter<'_> {
     /// Pointer, bytes and direction of an access to memory that work-items share with the host.
     fn access(&self, value: Value) -> Option<(Value, u32, bool)> {
         let (pointer, ty, is_store) = match *self.function.op(value) {
-            Op::Load(pointer) | Op::VolatileLoad(pointer) => {
+            Op::Load(pointer) | Op::VolatileLoad(pointer) | Op::NontemporalLoad(pointer) => {
                 (pointer, self.function.ty(value), false)
             }
-            Op::Store { pointer, value } | Op::VolatileStore { pointer, value } => {
-                (pointer, self.function.ty(value), true)
-            }
+            Op::Store { pointer, value }
+            | Op::VolatileStore { pointer, value }
+            | Op::NontemporalStore { pointer, value } => (pointer, self.function.ty(value), true),
             _ => return None,
         };
         let is_shared = match self.function.ty(pointer) {

@@ -58,7 +58,11 @@ fn accesses(function: &Function) -> Option<Accesses> {
     for &value in values {
         match function.op(value) {
             Op::Call { .. } | Op::VolatileLoad(_) | Op::VolatileStore { .. } => return None,
-            Op::Load(pointer) | Op::Store { pointer, .. } | Op::Clear { to: pointer, .. } => {
+            Op::Load(pointer)
+            | Op::NontemporalLoad(pointer)
+            | Op::Store { pointer, .. }
+            | Op::NontemporalStore { pointer, .. }
+            | Op::Clear { to: pointer, .. } => {
                 touched.push(root(function, *pointer));
             }
             Op::Copy { to, from, .. } => {

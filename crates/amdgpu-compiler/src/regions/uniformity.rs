@@ -47,7 +47,7 @@ impl Uniformity {
                     let op = function.op(value);
                     let mut varies = match op {
                         Op::Phi(_) => meets[at] || left_unevenly[at],
-                        Op::Load(_) => left_unevenly[at],
+                        Op::Load(_) | Op::NontemporalLoad(_) => left_unevenly[at],
                         _ => false,
                     };
                     op.for_each_operand(|operand| varies |= analysis.varies[operand.0 as usize]);

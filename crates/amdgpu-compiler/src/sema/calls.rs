@@ -114,6 +114,9 @@ impl<'a> Sema<'a> {
         if let Some(call) = super::cooperation::find(text) {
             return Checked::Value(self.cooperative(text, call, checked, span));
         }
+        if let Some(access) = super::nontemporal::find(text) {
+            return Checked::Value(self.nontemporal(text, access, checked, span));
+        }
         if let Some(call) = super::waves::find(text) {
             return Checked::Value(self.wave_call(text, call, checked, span));
         }

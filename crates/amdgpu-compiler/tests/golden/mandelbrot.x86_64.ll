@@ -189,17 +189,25 @@ plane:
   br label %row
 row:
   %thread_index.y = phi i32 [ 0, %plane ], [ %y.next, %row.end ]
-  br label %item
+  %whole.end = and i32 %block_size.x, -8
+  %whole.some = icmp ne i32 %whole.end, 0
+  br i1 %whole.some, label %item, label %part.test
 item:
   %thread_index.x = phi i32 [ 0, %row ], [ %x.next, %item ]
-  %item.space = sub nuw i32 %block_size.x, %thread_index.x
-  %item.space.one = insertelement <8 x i32> poison, i32 %item.space, i64 0
-  %item.space.all = shufflevector <8 x i32> %item.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
-  %item.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %item.space.all
-  call void @mandelbrot.lanes(ptr %a0, i32 %a1, i32 %a2, float %a3, float %a4, float %a5, i32 %a6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %item.active)
+  call void @mandelbrot.lanes(ptr %a0, i32 %a1, i32 %a2, float %a3, float %a4, float %a5, i32 %a6, i32 %thread_index.x, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> splat (i1 true))
   %x.next = add nuw nsw i32 %thread_index.x, 8
-  %x.more = icmp ult i32 %x.next, %block_size.x
-  br i1 %x.more, label %item, label %row.end
+  %x.more = icmp ult i32 %x.next, %whole.end
+  br i1 %x.more, label %item, label %part.test
+part.test:
+  %part.some = icmp ult i32 %whole.end, %block_size.x
+  br i1 %part.some, label %part, label %row.end
+part:
+  %part.space = sub nuw i32 %block_size.x, %whole.end
+  %part.space.one = insertelement <8 x i32> poison, i32 %part.space, i64 0
+  %part.space.all = shufflevector <8 x i32> %part.space.one, <8 x i32> poison, <8 x i32> zeroinitializer
+  %part.active = icmp ult <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>, %part.space.all
+  call void @mandelbrot.lanes(ptr %a0, i32 %a1, i32 %a2, float %a3, float %a4, float %a5, i32 %a6, i32 %whole.end, i32 %thread_index.y, i32 %thread_index.z, i32 %block_index.x, i32 %block_index.y, i32 %block_index.z, i32 %block_size.x, i32 %block_size.y, i32 %block_size.z, i32 %grid_size.x, i32 %grid_size.y, i32 %grid_size.z, <8 x i1> %part.active)
+  br label %row.end
 row.end:
   %y.next = add nuw nsw i32 %thread_index.y, 1
   %y.more = icmp ult i32 %y.next, %block_size.y

@@ -176,11 +176,15 @@ impl<'m> Machine<'m> {
                 let index = signed(get(*index), frame.ty(*index)).cast_unsigned();
                 get(*pointer).wrapping_add(index.wrapping_mul(*scale))
             }
-            Op::Load(pointer) => {
+            Op::Load(pointer) | Op::NontemporalLoad(pointer) => {
                 let bytes = self.bytes(get(*pointer), ty.bytes()).iter().rev();
                 bytes.fold(0, |sum, byte| sum << 8 | u64::from(*byte))
             }
             Op::Store {
+                pointer,
+                value: stored,
+            }
+            | Op::NontemporalStore {
                 pointer,
                 value: stored,
             } => {

@@ -17,9 +17,10 @@ use super::problem::{Number, Problem};
 use super::tensor_map::TensorMaps;
 use crate::choices::Choices;
 use crate::convolve::Ways;
+use crate::kernel_form::KernelForm;
 use crate::launch::{Shape, launch};
 use crate::vendor::{Libraries, SumLibraries};
-use crate::{Arg, DeviceOps, Error, Result, toolchain};
+use crate::{Arg, DeviceOps, Error, KernelKey, Result, toolchain};
 
 /// What a choice of kernels depends on, of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +54,8 @@ pub struct Archived {
     pub(crate) libraries: Libraries,
     pub(crate) convolutions: Ways,
     pub(crate) sums: SumLibraries,
+    /// Forms of generated kernels, by kernel and size.
+    pub(crate) forms: Choices<KernelKey, KernelForm>,
 }
 
 /// An archive, with the kernels that were loaded from it.
@@ -88,6 +91,7 @@ impl Archived {
             libraries: Libraries::default(),
             convolutions: Ways::default(),
             sums: SumLibraries::default(),
+            forms: Choices::default(),
         }
     }
 

@@ -28,6 +28,8 @@ pub enum Body {
         name: String,
         functions: String,
         text: String,
+        /// Of both texts: what tells the steps from others in the tuning database.
+        digest: u64,
     },
 }
 
@@ -43,7 +45,7 @@ impl Body {
 
     /// Packs that a work-item asks for before it computes the first: memory is idle where every work-item computes for long.
     #[must_use]
-    pub fn packs_in_flight(&self) -> usize {
+    pub fn packs_in_flight(&self) -> i64 {
         match self {
             Self::Named(name) if !formulas::is_long(name) => 1,
             Self::Standardize => 1,
@@ -84,6 +86,8 @@ pub struct Walk {
     pub pack: usize,
     /// For the result and each array, whether it has one value for all neighbours of a pack.
     pub repeats: Vec<bool>,
+    /// Packs that a work-item asks for before it computes the first.
+    pub ahead: i64,
 }
 
 /// How a kernel that walks strides takes its arrays.
@@ -106,9 +110,14 @@ pub struct Rows {
     pub rank: usize,
     /// For each array, whether it has one value for all of a row.
     pub repeats: Vec<bool>,
-    /// Elements that a work-item computes, each as many farther as the block has work-items.
-    pub parts: i64,
+    /// Whether the blocks of a row differ in y, not in x, which more rows than a grid has in y ask for.
+    pub is_row_first: bool,
+    /// Whether stores bypass the caches: blocks begin with cache lines of the result then, the first one of a row before it if need be.
+    pub streams: bool,
 }
+
+/// Bytes of a cache line.
+pub const LINE_BYTES: usize = 64;
 
 impl Signature<'_> {
     /// Elements that a work-item computes at once: 16 bytes of the widest array.
@@ -215,11 +224,11 @@ impl Signature<'_> {
         format!("(R)one({}, (C)alpha)", values.join(", "))
     }
 
-    /// The kernel for dense arrays of one shape.
+    /// The kernel for dense arrays of one shape; work-items ask for `parts` packs before they compute the first.
     #[must_use]
-    pub fn flat_source(&self) -> String {
+    pub fn flat_source(&self, parts: i64) -> String {
         let (text, numbers) = self.head();
-        let (width, parts) = (self.pack(), self.body.packs_in_flight());
+        let width = self.pack();
         let (mut parameters, mut declared, mut loads) =
             (String::new(), String::new(), String::new());
         for k in self.arrays() {
@@ -280,29 +289,36 @@ extern \"C\" __global__ void elementwise(double alpha{numbers}, R* result{parame
             let place = if repeats { "" } else { " + i" };
             format!("a{k}[o_a{k}{place}]")
         });
+        let (row, chunk) = if rows.is_row_first {
+            ("blockIdx.x", "blockIdx.y")
+        } else {
+            ("blockIdx.y", "blockIdx.x")
+        };
+        let single = format!("result[o_result + i] = {call};");
+        let (before, is_inside, whole) = if rows.streams {
+            let before =
+                format!(" - (unsigned long long)(result + o_result) % {LINE_BYTES} / sizeof(R)");
+            let whole = format!("__builtin_nontemporal_store({call}, result + o_result + i);");
+            (before, "(long long)first >= 0 && ", whole)
+        } else {
+            (String::new(), "", single.clone())
+        };
         format!(
             "{text}
 extern \"C\" __global__ void elementwise(double alpha{numbers}, {parameters},
                                        unsigned long long width{walk_parameters}) {{
-{setup}{declarations}{walked}    const unsigned long long first = (unsigned long long)blockIdx.y * blockDim.x * {parts};
-    if (first + blockDim.x * {parts} <= width) {{
-        #pragma unroll
-        for (int part = 0; part < {parts}; part++) {{
-            const unsigned long long i = first + part * blockDim.x + threadIdx.x;
-            result[o_result + i] = {call};
-        }}
-    }} else {{
-        for (int part = 0; part < {parts}; part++) {{
-            const unsigned long long i = first + part * blockDim.x + threadIdx.x;
-            if (i < width) result[o_result + i] = {call};
-        }}
+{setup}{declarations}{walked}    const unsigned long long first = (unsigned long long){chunk} * blockDim.x{before};
+    const unsigned long long i = first + threadIdx.x;
+    if ({is_inside}first + blockDim.x <= width) {{
+        {whole}
+    }} else if (i < width) {{
+        {single}
     }}
 }}
 ",
-            parts = rows.parts,
             parameters = parameters.join(", "),
             walk_parameters = source::walk_parameters("d", rows.rank, offsets.len()),
-            walked = source::walk("d", rows.rank, &offsets, "blockIdx.x", "unsigned"),
+            walked = source::walk("d", rows.rank, &offsets, row, "unsigned"),
         )
     }
 
@@ -311,11 +327,7 @@ extern \"C\" __global__ void elementwise(double alpha{numbers}, {parameters},
     pub fn strided_source(&self, walk: &Walk) -> String {
         let (text, numbers) = self.head();
         let arrays = self.arrays();
-        let parts = if walk.pack > 1 {
-            self.body.packs_in_flight()
-        } else {
-            1
-        };
+        let parts = walk.ahead;
         let repeats = |k: usize| {
             let position = arrays.iter().position(|index| *index == k);
             position.is_some_and(|position| walk.repeats[position + 1])

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use amdgpu_abi::Dtype;
 
 use super::source;
+use crate::kernel_form::KernelForm;
 
 /// Bytes that a lane of rows has asked for before it folds the first value: memory answers late, and a block that waits for each value
 /// reaches half of its speed. 2,048 work-items of 16 bytes each on every unit of an H200 are what its bandwidth times its latency asks for.
@@ -12,9 +13,9 @@ const AHEAD_BYTES: usize = 16;
 /// Shared memory of a block, so that units hold several: AMD's have 64 KB.
 const SHARED_BYTES: i64 = 32 << 10;
 /// The same in groups of 16 bytes, most of which the tree hides from half of the work-items.
-const GROUPS_AHEAD: usize = 2;
+const GROUPS_AHEAD: i64 = 2;
 /// Values that a lane of columns, or of states, has asked for.
-const COLUMNS_AHEAD: usize = 4;
+pub const COLUMNS_AHEAD: i64 = 4;
 
 /// How values are folded.
 #[derive(Clone, Debug)]
@@ -89,13 +90,14 @@ pub struct Form {
     pub group: i64,
     /// It reads them at once.
     pub is_aligned: bool,
+    pub launched: KernelForm,
 }
 
 impl Form {
     /// Groups of results of a block.
     #[must_use]
     pub fn rows(&self) -> i64 {
-        source::BLOCK / self.lanes
+        self.launched.block / self.lanes
     }
 
     /// Shape of a block.
@@ -119,30 +121,38 @@ pub struct Walk {
     pub length_index: &'static str,
 }
 
-fn ahead(signature: &Signature<'_>, form: &Form) -> usize {
-    if form.is_column {
+/// Steps of a work-item that reads values, before it folds the first: without a measurement.
+#[must_use]
+pub fn usual_ahead(signature: &Signature<'_>, is_column: bool, group: i64) -> i64 {
+    if is_column {
         return COLUMNS_AHEAD;
     }
-    if form.group > 1 {
+    if group > 1 {
         return GROUPS_AHEAD;
     }
-    // Beyond four, indices cost registers and time to compile.
-    let most = if signature.fold.has_indices { 4 } else { 8 };
-    (AHEAD_BYTES / signature.x.size_bytes()).max(2).min(most)
+    ((AHEAD_BYTES / signature.x.size_bytes()) as i64)
+        .max(2)
+        .min(most_ahead(signature))
+}
+
+/// The same at most: beyond four, indices cost registers and time to compile.
+#[must_use]
+pub fn most_ahead(signature: &Signature<'_>) -> i64 {
+    if signature.fold.has_indices { 4 } else { 8 }
 }
 
 /// Neighbouring results whose states are folded at once: a part of `Form::width`, which is a power of two.
 fn tree_width(fold: &Fold, form: &Form) -> i64 {
     let mut width = form.width;
-    while width > 1 && width * source::BLOCK * fold.state_bytes() > SHARED_BYTES {
+    while width > 1 && width * form.launched.block * fold.state_bytes() > SHARED_BYTES {
         width /= 2;
     }
     width
 }
 
 /// Types, and the functions of a fold.
-fn head(signature: &Signature<'_>, form: &Form, ahead: usize) -> String {
-    let fold = signature.fold;
+fn head(signature: &Signature<'_>, form: &Form) -> String {
+    let (fold, ahead) = (signature.fold, form.launched.ahead);
     let (row, lane) = if form.is_column {
         ("x", "y")
     } else {
@@ -247,7 +257,7 @@ fn tree(form: &Form) -> String {
         if (first + TREE_WIDTH < WIDTH) __syncthreads();
     }}
 ",
-        block = source::BLOCK,
+        block = form.launched.block,
     )
 }
 
@@ -289,7 +299,7 @@ extern "C" __global__ void fold({parameter}, {out}* out{shift_parameter}, unsign
 {begun}{loops}{closing}    }}
 {tree}}}
 "#,
-        head = head(signature, form, ahead(signature, form)),
+        head = head(signature, form),
         out = if form.is_last { "R" } else { "State" },
         kept_parameters = source::walk_parameters("k", walk.kept_rank, 1),
         reduced_parameters = source::walk_parameters("r", walk.reduced_rank, 1),
@@ -436,7 +446,7 @@ extern "C" __global__ void fold(const State* states_of_chunks, {out}* out, unsig
     }}
 {tree}}}
 "#,
-        head = head(signature, form, COLUMNS_AHEAD),
+        head = head(signature, form),
         out = if form.is_last { "R" } else { "State" },
         tree = tree(form),
     )

@@ -21,17 +21,28 @@ use crate::ops::number::{beyond, dtype_beside, is_number, plain, refused};
 
 /// Operations by kernels of a device, a CPU device included, but in place while a function is traced: of a `_native.Device`, or of an object that has one as `native`.
 pub fn ops_of(device: &Bound<'_, PyAny>) -> PyResult<Arc<DeviceOps>> {
-    let py = device.py();
-    let native = match device.cast::<Device>() {
-        Ok(native) => native.clone(),
-        Err(_) => device.getattr("native")?.cast_into::<Device>()?,
-    };
+    if tracing::is_tracing() {
+        return own_ops_of(device);
+    }
+    let (py, native) = (device.py(), native_of(device)?);
     let context = native.get().context();
     let opened = context.open_device().into_py_result(py)?;
-    if tracing::is_tracing() {
-        return DeviceOps::of(opened).into_py_result(py);
-    }
     DeviceOps::of_kernels(opened).into_py_result(py)
+}
+
+/// Operations as the device computes them by itself, a CPU device in place.
+pub fn own_ops_of(device: &Bound<'_, PyAny>) -> PyResult<Arc<DeviceOps>> {
+    let (py, native) = (device.py(), native_of(device)?);
+    let context = native.get().context();
+    let opened = context.open_device().into_py_result(py)?;
+    DeviceOps::of(opened).into_py_result(py)
+}
+
+fn native_of<'py>(device: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Device>> {
+    match device.cast::<Device>() {
+        Ok(native) => Ok(native.clone()),
+        Err(_) => Ok(device.getattr("native")?.cast_into::<Device>()?),
+    }
 }
 
 /// An argument as real values on the device; host memory that is no device's is copied there.

@@ -16,7 +16,7 @@ use crate::ops::on_device::{self, Out};
 
 static REDUCE: Boundary = Boundary::new(Language::Python, Language::Rust, "reduce");
 
-fn known(py: Python<'_>, operation: &str) -> PyResult<Reduce> {
+pub(super) fn known(py: Python<'_>, operation: &str) -> PyResult<Reduce> {
     Reduce::from_name(operation).ok_or_else(|| {
         let message = format!("no reduction is called {operation:?}");
         raise(py, ErrorCode::InvalidArgument, Language::Rust, &message)

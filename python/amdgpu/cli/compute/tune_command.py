@@ -1,4 +1,4 @@
-"""`amdgpu tune`: measure the ways to compute matrix products and convolutions on a GPU; write, read and list what was measured."""
+"""`amdgpu tune`: measure the ways to compute products and convolutions, and forms of kernels; write, read and list what was measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from amdgpu.cli import output
 if TYPE_CHECKING:
     import argparse
 
-    from amdgpu.tuning import Convolution, Entry, Product, Record
+    from amdgpu.tuning import Entry, Record
+    from amdgpu.tuning.tuner import Tunable
 
 SCHEMA = "amdgpu.tune/1"
 DEFAULT_BUDGET_SECONDS = 600.0
@@ -18,7 +19,9 @@ DEFAULT_BUDGET_SECONDS = 600.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("--device", default=None, metavar="NAME", help="the GPU; default: the first one")
+    parser.add_argument(
+        "--device", default=None, metavar="NAME", help="the GPU, or with --fused a CPU device; default: the first GPU"
+    )
     parser.add_argument(
         "--shapes", metavar="LIST", help="N, MxNxK or MxNxKxBATCH, separated by commas; default: usual shapes"
     )
@@ -27,6 +30,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help="NxCxHxW:KxRxS with :s2 (stride), :p1 (padding), :d2 (dilation), :g4 (groups) behind it, separated by commas, or usual;"
         " products are measured too where --shapes is given",
+    )
+    parser.add_argument(
+        "--reductions",
+        metavar="LIST",
+        help="OPERATION:SHAPE:AXES such as sum:4096x4096:1 or mean:64x3x224x224:0+2+3, separated by commas, or usual",
+    )
+    parser.add_argument(
+        "--fused",
+        metavar="FILES",
+        help="texts of graphs, as print(graph) writes them, separated by commas, or usual: blocks of the kernels of joined steps",
     )
     parser.add_argument(
         "--images", default="NCHW", metavar="LIST", help="NCHW, NHWC: layouts of convolutions; default: %(default)s"
@@ -117,26 +130,53 @@ def _architecture(device: str) -> str:
     return amdgpu.initialize_device(device).info().architecture
 
 
-def _wanted(options: argparse.Namespace) -> list[Product | Convolution]:
+def _wanted(options: argparse.Namespace) -> list[Tunable]:
     from amdgpu import tuning
     from amdgpu.cli.failure import UsageError
     from amdgpu.errors import InvalidArgumentError
     from amdgpu.tuning.convolutions import USUAL_CONVOLUTIONS
+    from amdgpu.tuning.reductions import USUAL_REDUCTIONS
     from amdgpu.tuning.shapes import USUAL_SHAPES
 
     formats = options.formats.split(",")
-    wanted: list[Product | Convolution] = []
+    wanted: list[Tunable] = []
     try:
-        if options.shapes or not options.convolutions:
+        if options.shapes or not (options.convolutions or options.reductions or options.fused):
             wanted += tuning.products_of(options.shapes or USUAL_SHAPES, formats, options.layouts.split(","))
         if options.convolutions:
             shapes = USUAL_CONVOLUTIONS if options.convolutions == "usual" else options.convolutions
             # Whole numbers are multiplied, and not convolved.
             formats = [name for name in formats if name != "i8" or len(formats) == 1]
             wanted += tuning.convolutions_of(shapes, formats, options.images.split(","), options.passes.split(","))
+        if options.reductions:
+            shapes = USUAL_REDUCTIONS if options.reductions == "usual" else options.reductions
+            # float32 is one dtype, however it is multiplied.
+            wanted += tuning.reductions_of(shapes, [name for name in formats if name != "tf32" or len(formats) == 1])
+        if options.fused:
+            wanted += _fused(options.fused, formats)
     except InvalidArgumentError as error:
         raise UsageError(error.args[0]) from None
     return wanted
+
+
+def _fused(files: str, formats: list[str]) -> list[Tunable]:
+    """The joined steps of some files, or usual ones in number formats of floating-point numbers."""
+    from pathlib import Path
+
+    from amdgpu._generated.dtypes import FORMATS
+    from amdgpu.cli.failure import UsageError
+    from amdgpu.tuning.fused import fused_of, usual_fused
+
+    if files == "usual":
+        floats = [FORMATS[name].dtype for name in formats if name in FORMATS and "float" in FORMATS[name].dtype]
+        return list(usual_fused(list(dict.fromkeys(floats))))
+    found: list[Tunable] = []
+    for file in files.split(","):
+        try:
+            found += fused_of(Path(file).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{file} is no text of a graph: {error}") from None
+    return found
 
 
 def _measure(options: argparse.Namespace, device: str) -> Any:
@@ -156,12 +196,12 @@ def _measure(options: argparse.Namespace, device: str) -> Any:
 
     numbers = {product: number for number, product in enumerate(products)}
 
-    def describe(product: Product | Convolution, name: str, result: float | str) -> str:
+    def describe(product: Tunable, name: str, result: float | str) -> str:
         return f"{product}: {name} {result if isinstance(result, str) else output.seconds_text(result)}"
 
     if not sys.stderr.isatty():
 
-        def log(product: Product | Convolution, name: str, result: float | str, done: int, count: int) -> None:
+        def log(product: Tunable, name: str, result: float | str, done: int, count: int) -> None:
             if options.verbose or done == count:
                 text = f" {describe(product, name, result)}" if options.verbose else f" {product}"
                 output.say(f"{numbers[product] + 1}/{len(products)}{text}", file=sys.stderr, flush=True)
@@ -173,7 +213,7 @@ def _measure(options: argparse.Namespace, device: str) -> Any:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("tuning", total=len(products))
 
-        def show(product: Product | Convolution, name: str, result: float | str, done: int, count: int) -> None:
+        def show(product: Tunable, name: str, result: float | str, done: int, count: int) -> None:
             reached = numbers[product] + done / max(count, 1)
             short = "failed" if isinstance(result, str) else result
             bar.update(task, completed=reached, description=describe(product, name, short))
@@ -186,7 +226,11 @@ def _measure(options: argparse.Namespace, device: str) -> Any:
 def _record(entry: Entry | Record) -> dict[str, Any]:
     from amdgpu.tuning import Entry
 
-    subject = {"product": entry.product._asdict()} if isinstance(entry, Entry) else {"convolution": entry.subject}
+    if isinstance(entry, Entry):
+        subject: dict[str, Any] = {"product": entry.product._asdict()}
+    else:
+        kind, _, _ = entry.subject.partition(" ")
+        subject = {kind: entry.subject}
     return subject | {"seconds": entry.seconds, "failed": entry.failed}
 
 
@@ -207,7 +251,9 @@ def _print_report(options: argparse.Namespace, report: Any) -> None:
     if options.json:
         return
     rows = [_row(entry) for entry in report.tuned]
-    what = "products" if not options.convolutions else "products and convolutions"
+    kinds = {"convolutions": "convolutions", "reductions": "reductions", "fused": "joined steps"}
+    asked = [name for option, name in kinds.items() if getattr(options, option)]
+    what = " and ".join(["products", *asked] if options.shapes or not asked else asked)
     columns = [("product", "left"), ("fastest", "left"), ("time", "right"), ("TFLOP/s", "right"), ("next", "left")]
     output.print_table(f"{report.database.architecture}: {len(rows)} {what} tuned", columns, rows)
     for count, became in (

@@ -1,9 +1,13 @@
 //! Loads and stores: scalars for one address, vectors for neighbouring ones, gathers and scatters for the rest.
 
+use super::super::function::NONTEMPORAL;
 use super::super::text::Text;
 use super::{Body, vector_of};
 use crate::ir::{Type, Value};
 use crate::lanes::Shape;
+
+/// Of a cache line, and of the widest store of any CPU.
+const LINE_BYTES: u64 = 64;
 
 /// How the addresses of lanes lie.
 enum Access {
@@ -175,6 +179,37 @@ impl Body<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Whole vectors at addresses that are multiples of their size bypass the caches; targets write anything else past them in pieces, which is
+    /// slower than through them.
+    pub(super) fn nontemporal_store(&mut self, value: Value, pointer: Value, stored: Value) {
+        let ty = self.function.ty(stored);
+        let is_private = self.plan.slots.is_private(self.root(pointer));
+        if !matches!(self.access(pointer, ty), Access::Neighbours) || is_private || ty == Type::I1 {
+            return self.store(value, pointer, stored);
+        }
+        let (new, address, mask) = (self.vector(stored), self.scalar(pointer), self.mask());
+        let (number, lanes) = (value.0, self.lanes());
+        let align = (u64::from(lanes) * ty.bytes()).min(LINE_BYTES);
+        let memory = self.vector_type(ty);
+        let bits = self.bits(&mask);
+        let is_whole = self.emit(format_args!("icmp eq i{lanes} {bits}, -1"));
+        let integer = self.emit(format_args!("ptrtoint ptr {address} to i64"));
+        let beyond = self.emit(format_args!("and i64 {integer}, {}", align - 1));
+        let is_aligned = self.emit(format_args!("icmp eq i64 {beyond}, 0"));
+        let streams = self.emit(format_args!("and i1 {is_whole}, {is_aligned}"));
+        self.print(format_args!(
+            "  br i1 {streams}, label %s{number}.past, label %s{number}.through
+s{number}.past:
+  store {memory} {new}, ptr {address}, align {align}{NONTEMPORAL}
+  br label %s{number}.done
+s{number}.through:"
+        ));
+        let suffix = self.suffix(ty);
+        self.masked_store(&memory, &suffix, &new, &address, &mask, ty.bytes());
+        self.print(format_args!("  br label %s{number}.done\ns{number}.done:"));
+        self.label = format!("s{number}.done");
     }
 
     /// All lanes to one address: the last one is what work-items one after the other would leave there.

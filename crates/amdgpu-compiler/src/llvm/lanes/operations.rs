@@ -13,11 +13,17 @@ impl Body<'_, '_> {
     pub(super) fn instruction(&mut self, value: Value) {
         let function = self.function;
         match function.op(value) {
-            Op::Load(pointer) => return self.load(value, *pointer),
+            Op::Load(pointer) | Op::NontemporalLoad(pointer) => {
+                return self.load(value, *pointer);
+            }
             Op::Store {
                 pointer,
                 value: stored,
             } => return self.store(value, *pointer, *stored),
+            Op::NontemporalStore {
+                pointer,
+                value: stored,
+            } => return self.nontemporal_store(value, *pointer, *stored),
             Op::Slot { .. } => return self.slot(value),
             Op::Copy { .. } | Op::Clear { .. } | Op::Call { .. } | Op::Cooperative(..) => {
                 return self.effect(value);
