@@ -182,11 +182,7 @@ impl<'a> Passes<'a> {
         let tickets_at = count * passes * DIGITS;
         let words = count * chunks * DIGITS * i64::from(word.bits) / 64;
         let words_at = [tickets_at + passes, tickets_at + passes + words];
-        let memory = of.array(&[words_at[1] + words], Dtype::U64)?;
-        let zeros = Dims::from_slice(&[words_at[1]]);
-        memory
-            .view(zeros, Dims::from_slice(&[1]))
-            .fill(&0_u64.to_ne_bytes())?;
+        let memory = crate::words::words(of.ops, words_at[1] + words, words_at[1])?;
         let key = of.key.clone().text("count").with(passes as u64);
         let kernel = of
             .ops

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use amdgpu_abi::Dtype;
 use amdgpu_abi::layout::DTYPE_INT;
 use amdgpu_abi::promotion::is_float;
-use amdgpu_array::{Array, Dims};
+use amdgpu_array::Array;
 use amdgpu_aura::Kernel;
-use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{Matrix, TensorView, resolve_axes};
 pub use amdgpu_matrix::{Scan, ScanOptions};
 
@@ -22,6 +21,7 @@ use crate::launch::{Shape, launch};
 use crate::lines::Lines;
 use crate::operand::{Operand, Target};
 use crate::transpose::dense;
+use crate::words::words;
 use crate::{Arg, DeviceOps, KernelKey, Result};
 
 /// Values of a line that one block scans: more blocks need memory to tell each other.
@@ -132,9 +132,8 @@ impl Scanner<'_> {
         let groups = tiles.div_ceil_positive(GROUP);
         // A ticket, then two words for every tile and every group.
         let groups_at = 1 + lines.count * tiles * 2;
-        let shape = Dims::from_slice(&[groups_at + lines.count * groups * 2]);
-        let words = Array::empty(self.ops.device(), shape, Dtype::U64, MemoryKind::Device)?;
-        words.fill(&0_u64.to_ne_bytes())?;
+        let count = groups_at + lines.count * groups * 2;
+        let words = words(self.ops, count, count)?;
         let mut args = [x, out, &words].map(Arg::Array).to_vec();
         args.extend([lines.length, tiles, groups, groups_at].map(Arg::from));
         launch(

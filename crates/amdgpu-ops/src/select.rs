@@ -15,6 +15,7 @@ use crate::lines::Lines;
 use crate::operand::Operand;
 use crate::radix::{COUNTING_BLOCKS, Radix, Written, place_type};
 use crate::scan::{self, Scan, ScanOptions};
+use crate::words::words;
 use crate::{Arg, Error, KernelKey, Result};
 
 /// Keys that one block selects at most.
@@ -95,8 +96,8 @@ struct Selection<'a> {
 impl<'a> Selection<'a> {
     fn new(of: &'a Radix<'a>, k: i64) -> Result<Self> {
         let digits = i64::from(of.source.key.bits) / DIGIT_BITS;
-        let words = empty(of, &[of.lines.count * line_words(digits)], Dtype::U64)?;
-        words.fill(&0_u64.to_ne_bytes())?;
+        let count = of.lines.count * line_words(digits);
+        let words = words(of.ops, count, count)?;
         Ok(Self {
             of,
             k,

@@ -12,7 +12,9 @@ use super::transpose::word;
 
 /// Words of a line before those of its digits.
 const KNOWN: i64 = 2;
-/// Keys that one block reads at a time.
+/// Waves of a block at most: lanes of a wave are 32 or more.
+const WAVES: i64 = source::BLOCK / 32;
+/// Keys that a work-item reads at a time.
 const READ: i64 = 8;
 
 /// Words of a line whose keys have so many digits.
@@ -98,7 +100,7 @@ extern "C" __global__ void select_count(const {memory}* memory, unsigned long lo
         definitions = keys.definitions,
         sum_before = source::SUM_BEFORE,
         memory = keys.memory,
-        waves = source::BLOCK / 32,
+        waves = WAVES,
         entries = DIGITS + 1,
         step = READ * source::BLOCK,
     )
@@ -143,97 +145,108 @@ extern "C" __global__ void select_chunks(const {memory}* memory, const unsigned 
     )
 }
 
-/// Statements that tell each key of the `{steps}` at `base` its rank among those before the limit and equal to it, and go on behind them.
-fn collected(take: &str) -> String {
+/// Declarations in a kernel that collects so many keys of each work-item at a time.
+fn collect_setup(own: i64) -> String {
     format!(
-        r"        unsigned kind = 0;
-        if (at < length) kind = key < limit ? 1u : key == limit ? 1u << 16 : 0u;
-        const unsigned earlier = sum_before(kind, waves);
-        if (threadIdx.x == {last}) all = earlier + kind;
-        const unsigned long long equal_before = equal + (earlier >> 16);
-        if (kind == 1u || kind != 0u && equal_before < equal_wanted) {{
-            const unsigned long long rank = smaller + (earlier & 65535u) + (equal_before < equal_wanted ? equal_before : equal_wanted);
-            {take}
+        r"    // Keys before the limit in the lower half, those that equal it in the upper one.
+    __shared__ unsigned kinds[{entries}];
+    __shared__ unsigned waves_of_kinds[{WAVES}];
+    __shared__ unsigned all;
+    const unsigned lane_in_wave = threadIdx.x % warpSize, own_wave = threadIdx.x / warpSize;
+    const unsigned long long every_lane = warpSize == 64 ? ~0ull : 0xffffffffull;
+",
+        entries = own * WAVES,
+    )
+}
+
+/// Statements that take the keys from `base` on which come before the limit, and as many that equal it as are wanted: behind `smaller` and `equal` ones.
+fn collect(keys: &KeySource, own: i64, take: &str) -> String {
+    let block = source::BLOCK;
+    let entries = own * WAVES;
+    format!(
+        r"        U keys[{own}];
+        #pragma unroll
+        for (int k = 0; k < {own}; k++) {{
+            const unsigned long long place = base + k * {block} + threadIdx.x;
+            {fetch}
+        }}
+        if (threadIdx.x < {entries}) kinds[threadIdx.x] = 0;
+        __syncthreads();
+        #pragma unroll
+        for (int k = 0; k < {own}; k++) {{
+            const bool is_there = base + k * {block} + threadIdx.x < length;
+            const unsigned long long before = __ballot_sync(every_lane, is_there && keys[k] < limit);
+            const unsigned long long same = __ballot_sync(every_lane, is_there && keys[k] == limit);
+            if (lane_in_wave == 0) kinds[k * {WAVES} + own_wave] = __popcll(before) | __popcll(same) << 16;
         }}
         __syncthreads();
+        const unsigned own_kinds = threadIdx.x < {entries} ? kinds[threadIdx.x] : 0;
+        const unsigned earlier = sum_before(own_kinds, waves_of_kinds);
+        if (threadIdx.x < {entries}) kinds[threadIdx.x] = earlier;
+        if (threadIdx.x == {block} - 1) all = earlier + own_kinds;
+        __syncthreads();
+        #pragma unroll
+        for (int k = 0; k < {own}; k++) {{
+            const unsigned long long at = base + k * {block} + threadIdx.x, lower = (1ull << lane_in_wave) - 1;
+            const bool is_there = at < length;
+            const unsigned long long before = __ballot_sync(every_lane, is_there && keys[k] < limit);
+            const unsigned long long same = __ballot_sync(every_lane, is_there && keys[k] == limit);
+            const unsigned stands = kinds[k * {WAVES} + own_wave];
+            const unsigned long long equal_before = equal + (stands >> 16) + __popcll(same & lower);
+            if (is_there && (keys[k] < limit || keys[k] == limit && equal_before < equal_wanted)) {{
+                const U key = keys[k];
+                const unsigned long long rank = smaller + (stands & 65535u) + __popcll(before & lower)
+                                                + (equal_before < equal_wanted ? equal_before : equal_wanted);
+                {take}
+            }}
+        }}
         smaller += all & 65535u;
         equal += all >> 16;
+        __syncthreads();
 ",
-        last = source::BLOCK - 1,
+        fetch = keys.fetch(),
     )
 }
 
 /// The kernel that collects the first k keys and their places in the order of the line; `ends` are sums of the counts.
 #[must_use]
 pub fn collect_source(keys: &KeySource, place: Dtype) -> String {
-    let block = source::BLOCK;
+    let own = own_keys(keys.is_wide());
     format!(
         r#"{definitions}{types}{sum_before}
 extern "C" __global__ void select_collect(const {memory}* memory, const unsigned long long* words, const long long* ends, U* keys_out, I* places,
                                           unsigned long long length, unsigned long long inner, unsigned long long chunks,
                                           unsigned long long known_words, unsigned long long k_wanted) {{
-    // Keys before the one that was found in the lower half, those that equal it in the upper one.
-    __shared__ unsigned waves[{waves}];
-    __shared__ unsigned all;
-    const unsigned long long line = blockIdx.x / chunks, chunk = blockIdx.x % chunks;
+{setup}    const unsigned long long line = blockIdx.x / chunks, chunk = blockIdx.x % chunks, base = chunk * {chunk};
     const U limit = (U)words[line * known_words];
     const unsigned long long equal_wanted = words[line * known_words + 1];
     const unsigned long long all_smaller = ends[line * 2 * chunks + chunks - 1];
     unsigned long long smaller = chunk ? ends[line * 2 * chunks + chunk - 1] : 0;
     unsigned long long equal = ends[line * 2 * chunks + chunks + chunk - 1] - all_smaller;
-    U keys[{own}];
-    #pragma unroll
-    for (int k = 0; k < {own}; k++) {{
-        const unsigned long long place = chunk * {chunk} + k * {block} + threadIdx.x;
-        {fetch}
-    }}
-    #pragma unroll
-    for (int k = 0; k < {own}; k++) {{
-        const unsigned long long at = chunk * {chunk} + k * {block} + threadIdx.x;
-        const U key = keys[k];
-{collected}    }}
-}}
+{collect}}}
 "#,
         definitions = keys.definitions,
         types = source::types(&[("I", place)]),
         sum_before = source::SUM_BEFORE,
         memory = keys.memory,
-        waves = source::BLOCK / 32,
-        own = own_keys(keys.is_wide()),
+        setup = collect_setup(own),
         chunk = chunk(keys.is_wide()),
-        fetch = keys.fetch(),
-        collected = collected(
-            "keys_out[line * k_wanted + rank] = key;\n            places[line * k_wanted + rank] = (I)at;"
+        collect = collect(
+            keys,
+            own,
+            "keys_out[line * k_wanted + rank] = key;\n                places[line * k_wanted + rank] = (I)at;"
         ),
     )
 }
 
-/// The kernel that finds the first k keys of a line, of at most so many for each work-item of a block, sorts them and writes elements of so many bytes
-/// and their places: a block for each line.
-#[must_use]
-pub fn line_source(keys: &KeySource, own: i64, item_bytes: usize) -> String {
-    let digits = i64::from(keys.key.bits) / DIGIT_BITS;
-    let step = READ * source::BLOCK;
+/// Statements that find the key `limit` which k keys of a line are not larger than, and how many that equal it are among those.
+fn find(keys: &KeySource) -> String {
     let counted = each_key(
         keys,
         "if (at < length && key >> above - 1 >> 1 == limit) atomicAdd(&found[(unsigned)(key >> shift) & 255u], 1u);",
     );
-    let [in_waves, in_block] = rank(own);
     format!(
-        r#"{definitions}typedef {word} E;
-{functions}{PICK}
-extern "C" __global__ void select_line(const void* elements, void* best, long long* indices, unsigned long long length, unsigned long long inner,
-                                       unsigned long long k_wanted) {{
-    const {memory}* const memory = (const {memory}*)elements;
-    __shared__ unsigned found[{DIGITS}];
-    __shared__ unsigned long long wide_waves[{waves}];
-    __shared__ unsigned waves[{waves}];
-    __shared__ unsigned all;
-    __shared__ unsigned long long picked[2];
-    __shared__ U candidates[{room}];
-    __shared__ unsigned long long places_of[{room}];
-    const unsigned long long line = blockIdx.x;
-    U limit = 0;
+        r"    U limit = 0;
     unsigned long long equal_wanted = k_wanted;
     for (int digit = 0; digit < {digits}; digit++) {{
         const unsigned above = ({digits} - digit) * {DIGIT_BITS}, shift = above - {DIGIT_BITS};
@@ -247,21 +260,17 @@ extern "C" __global__ void select_line(const void* elements, void* best, long lo
         equal_wanted = picked[1];
         __syncthreads();
     }}
-    unsigned long long smaller = 0, equal = 0;
-    for (unsigned long long base = 0; base < length; base += {step}) {{
-        U keys[{READ}];
-        #pragma unroll
-        for (int k = 0; k < {READ}; k++) {{
-            const unsigned long long place = base + k * {block} + threadIdx.x;
-            {fetch}
-        }}
-        #pragma unroll
-        for (int k = 0; k < {READ}; k++) {{
-            const unsigned long long at = base + k * {block} + threadIdx.x;
-            const U key = keys[k];
-{collected}        }}
-    }}
-{setup}    unsigned long long places[{own}];
+",
+        digits = i64::from(keys.key.bits) / DIGIT_BITS,
+        step = READ * source::BLOCK,
+    )
+}
+
+/// Statements that sort the keys that were collected, with their places.
+fn sort_candidates(keys: &KeySource, own: i64) -> String {
+    let [in_waves, in_block] = rank(own);
+    format!(
+        r"{setup}    unsigned long long places[{own}];
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
         const unsigned from = begin + k * warpSize;
@@ -283,7 +292,32 @@ extern "C" __global__ void select_line(const void* elements, void* best, long lo
         }}
         __syncthreads();
     }}
-    #pragma unroll
+",
+        setup = rank_setup(own),
+        bits = keys.key.bits,
+    )
+}
+
+/// The kernel that finds the first k keys of a line, of at most so many for each work-item of a block, sorts them and writes elements of so many bytes
+/// and their places: a block for each line.
+#[must_use]
+pub fn line_source(keys: &KeySource, own: i64, item_bytes: usize) -> String {
+    format!(
+        r#"{definitions}typedef {word} E;
+{functions}{PICK}
+extern "C" __global__ void select_line(const void* elements, void* best, long long* indices, unsigned long long length, unsigned long long inner,
+                                       unsigned long long k_wanted) {{
+    const {memory}* const memory = (const {memory}*)elements;
+    __shared__ unsigned found[{DIGITS}];
+    __shared__ unsigned long long wide_waves[{WAVES}];
+    __shared__ unsigned long long picked[2];
+    __shared__ U candidates[{room}];
+    __shared__ unsigned long long places_of[{room}];
+{collect_setup}    const unsigned long long line = blockIdx.x;
+{find}    unsigned long long smaller = 0, equal = 0;
+    for (unsigned long long base = 0; base < length; base += {step}) {{
+{collect}    }}
+{sort}    #pragma unroll
     for (int k = 0; k < {own}; k++) {{
         const unsigned rank = begin + k * warpSize;
         if (rank < k_wanted) {{
@@ -298,12 +332,15 @@ extern "C" __global__ void select_line(const void* elements, void* best, long lo
         word = word(item_bytes),
         functions = keys.functions(),
         memory = keys.memory,
-        waves = source::BLOCK / 32,
         room = own * source::BLOCK,
-        block = source::BLOCK,
-        fetch = keys.fetch(),
-        collected = collected("candidates[rank] = key;\n            places_of[rank] = at;"),
-        setup = rank_setup(own),
-        bits = keys.key.bits,
+        collect_setup = collect_setup(READ),
+        find = find(keys),
+        step = READ * source::BLOCK,
+        collect = collect(
+            keys,
+            READ,
+            "candidates[rank] = key;\n                places_of[rank] = at;"
+        ),
+        sort = sort_candidates(keys, own),
     )
 }

@@ -1,5 +1,5 @@
 //! Segmented reductions by kernels of a device: rows become numbers, which are sorted where they do not rise already, and the values are joined in
-//! that order.
+//! that order. Values whose order does not show are joined at once.
 
 use std::sync::Arc;
 
@@ -24,6 +24,7 @@ use crate::offsets;
 use crate::operand::Operand;
 use crate::radix::{Radix, UINT32, place_type};
 use crate::transpose::dense;
+use crate::words::words;
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
 /// [`super::segment_reduce`] by kernels of the device.
@@ -132,13 +133,6 @@ fn empty(ops: &DeviceOps, shape: &[i64], dtype: Dtype) -> Result<Array> {
         dtype,
         MemoryKind::Device,
     )?)
-}
-
-/// Notes of kernels, zero at first.
-fn notes(ops: &DeviceOps) -> Result<Array> {
-    let made = empty(ops, &[2], Dtype::U64)?;
-    made.fill(&0_u64.to_ne_bytes())?;
-    Ok(made)
 }
 
 /// Waits for the device.
@@ -352,7 +346,7 @@ impl Joiner<'_> {
             )
         })?;
         let rows = empty(self.ops, &[self.count], self.row_type)?;
-        let found = notes(self.ops)?;
+        let found = words(self.ops, 2, 2)?;
         let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
         args.extend([
             Arg::pointer(&indices),
@@ -402,7 +396,7 @@ impl Joiner<'_> {
         let index = dense(self.ops, given)?;
         let starts = empty(self.ops, &[segments + 1], Dtype::I64)?;
         let rows = empty(self.ops, &[self.count.max(1)], self.row_type)?;
-        let found = notes(self.ops)?;
+        let found = words(self.ops, 2, 2)?;
         let key = KernelKey::new("segments").dtype(index.dtype);
         let kernel = self.kernel("segment_offsets", key, || offsets_source(index.dtype))?;
         let mut args = [&index, &starts, &found].map(Arg::Array).to_vec();
