@@ -1,7 +1,8 @@
 """Sorts, top-k, prefix sums, different values, gathers and segments beside PyTorch, on an NVIDIA GPU: run it as a program.
 
-    python tests/gpu/sort_vs_torch.py
+    python tests/gpu/sort_vs_torch.py [WORD ...]
 
+Words choose the cases that have one of them in their name.
 Prints one JSON object per line: milliseconds of ours and of PyTorch, and how many times faster ours is. Results are
 compared before they are timed. Times are the smallest of mean times of calls that queue up behind each other.
 """
@@ -9,6 +10,7 @@ compared before they are timed. Times are the smallest of mean times of calls th
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -109,6 +111,8 @@ def main() -> None:
 
     for cases in (lines(), by_index()):
         for name, ours, peer in cases:
+            if sys.argv[1:] and not any(word in name for word in sys.argv[1:]):
+                continue
             found, expected = ours().numpy(), peer().cpu().numpy()
             np.testing.assert_allclose(
                 found.astype(np.float64), expected.astype(np.float64), rtol=2e-2, atol=2e-2, err_msg=name

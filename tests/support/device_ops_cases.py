@@ -300,6 +300,11 @@ def _best_values() -> Iterator[Case]:
     """More values than are taken one by one, of short lines and of long ones."""
     yield Case("top_k", (values((2, 5000), "float32", special=True), 700, 1), {"largest": True})
     yield Case("top_k", (values((300, 3), "float64", special=True), 20, 0), {"largest": False})
+    for dtype in (np.float32, np.float16, np.float64, np.int8, np.uint64):
+        # One block for each line; many values are equal.
+        x = values((2, 9000), dtype, special=np.dtype(dtype).kind not in "biu")
+        yield Case("top_k", (x, 1000, 1), {"largest": dtype != np.int8})
+        yield Case("top_k", (np.repeat(x[:, :90], 100, axis=1), 250, 1), {"largest": dtype != np.int8})
     for dtype in (*FLOATS, np.dtype(np.int8), np.dtype(np.uint64)):
         x = values((20_000, 2), dtype, special=dtype.kind not in "biu")
         for k, largest in ((1, True), (300, False), (6000, True)):
@@ -323,6 +328,8 @@ def _scans() -> Iterator[Case]:
     whole = values((2, 50_000), "int32")
     for options in ({"exclusive": True}, {"reverse": True}, {"exclusive": True, "reverse": True}):
         yield Case("scan", ("cumsum", whole, 1), options)
+    # Several groups of tiles.
+    yield Case("scan", ("cumsum", values((1, 1_200_000), "int32"), 1))
 
 
 def segments(dtypes: tuple[Any, ...] = DTYPES) -> Iterator[Case]:
@@ -427,6 +434,11 @@ def indexing_and_sorting() -> Iterator[Case]:
             for descending in (False, True):
                 yield Case("sort", (line, axis), {"descending": descending}, EXACT, 0.0)
                 yield Case("sort", (line, axis), {"descending": descending, "places": True})
+    for dtype in ("float32", "uint64", "bool"):
+        # More chunks than a block looks at in one step.
+        line = values((70_000,), dtype, special=dtype == "float32")
+        yield Case("sort", (line, 0), {}, EXACT, 0.0)
+        yield Case("sort", (line, 0), {"descending": True, "places": True})
     rows, columns = np.array([[1, -2], [4, 0]]), np.array([3, -37], np.int8)
     yield Case("offsets", ((rows, columns), (5, 37), (37, 1)))
     for dtype in ("uint8", "float16", "float32", "float64"):

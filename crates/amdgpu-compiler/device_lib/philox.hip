@@ -55,7 +55,8 @@ __device__ double agpu_open_unit64(unsigned long long pair) { return fma((double
 // Of positive normal numbers. Polynomial of Moshier's Cephes (logf).
 __device__ float agpu_log32(float x) {
     unsigned int moved = __float_as_uint(x) + (0x3F800000u - 0x3F3504F3u);
-    float e = (float)((int)(moved >> 23) - 127);
+    // The exponent below those bits of 2^23, so that it needs no conversion.
+    float e = __uint_as_float(0x4B000000u | moved >> 23) - 8388735.0f;
     float f = __uint_as_float((moved & 0x007FFFFFu) + 0x3F3504F3u) - 1.0f;
     float square = f * f;
     float cube = f * square;

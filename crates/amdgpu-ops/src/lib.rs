@@ -65,6 +65,7 @@ pub mod trace;
 pub mod transpose;
 pub mod tuning;
 pub mod vendor;
+mod words;
 
 pub use amdgpu_matrix::{ImageLayout, SPATIAL, Sliding, TensorView};
 pub use attention::{attention, attention_gradient};

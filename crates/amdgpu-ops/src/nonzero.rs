@@ -202,6 +202,14 @@ fn run(
     found: Found,
     values: Option<&Array>,
 ) -> Result<()> {
+    // Indices are told axis by axis; else an array without gaps is one line.
+    let line;
+    let x = if found != Found::Indexed && x.is_dense() && x.rank() > 1 {
+        line = Operand::of_array(dense(ops, x)?.reshaped(&[x.len()])?);
+        &line
+    } else {
+        x
+    };
     let rank = x.rank();
     let key = KernelKey::new(NAME)
         .dtype(x.dtype)

@@ -10,17 +10,17 @@ use amdgpu_hal::MemoryKind;
 
 use crate::div_ceil::DivCeil;
 use crate::generated::radix::{
-    DIGIT_BITS, DIGITS, KeySource, LineResult, chunk, count_source, line_source, own_keys,
-    place_source,
+    COUNTED_CHUNK, DIGIT_BITS, DIGITS, KeySource, LineResult, Pass, chunk, count_source,
+    line_source, own_keys, place_source, word_dtype,
 };
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::lines::Lines;
-use crate::operand::Operand;
-use crate::scan::{self, Scan, ScanOptions};
 use crate::{Arg, DeviceOps, KernelKey, Result};
 
 pub const UINT32: Dtype = Dtype::new(DTYPE_UINT, 32);
+/// Blocks that count digits at most: each adds its counts to those of all.
+pub const COUNTING_BLOCKS: i64 = 512;
 
 /// A sort of the lines of an array.
 pub struct Radix<'a> {
@@ -30,8 +30,8 @@ pub struct Radix<'a> {
     pub source: KeySource,
     pub key: KernelKey,
     pub lines: Lines,
-    /// The first bit that keys are sorted by, and the one behind the last.
-    pub bits: (i64, i64),
+    /// Keys differ in so many bits, the last ones.
+    pub bits: i64,
     /// The type of places within a line, where they are wanted.
     pub place: Option<Dtype>,
 }
@@ -40,6 +40,14 @@ pub struct Radix<'a> {
 pub struct Sorted {
     pub keys: Array,
     pub places: Option<Array>,
+}
+
+/// What a sort writes in place of keys and places.
+pub struct Written<'a> {
+    pub out: &'a Array,
+    pub result: &'a LineResult,
+    /// Tells the text of the result from others.
+    pub key: KernelKey,
 }
 
 /// The type of places within a line of so many elements.
@@ -56,7 +64,7 @@ impl Radix<'_> {
     /// Whether one block holds a line.
     #[must_use]
     pub fn fits_block(&self) -> bool {
-        self.lines.length <= chunk(self.source.is_wide)
+        self.lines.length <= chunk(self.source.is_wide())
     }
 
     fn array(&self, shape: &[i64], dtype: Dtype) -> Result<Array> {
@@ -69,32 +77,45 @@ impl Radix<'_> {
         )?)
     }
 
-    fn digits(&self) -> impl Iterator<Item = (i64, i64)> {
-        let (first, end) = self.bits;
-        (first..end)
-            .step_by(DIGIT_BITS as usize)
-            .map(move |shift| (shift, (1 << DIGIT_BITS.min(end - shift)) - 1))
-    }
-
     /// Sorts lines that fit a block, and writes their results.
     ///
     /// # Errors
     ///
     /// What the device reports.
-    pub fn write_lines(&self, out: &Array, result: &LineResult, key: KernelKey) -> Result<()> {
+    pub fn write_lines(&self, written: &Written<'_>) -> Result<()> {
         let mut own = 1;
         while own * source::BLOCK < self.lines.length {
             own *= 2;
         }
         let has_places = self.place.is_some();
+        let key = written.key.clone().text("line");
         let key = key.with(own as u64).flag(has_places);
         let kernel = self.ops.kernel(key, "radix_line", || {
-            line_source(&self.source, own, has_places, result)
+            line_source(&self.source, own, has_places, written.result)
         })?;
-        let mut args = [self.memory, out].map(Arg::Array).to_vec();
-        let (first, end) = self.bits;
-        args.extend([self.lines.length, self.lines.stride, first, end].map(Arg::from));
+        let mut args = [self.memory, written.out].map(Arg::Array).to_vec();
+        args.extend([self.lines.length, self.lines.stride, self.bits].map(Arg::from));
         launch(&kernel, Shape::line(self.lines.count, source::BLOCK), &args)
+    }
+
+    /// Sorts lines of any length, and writes their results.
+    ///
+    /// # Errors
+    ///
+    /// `out-of-memory`; what the device reports.
+    pub fn write(&self, written: &Written<'_>) -> Result<()> {
+        if self.fits_block() {
+            return self.write_lines(written);
+        }
+        let passes = Passes::counted(self)?;
+        let mut from = None;
+        let mut spare = None;
+        for pass in 0..passes.count - 1 {
+            let to = self.free(&mut spare)?;
+            passes.run(pass, from.as_ref(), &Target::Sorted(&to))?;
+            spare = from.replace(to);
+        }
+        passes.run(passes.count - 1, from.as_ref(), &Target::Written(written))
     }
 
     /// Sorts lines of any length.
@@ -103,25 +124,12 @@ impl Radix<'_> {
     ///
     /// `out-of-memory`; what the device reports.
     pub fn sort(&self) -> Result<Sorted> {
-        let is_wide = self.source.is_wide;
-        let chunks = self.lines.length.div_ceil_positive(chunk(is_wide));
-        let all = [self.lines.count * self.lines.length];
-        let key_dtype = if is_wide { Dtype::U64 } else { UINT32 };
-        let counts = self.array(&[self.lines.count, DIGITS * chunks], Dtype::I64)?;
+        let passes = Passes::counted(self)?;
         let mut from: Option<Sorted> = None;
-        let mut spare: Option<Sorted> = None;
-        for (shift, mask) in self.digits() {
-            let to = match spare.take() {
-                Some(sorted) => sorted,
-                None => Sorted {
-                    keys: self.array(&all, key_dtype)?,
-                    places: match self.place {
-                        Some(dtype) => Some(self.array(&all, dtype)?),
-                        None => None,
-                    },
-                },
-            };
-            self.pass(from.as_ref(), &to, &counts, [chunks, shift, mask])?;
+        let mut spare = None;
+        for pass in 0..passes.count {
+            let to = self.free(&mut spare)?;
+            passes.run(pass, from.as_ref(), &Target::Sorted(&to))?;
             spare = from.replace(to);
         }
         match from {
@@ -130,53 +138,130 @@ impl Radix<'_> {
         }
     }
 
-    /// Puts keys in order by one digit; without `from` those of the memory.
-    fn pass(
-        &self,
-        from: Option<&Sorted>,
-        to: &Sorted,
-        counts: &Array,
-        [chunks, shift, mask]: [i64; 3],
-    ) -> Result<()> {
-        let [count, place] = self.kernels(from.is_none())?;
-        let memory = from.map_or(self.memory, |from| &from.keys);
-        let shape = Shape::line(self.lines.count * chunks, source::BLOCK);
-        let sizes = [self.lines.length, self.lines.stride, chunks, shift, mask].map(Arg::from);
-        let mut args = [memory, counts].map(Arg::Array).to_vec();
-        args.extend(sizes);
-        launch(&count, shape, &args)?;
-        let sum = ScanOptions::new(Scan::Sum, 1);
-        let ends = scan::on_device(self.ops, &Operand::of_array(counts.clone()), &sum, None)?;
-        let mut args = [memory, &to.keys, &ends].map(Arg::Array).to_vec();
-        args.extend(sizes);
-        if let Some(places_out) = &to.places {
-            // Places of the first digit are where keys stand: nothing is read.
-            let places = from.and_then(|from| from.places.as_ref());
-            args.extend([places.unwrap_or(places_out), places_out].map(Arg::Array));
+    /// Memory for the keys and places of a pass: what is there, or new.
+    fn free(&self, spare: &mut Option<Sorted>) -> Result<Sorted> {
+        if let Some(sorted) = spare.take() {
+            return Ok(sorted);
         }
-        launch(&place, shape, &args)
+        let all = [self.lines.count * self.lines.length];
+        Ok(Sorted {
+            keys: self.array(&all, self.source.key)?,
+            places: match self.place {
+                Some(dtype) => Some(self.array(&all, dtype)?),
+                None => None,
+            },
+        })
+    }
+}
+
+/// What a pass writes.
+enum Target<'a> {
+    Sorted(&'a Sorted),
+    Written(&'a Written<'a>),
+}
+
+/// The passes of a sort, whose digits have been counted.
+struct Passes<'a> {
+    of: &'a Radix<'a>,
+    count: i64,
+    chunks: i64,
+    word: Dtype,
+    /// Counts of digits, a ticket of each pass, and the words of chunks twice.
+    memory: Array,
+    /// Where tickets begin, and both kinds of words, in elements of the memory.
+    tickets_at: i64,
+    words_at: [i64; 2],
+}
+
+impl<'a> Passes<'a> {
+    fn counted(of: &'a Radix<'a>) -> Result<Self> {
+        let Lines { count, length, .. } = of.lines;
+        let passes = of.bits.div_ceil_positive(DIGIT_BITS);
+        let chunks = length.div_ceil_positive(chunk(of.source.is_wide()));
+        let word = word_dtype(length);
+        let tickets_at = count * passes * DIGITS;
+        let words = count * chunks * DIGITS * i64::from(word.bits) / 64;
+        let words_at = [tickets_at + passes, tickets_at + passes + words];
+        let memory = crate::words::words(of.ops, words_at[1] + words, words_at[1])?;
+        let key = of.key.clone().text("count").with(passes as u64);
+        let kernel = of
+            .ops
+            .kernel(key, "radix_count", || count_source(&of.source, passes))?;
+        let parts = length
+            .div_ceil_positive(COUNTED_CHUNK)
+            .min((COUNTING_BLOCKS / count).max(1));
+        let mut args = [of.memory, &memory].map(Arg::Array).to_vec();
+        args.extend([length, of.lines.stride, parts].map(Arg::from));
+        launch(&kernel, Shape::line(count * parts, source::BLOCK), &args)?;
+        Ok(Self {
+            of,
+            count: passes,
+            chunks,
+            word,
+            memory,
+            tickets_at,
+            words_at,
+        })
     }
 
-    fn kernels(&self, is_first: bool) -> Result<[Arc<Kernel>; 2]> {
-        let (key, source) = if is_first {
-            (self.key.clone(), self.source.clone())
-        } else {
-            let is_wide = self.source.is_wide;
-            let key = KernelKey::new("radix").flag(is_wide);
-            (key, KeySource::keys(is_wide))
-        };
-        let own = own_keys(source.is_wide) as u64;
-        let of_count = key.clone().text("count").with(own);
-        let count = self
-            .ops
-            .kernel(of_count, "radix_count", || count_source(&source))?;
-        let mut of_place = key.text("place").flag(is_first);
-        if let Some(dtype) = self.place {
-            of_place = of_place.dtype(dtype);
+    /// Puts keys in order by one digit; without `from` those of the memory.
+    fn run(&self, pass: i64, from: Option<&Sorted>, target: &Target<'_>) -> Result<()> {
+        let kernel = self.kernel(from.is_none(), target)?;
+        let memory = from.map_or(self.of.memory, |from| &from.keys);
+        let mut args = vec![Arg::Array(memory)];
+        args.push(Arg::Array(match target {
+            Target::Sorted(to) => &to.keys,
+            Target::Written(written) => written.out,
+        }));
+        let places = from.and_then(|from| from.places.as_ref());
+        args.extend(places.map(Arg::Array));
+        if let Target::Sorted(to) = target {
+            args.extend(to.places.as_ref().map(Arg::Array));
         }
-        let place = self.ops.kernel(of_place, "radix_place", || {
-            place_source(&source, self.place, is_first)
-        })?;
-        Ok([count, place])
+        args.push(Arg::Array(&self.memory));
+        let [own, next] = [pass % 2, (pass + 1) % 2].map(|turn| self.words_at[turn as usize]);
+        let Lines {
+            count,
+            length,
+            stride,
+        } = self.of.lines;
+        let entries = self.count * DIGITS;
+        let sizes = [length, stride, self.chunks, pass, entries];
+        args.extend(sizes.map(Arg::from));
+        args.extend([self.tickets_at, own, next].map(Arg::from));
+        launch(
+            &kernel,
+            Shape::line(count * self.chunks, source::BLOCK),
+            &args,
+        )
+    }
+
+    fn kernel(&self, is_first: bool, target: &Target<'_>) -> Result<Arc<Kernel>> {
+        let Radix { ops, source, .. } = self.of;
+        let (key, keys, result) = match (is_first, target) {
+            (true, Target::Sorted(_)) => (self.of.key.clone(), source.clone(), None),
+            (true, Target::Written(to)) => (to.key.clone(), source.clone(), Some(to.result)),
+            (false, Target::Written(to)) => (to.key.clone(), source.made(), Some(to.result)),
+            (false, Target::Sorted(_)) => (
+                KernelKey::new("radix").text(&source.compared),
+                KeySource::keys(source.key, source.compared.clone()),
+                None,
+            ),
+        };
+        let own = own_keys(source.is_wide()) as u64;
+        let key = key.text("place").dtype(source.key).with(own);
+        let mut key = key.flag(is_first).dtype(self.word);
+        if let Some(dtype) = self.of.place {
+            key = key.dtype(dtype);
+        }
+        ops.kernel(key, "radix_place", || {
+            place_source(&Pass {
+                keys: &keys,
+                place: self.of.place,
+                is_first,
+                result,
+                word: self.word,
+            })
+        })
     }
 }

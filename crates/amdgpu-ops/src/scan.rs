@@ -1,28 +1,33 @@
 //! Prefix sums, products, bests and truth values along an axis.
 //!
-//! Adjacent values of a line are scanned by blocks: 1,024 at a time, long lines in chunks whose totals are scanned first. Lines that lie side
-//! by side are each scanned by one work-item. Floats are carried in float64, so the order shows in the last bit at most.
+//! Adjacent values of a line are scanned by a block, those of long lines by many blocks at once. Lines that lie side by side are each scanned by one
+//! work-item. Floats are carried in float64, so the order shows in the last bit at most; it is the same in every run.
 
 use std::sync::Arc;
 
 use amdgpu_abi::Dtype;
 use amdgpu_abi::layout::DTYPE_INT;
 use amdgpu_abi::promotion::is_float;
-use amdgpu_array::{Array, Dims};
+use amdgpu_array::Array;
 use amdgpu_aura::Kernel;
-use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{Matrix, TensorView, resolve_axes};
 pub use amdgpu_matrix::{Scan, ScanOptions};
 
 use crate::cpu::{self, Host};
 use crate::div_ceil::DivCeil;
-use crate::generated::scan::{CHUNK, Kind, ScanKernel, scan_source};
+use crate::generated::scan::{GROUP, Kind, ScanKernel, scan_source, steps, tile};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::lines::Lines;
 use crate::operand::{Operand, Target};
 use crate::transpose::dense;
+use crate::words::words;
 use crate::{Arg, DeviceOps, KernelKey, Result};
+
+/// Values of a line that one block scans: more blocks need memory to tell each other.
+const ROW_LIMIT: i64 = 16_384;
+/// Lines that keep a device busy with a block for each.
+const MANY_LINES: i64 = 512;
 
 /// [`crate::scan()`] of real numbers in memory of the host.
 ///
@@ -102,67 +107,59 @@ struct Scanner<'a> {
 impl Scanner<'_> {
     fn run(&self, x: &Array, out: &Array, lines: Lines) -> Result<()> {
         if lines.stride > 1 {
-            let kernel = self.kernel(Kind::Columns, x.dtype, out.dtype)?;
+            let kernel = self.kernel(Kind::Columns, 1, [x, out])?;
             let sizes = [lines.count, lines.length, lines.stride];
             let [count, length, stride] = sizes.map(Arg::from);
             let args = [Arg::Array(x), Arg::Array(out), count, length, stride];
             let blocks = lines.count.div_ceil_positive(source::BLOCK);
             return launch(&kernel, Shape::line(blocks, source::BLOCK), &args);
         }
-        let chunks = lines.length.div_ceil_positive(CHUNK);
-        if chunks <= 1 {
-            return self.blocks(Kind::Rows, [x, out, out], lines, chunks);
+        let is_short = lines.length <= ROW_LIMIT || lines.count >= MANY_LINES;
+        if is_short {
+            let kernel = self.kernel(Kind::Rows, lines.length, [x, out])?;
+            let args = [Arg::Array(x), Arg::Array(out), Arg::from(lines.length)];
+            return launch(&kernel, Shape::line(lines.count, source::BLOCK), &args);
         }
-        let [totals, carries] = [self.states(lines, chunks)?, self.states(lines, chunks)?];
-        self.blocks(Kind::Totals, [x, &totals, &totals], lines, chunks)?;
-        let of_chunks = Lines {
-            length: chunks,
-            ..lines
-        };
-        // The totals are in the order in which chunks are scanned, and every chunk wants all up to the one before it.
-        let of_totals = Scanner {
-            is_exclusive: false,
-            is_reversed: false,
-            ..*self
-        };
-        of_totals.run(&totals, &carries, of_chunks)?;
-        self.blocks(Kind::Carried, [x, out, &carries], lines, chunks)
+        self.tiles(x, out, lines)
     }
 
-    /// Memory for a state of each chunk.
-    fn states(&self, lines: Lines, chunks: i64) -> Result<Array> {
-        let shape = Dims::from_slice(&[lines.count * chunks]);
-        let made = Array::empty(self.ops.device(), shape, self.state, MemoryKind::Device)?;
-        Ok(made)
-    }
-
-    /// Launches a block for each chunk, with values, results and carries.
-    fn blocks(&self, kind: Kind, arrays: [&Array; 3], lines: Lines, chunks: i64) -> Result<()> {
-        let kernel = self.kernel(kind, arrays[0].dtype, arrays[1].dtype)?;
-        let [x, out, carries] = arrays.map(Arg::Array);
-        let args = [x, out, carries, Arg::from(lines.length), Arg::from(chunks)];
+    /// Launches a block for each tile.
+    fn tiles(&self, x: &Array, out: &Array, lines: Lines) -> Result<()> {
+        let kernel = self.kernel(Kind::Tiles, lines.length, [x, out])?;
+        let tiles = lines
+            .length
+            .div_ceil_positive(tile(steps(x.dtype, lines.length)));
+        let groups = tiles.div_ceil_positive(GROUP);
+        // A ticket, then two words for every tile and every group.
+        let groups_at = 1 + lines.count * tiles * 2;
+        let count = groups_at + lines.count * groups * 2;
+        let words = words(self.ops, count, count)?;
+        let mut args = [x, out, &words].map(Arg::Array).to_vec();
+        args.extend([lines.length, tiles, groups, groups_at].map(Arg::from));
         launch(
             &kernel,
-            Shape::line(lines.count * chunks, source::BLOCK),
+            Shape::line(lines.count * tiles, source::BLOCK),
             &args,
         )
     }
 
-    fn kernel(&self, kind: Kind, x: Dtype, result: Dtype) -> Result<Arc<Kernel>> {
+    fn kernel(&self, kind: Kind, length: i64, [x, out]: [&Array; 2]) -> Result<Arc<Kernel>> {
         let text = ScanKernel {
             operation: self.operation,
             kind,
-            x,
-            result,
+            x: x.dtype,
+            result: out.dtype,
             state: self.state,
             is_exclusive: self.is_exclusive,
             is_reversed: self.is_reversed,
+            steps: steps(x.dtype, length),
         };
         let key = KernelKey::new("scan")
             .text(self.operation.name())
             .with(kind as u64)
-            .dtype(x)
-            .dtype(result)
+            .with(text.steps as u64)
+            .dtype(x.dtype)
+            .dtype(out.dtype)
             .dtype(self.state)
             .flag(self.is_exclusive)
             .flag(self.is_reversed);

@@ -1,7 +1,7 @@
 //! Values joined row by row: segmented reductions, values added and reduced by index, gradients of embeddings.
 //!
 //! Each row joins its values in a fixed order, so that sums of floats have the same bits in every run: in the order of the values on a CPU, by
-//! sorting the rows and joining chunks of one length on a GPU. Integers wrap.
+//! sorting the rows and joining chunks of one length on a GPU, where values are joined at once if no order shows. Integers wrap.
 
 mod device;
 

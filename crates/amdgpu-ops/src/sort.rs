@@ -9,13 +9,13 @@ use amdgpu_matrix::{Described, Matrix, TensorView, resolve_axes};
 use crate::cpu::{self, Call, Host, Outs, Results};
 use crate::div_ceil::DivCeil;
 use crate::generated::sort::{
-    NanPlace, finish_source, key_bits, key_source, line_result, needs_places, search_source,
+    KeyOrder, NanPlace, Zeros, key_bits, key_source, line_result, search_source,
 };
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::lines::Lines;
 use crate::operand::Operand;
-use crate::radix::{Radix, place_type};
+use crate::radix::{Radix, Written, place_type};
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
@@ -123,29 +123,22 @@ pub fn on_device(ops: &DeviceOps, x: &Operand, options: &SortOptions) -> Result<
     let lines = Lines::of(&x.shape, axis, axis);
     let values = dense(ops, x)?;
     let gives_places = options.gives_places;
-    let place = needs_places(x.dtype, gives_places).then(|| place_type(lines.length));
-    let order = (options.is_descending, NanPlace::Last);
-    let radix = radix_of(ops, &values, order, lines, place);
+    let order = KeyOrder {
+        is_descending: options.is_descending,
+        nan: NanPlace::Last,
+        zeros: Zeros::Apart,
+    };
+    let place = gives_places.then(|| place_type(lines.length));
     let result = line_result(x.dtype, options.is_descending, gives_places);
     let key = KernelKey::new("sort result")
         .dtype(x.dtype)
         .flag(options.is_descending)
         .flag(gives_places);
-    if radix.fits_block() {
-        radix.write_lines(&made, &result, key.text("line"))?;
-        return Ok(made);
-    }
-    let sorted = radix.sort()?;
-    let key = place.map_or(key.clone(), |dtype| key.dtype(dtype));
-    let kernel = ops.kernel(key.text("finish"), "sort_finish", || {
-        finish_source(&radix.source, place, &result)
+    radix_of(ops, &values, order, lines, place).write(&Written {
+        out: &made,
+        result: &result,
+        key,
     })?;
-    let mut args = [&values, &made, &sorted.keys].map(Arg::Array).to_vec();
-    args.extend(sorted.places.as_ref().map(Arg::Array));
-    let count = lines.count * lines.length;
-    args.extend([count, lines.length, lines.stride].map(Arg::from));
-    let blocks = count.div_ceil_positive(source::BLOCK);
-    launch(&kernel, Shape::line(blocks, source::BLOCK), &args)?;
     Ok(made)
 }
 
@@ -153,7 +146,7 @@ pub fn on_device(ops: &DeviceOps, x: &Operand, options: &SortOptions) -> Result<
 pub(crate) fn radix_of<'a>(
     ops: &'a DeviceOps,
     values: &'a Array,
-    (is_descending, nan): (bool, NanPlace),
+    order: KeyOrder,
     lines: Lines,
     place: Option<Dtype>,
 ) -> Radix<'a> {
@@ -161,11 +154,12 @@ pub(crate) fn radix_of<'a>(
     Radix {
         ops,
         memory: values,
-        source: key_source(dtype, is_descending, nan),
+        source: key_source(dtype, order),
         key: KernelKey::new("sort")
             .dtype(dtype)
-            .flag(is_descending)
-            .flag(nan == NanPlace::Last),
+            .flag(order.is_descending)
+            .flag(order.nan == NanPlace::Last)
+            .flag(order.zeros == Zeros::Apart),
         lines,
         bits: key_bits(dtype),
         place,

@@ -7,7 +7,7 @@ use amdgpu_matrix::{Matrix, TensorView, resolve_axes};
 
 use crate::cpu::{self, Call, Host, Outs, Results};
 use crate::div_ceil::DivCeil;
-use crate::generated::sort::NanPlace;
+use crate::generated::sort::{KeyOrder, NanPlace, Zeros};
 use crate::generated::source;
 use crate::generated::top_k::{take_source, top_k_source};
 use crate::launch::{Shape, launch};
@@ -22,8 +22,8 @@ use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 const NAME: &str = "top_k";
 /// Every value taken costs a round of the block; for more of them sorting is faster.
 const TAKEN_LIMIT: i64 = 16;
-/// Lines that one block is enough for.
-const BLOCK_LIMIT: i64 = 16_384;
+/// Lines that a block reads so often.
+const BLOCK_LIMIT: i64 = 4096;
 
 /// The k best values of each line along an axis, best first, and their indices. Of equal values the first is better; NaN is larger than any
 /// number. Where the device has no kernel, the CPU computes it.
@@ -125,8 +125,15 @@ fn take_first(
     options: &TopKOptions,
     [best, indices]: [&Array; 2],
 ) -> Result<()> {
-    let order = (options.is_largest, NanPlace::Largest);
+    let order = KeyOrder {
+        is_descending: options.is_largest,
+        nan: NanPlace::Largest,
+        zeros: Zeros::Equal,
+    };
     let radix = radix_of(ops, values, order, lines, Some(place_type(lines.length)));
+    if !radix.fits_block() && select::fits_block(lines, options.k) {
+        return select::write_first(&radix, options.k, [best, indices]);
+    }
     // Where the keys of a line are: in the order of the keys themselves, or by way of the selected ones.
     let (order, places, row) = if radix.fits_block() {
         (radix.places()?, None, lines.length)

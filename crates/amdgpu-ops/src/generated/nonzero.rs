@@ -9,7 +9,9 @@ use super::source;
 use crate::Operand;
 
 /// Steps of a block through its chunk.
-const STEPS: i64 = 8;
+const STEPS: i64 = 16;
+/// Waves of a block at most: lanes of a wave are 32 or more.
+const WAVES: i64 = source::BLOCK / 32;
 /// Elements that a block looks at.
 pub const CHUNK: i64 = source::BLOCK * STEPS;
 
@@ -67,36 +69,62 @@ pub fn nonzero_source(x: &Operand, found: Found) -> String {
     };
     let (result, moved) = results(!selected.is_empty());
     let (start, finish) = if found == Found::Counted {
-        ("0", "if (threadIdx.x == 0) counts[blockIdx.x] = before;")
+        (
+            "0",
+            "if (threadIdx.x == 0) counts[blockIdx.x] = before + all;",
+        )
     } else {
         ("blockIdx.x ? counts[blockIdx.x - 1] : 0", "")
     };
+    let write = if write.is_empty() {
+        write
+    } else {
+        format!(
+            r"    #pragma unroll
+    for (int step = 0; step < {STEPS}; step++) {{
+        const unsigned long long set = __ballot_sync(all_lanes, found >> step & 1u);
+        if (found >> step & 1u) {{
+            const unsigned long long i = first + step * {block};
+            const long long row = before + sums[step * {WAVES} + wave] + __popcll(set & ((1ull << lane) - 1));
+{write}        }}
+    }}
+",
+            block = source::BLOCK
+        )
+    };
     let block = source::BLOCK;
     format!(
-        r#"{types}{selected}
+        r#"{types}{selected}{sum_before}
 extern "C" __global__ void nonzero({parameter}, long long* counts, {result}, unsigned long long count{walk_parameters}) {{
-    __shared__ int sums[{block}];
-{setup}{moved}    long long before = {start};
+    __shared__ int sums[{entries}];
+    __shared__ int sums_of_waves[{WAVES}];
+    __shared__ int all;
+    const unsigned lane = threadIdx.x % warpSize, wave = threadIdx.x / warpSize;
+    const unsigned long long all_lanes = warpSize == 64 ? ~0ull : 0xffffffffull;
+    const unsigned long long first = (unsigned long long)blockIdx.x * {CHUNK} + threadIdx.x;
+{setup}{moved}    const long long before = {start};
+    if (threadIdx.x < {entries}) sums[threadIdx.x] = 0;
+    unsigned found = 0;
+    #pragma unroll
     for (int step = 0; step < {STEPS}; step++) {{
-        const unsigned long long i = (unsigned long long)blockIdx.x * {CHUNK} + step * {block} + threadIdx.x;
-        bool is_found = false;
-        if (i < count) {{
+        const unsigned long long place = first + step * {block}, i = place < count ? place : count - 1;
         long long from = 0;
-{walk}        is_found = {read} != 0;
-        }}
-        sums[threadIdx.x] = is_found;
-        __syncthreads();
-        // Each sum takes in the one 1, 2, 4, … places before it (Hillis and Steele 1986).
-        for (unsigned distance = 1; distance < {block}; distance *= 2) {{
-            const int earlier = threadIdx.x >= distance ? sums[threadIdx.x - distance] : 0;
-            __syncthreads();
-            sums[threadIdx.x] += earlier;
-            __syncthreads();
-        }}
-{write}        before += sums[{last}];
-        __syncthreads();
+{walk}        const bool is_found = {read} != 0 && place < count;
+        found |= (unsigned)is_found << step;
     }}
-    {finish}
+    __syncthreads();
+    #pragma unroll
+    for (int step = 0; step < {STEPS}; step++) {{
+        const unsigned long long set = __ballot_sync(all_lanes, found >> step & 1u);
+        if (lane == 0) sums[step * {WAVES} + wave] = __popcll(set);
+    }}
+    __syncthreads();
+    const int own = threadIdx.x < {entries} ? sums[threadIdx.x] : 0;
+    const int earlier = sum_before(own, sums_of_waves);
+    if (threadIdx.x < {entries}) sums[threadIdx.x] = earlier;
+    if (threadIdx.x == {block} - 1) all = earlier;
+    __syncthreads();
+{write}    {finish}
 }}
 "#,
         types = source::types(&[("X", x.dtype), ("C", computed)]),
@@ -106,7 +134,8 @@ extern "C" __global__ void nonzero({parameter}, long long* counts, {result}, uns
         } else {
             walked(&["from"])
         },
-        last = block - 1,
+        sum_before = source::SUM_BEFORE,
+        entries = STEPS * WAVES,
     )
 }
 
@@ -120,7 +149,7 @@ fn reader(x: &Operand) -> (String, String, &'static str) {
     (parameter, setup, "(C)x[from]")
 }
 
-const WRITE_SELECTED: &str = r"        if (is_found) out[before + sums[threadIdx.x] - 1] = values[i];
+const WRITE_SELECTED: &str = r"            out[row] = values[i];
 ";
 
 /// Statements that write the indices of an element that was found, which a walk takes apart.
@@ -134,10 +163,5 @@ fn write_rows(rank: usize, walk: &str) -> String {
         };
         let _ = writeln!(rows, "    out[row * {rank} + {axis}] = (long long){place};");
     }
-    format!(
-        r"        if (is_found) {{
-        const long long row = before + sums[threadIdx.x] - 1;
-{rows}        }}
-"
-    )
+    rows
 }

@@ -2,10 +2,13 @@
 //! is asked for.
 //!
 //! A block ranks its keys by a digit in shared memory, wave by wave: lanes with the same digit find each other by a vote on each bit, so that they
-//! count together (Merrill and Grimshaw 2011; Adinets and Merrill 2022). Keys leave the block in the order of their digits, so
-//! that those of a digit are written side by side. Lines that one block holds are sorted by one kernel, which reads and writes memory once.
+//! count together (Merrill and Grimshaw 2011). Keys leave the block in the order of their digits, so that those of a digit are written side by side.
+//! Lines that one block holds are sorted by one kernel, which reads and writes memory once. Of longer lines the digits of all passes are counted
+//! first; every pass is one kernel then, whose blocks take their chunks in order and tell those behind them how many keys of each digit there are
+//! (Adinets and Merrill 2022).
 
 use amdgpu_abi::Dtype;
+use amdgpu_abi::layout::DTYPE_UINT;
 
 use super::source;
 
@@ -17,7 +20,14 @@ const WAVES: i64 = source::BLOCK / 32;
 
 const _: () = assert!(DIGITS == source::BLOCK);
 
-/// Keys of a work-item where a line has many blocks: shared memory holds those of a block, of either width.
+/// Chunks whose words a work-item reads at a time, to look for the sum of all before its own.
+const LOOKED_AT: i64 = 8;
+/// Keys that a work-item reads at a time to count their digits.
+const COUNTED: i64 = 8;
+/// Counts below it share 32 bits with the two that say what they count.
+const NARROW_COUNT_LIMIT: i64 = 1 << 30;
+
+/// Keys of a work-item where a line has many blocks: shared memory holds those of a block, of any width.
 #[must_use]
 pub fn own_keys(is_wide: bool) -> i64 {
     if is_wide { 8 } else { 16 }
@@ -29,14 +39,27 @@ pub fn chunk(is_wide: bool) -> i64 {
     source::BLOCK * own_keys(is_wide)
 }
 
+/// Keys that a block counts at a time.
+pub const COUNTED_CHUNK: i64 = source::BLOCK * COUNTED;
+
+/// The dtype of keys of so many bits.
 #[must_use]
-pub fn key_type(is_wide: bool) -> &'static str {
-    if is_wide {
-        "unsigned long long"
+pub fn key_dtype(bits: i64) -> Dtype {
+    Dtype::new(DTYPE_UINT, (bits as u8).next_power_of_two().max(8))
+}
+
+/// What chunks of lines tell each other: how many keys of a digit they have, or all up to them.
+#[must_use]
+pub fn word_dtype(length: i64) -> Dtype {
+    if length < NARROW_COUNT_LIMIT {
+        Dtype::new(DTYPE_UINT, 32)
     } else {
-        "unsigned"
+        Dtype::U64
     }
 }
+
+/// A key that was made before.
+const MADE: &str = "memory[line * length + at]";
 
 /// Where keys come from, and where their places do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,59 +70,128 @@ pub struct KeySource {
     pub memory: &'static str,
     /// The key at `at` of `line`.
     pub read: &'static str,
-    pub is_wide: bool,
+    /// What stands for a `key` where keys are compared: some that differ are equal.
+    pub compared: String,
+    pub key: Dtype,
 }
 
 impl KeySource {
     /// Keys that were made before.
     #[must_use]
-    pub fn keys(is_wide: bool) -> Self {
+    pub fn keys(key: Dtype, compared: String) -> Self {
         Self {
-            definitions: format!("typedef {} U;\n", key_type(is_wide)),
+            definitions: source::types(&[("U", key)]),
             memory: "U",
-            read: "memory[line * length + at]",
-            is_wide,
+            read: MADE,
+            compared,
+            key,
         }
+    }
+
+    /// These keys where they were made before.
+    #[must_use]
+    pub fn made(&self) -> Self {
+        Self {
+            memory: "U",
+            read: MADE,
+            ..self.clone()
+        }
+    }
+
+    /// Whether keys take 64 bits.
+    #[must_use]
+    pub fn is_wide(&self) -> bool {
+        self.key.bits == 64
+    }
+
+    /// The function that gives the digit of a key from a bit on.
+    pub(super) fn digit_function(&self) -> String {
+        format!(
+            "__device__ inline unsigned digit_of(U key, unsigned shift) {{ return (unsigned)({} >> shift) & {}u; }}\n",
+            self.compared,
+            DIGITS - 1
+        )
+    }
+
+    /// Functions that rank keys.
+    #[must_use]
+    pub(super) fn functions(&self) -> String {
+        format!("{}{PEERS_OF}{}", source::SUM_BEFORE, self.digit_function())
+    }
+
+    /// Statements that read the key at `place`; one behind the last is larger than or equal to all others.
+    pub(super) fn fetch(&self) -> String {
+        format!(
+            r"const unsigned long long at = place < length ? place : length - 1;
+        const U read = {};
+        keys[k] = place < length ? read : (U)~(U)0;",
+            self.read
+        )
     }
 }
 
-/// The kernel that counts the digits of each chunk: for each line by digits, then by chunks.
+/// The kernel that counts the digits of all passes over a line; blocks share the lines.
 #[must_use]
-pub fn count_source(keys: &KeySource) -> String {
-    let KeySource {
-        definitions,
-        memory,
-        read,
-        is_wide,
-    } = keys;
+pub fn count_source(keys: &KeySource, passes: i64) -> String {
     let block = source::BLOCK;
     format!(
-        r#"{definitions}
-extern "C" __global__ void radix_count(const {memory}* memory, long long* counts, unsigned long long length, unsigned long long inner,
-                                       unsigned long long chunks, unsigned shift, unsigned mask) {{
-    __shared__ int found[{DIGITS}];
-    const unsigned long long line = blockIdx.x / chunks, chunk = blockIdx.x % chunks;
-    found[threadIdx.x] = 0;
+        r#"{definitions}{digit}
+extern "C" __global__ void radix_count(const {memory}* memory, unsigned long long* counts, unsigned long long length, unsigned long long inner,
+                                       unsigned long long parts) {{
+    __shared__ unsigned found[{entries}];
+    const unsigned long long line = blockIdx.x / parts, part = blockIdx.x % parts;
+    for (unsigned entry = threadIdx.x; entry < {entries}; entry += {block}) found[entry] = 0;
     __syncthreads();
-    #pragma unroll
-    for (int step = 0; step < {own}; step++) {{
-        const unsigned long long at = chunk * {chunk} + step * {block} + threadIdx.x;
-        if (at < length) atomicAdd(&found[(unsigned)({read} >> shift) & mask], 1);
+    for (unsigned long long base = part * {COUNTED_CHUNK}; base < length; base += parts * {COUNTED_CHUNK}) {{
+        U keys[{COUNTED}];
+        #pragma unroll
+        for (int k = 0; k < {COUNTED}; k++) {{
+            const unsigned long long place = base + k * {block} + threadIdx.x;
+            {fetch}
+        }}
+        #pragma unroll
+        for (int k = 0; k < {COUNTED}; k++) {{
+            if (base + k * {block} + threadIdx.x < length) {{
+                #pragma unroll
+                for (int pass = 0; pass < {passes}; pass++)
+                    atomicAdd(&found[pass * {DIGITS} + digit_of(keys[k], pass * {DIGIT_BITS})], 1u);
+            }}
+        }}
     }}
     __syncthreads();
-    counts[(line * {DIGITS} + threadIdx.x) * chunks + chunk] = found[threadIdx.x];
+    for (unsigned entry = threadIdx.x; entry < {entries}; entry += {block})
+        if (found[entry]) atomicAdd(&counts[line * {entries} + entry], (unsigned long long)found[entry]);
 }}
 "#,
-        own = own_keys(*is_wide),
-        chunk = chunk(*is_wide),
+        definitions = keys.definitions,
+        digit = keys.digit_function(),
+        memory = keys.memory,
+        fetch = keys.fetch(),
+        entries = passes * DIGITS,
     )
 }
 
+/// The function that finds the lanes with the same digit. Halves of a wave are apart, as only some GPUs have two.
+const PEERS_OF: &str = r"
+__device__ inline unsigned long long peers_of(unsigned digit, unsigned long long all_lanes) {
+    unsigned low = (unsigned)all_lanes, high = (unsigned)(all_lanes >> 32);
+    #pragma unroll
+    for (int bit = 0; bit < 8; bit++) {
+        const bool is_set = digit >> bit & 1u;
+        const unsigned long long set = __ballot_sync(all_lanes, is_set);
+        const unsigned flip = is_set ? 0u : ~0u;
+        low &= (unsigned)set ^ flip;
+        high &= (unsigned)(set >> 32) ^ flip;
+    }
+    return (unsigned long long)high << 32 | low;
+}
+";
+
 /// Declarations in a kernel that ranks so many keys of each work-item.
-fn rank_setup(own: i64) -> String {
+pub(super) fn rank_setup(own: i64) -> String {
     format!(
         r"    __shared__ int counts[{entries}];
-    __shared__ int starts[{DIGITS}];
+    __shared__ int sums[{WAVES}];
     const unsigned lane = threadIdx.x % warpSize, wave = threadIdx.x / warpSize;
     const unsigned begin = wave * warpSize * {own} + lane;
     const unsigned long long all_lanes = warpSize == 64 ? ~0ull : 0xffffffffull;
@@ -110,22 +202,17 @@ fn rank_setup(own: i64) -> String {
     )
 }
 
-/// Statements that find where each key goes among those of its block: `ranks` by the digit at `shift`, `starts` of the digits.
-fn rank(own: i64) -> String {
+/// Statements that find where each key goes among those of its wave, and then, with `total` keys of the digit that the work-item has the number of,
+/// among those of its block: `ranks` by the digit at `shift`, and `start` of the digit.
+pub(super) fn rank(own: i64) -> [String; 2] {
     let block = source::BLOCK;
-    format!(
+    let in_waves = format!(
         r"    for (int entry = threadIdx.x; entry < {entries}; entry += {block}) counts[entry] = 0;
     __syncthreads();
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned digit = (unsigned)(keys[k] >> shift) & mask;
-        unsigned long long peers = all_lanes;
-        #pragma unroll
-        for (int bit = 0; bit < {DIGIT_BITS}; bit++) {{
-            const bool is_set = digit >> bit & 1;
-            const unsigned long long set = __ballot_sync(all_lanes, is_set);
-            peers &= is_set ? set : ~set;
-        }}
+        const unsigned digit = digit_of(keys[k], shift);
+        const unsigned long long peers = peers_of(digit, all_lanes);
         const int before = __popcll(peers & ((1ull << lane) - 1));
         int base = 0;
         if (before == 0) {{
@@ -143,113 +230,205 @@ fn rank(own: i64) -> String {
         counts[w * {DIGITS} + threadIdx.x] = total;
         total += own_count;
     }}
-    starts[threadIdx.x] = total;
-    __syncthreads();
-    // Each sum takes in the one 1, 2, 4, … places before it (Hillis and Steele 1986).
-    for (unsigned distance = 1; distance < {DIGITS}; distance *= 2) {{
-        const int earlier = threadIdx.x >= distance ? starts[threadIdx.x - distance] : 0;
-        __syncthreads();
-        starts[threadIdx.x] += earlier;
-        __syncthreads();
-    }}
-    const int start = starts[threadIdx.x] - total;
-    for (int w = 0; w < {WAVES}; w++) counts[w * {DIGITS} + threadIdx.x] += start;
-    starts[threadIdx.x] = start;
-    __syncthreads();
-    #pragma unroll
-    for (int k = 0; k < {own}; k++) ranks[k] += counts[wave * {DIGITS} + ((unsigned)(keys[k] >> shift) & mask)];
 ",
         entries = WAVES * DIGITS,
-    )
+    );
+    let in_block = format!(
+        r"    const int start = sum_before(total, sums);
+    for (int w = 0; w < {WAVES}; w++) counts[w * {DIGITS} + threadIdx.x] += start;
+    __syncthreads();
+    #pragma unroll
+    for (int k = 0; k < {own}; k++) ranks[k] += counts[wave * {DIGITS} + digit_of(keys[k], shift)];
+"
+    );
+    [in_waves, in_block]
 }
 
-/// The kernel that puts the keys of each chunk behind those of smaller digits and of earlier chunks; `ends` are sums of the counts. With `place`,
-/// places go with them; those of the first digit are where the keys stand.
-#[must_use]
-pub fn place_source(keys: &KeySource, place: Option<Dtype>, is_first: bool) -> String {
-    let own = own_keys(keys.is_wide);
-    let block = source::BLOCK;
-    let (types, moved) = match place {
-        None => (String::new(), String::new()),
-        Some(dtype) => (source::types(&[("I", dtype)]), move_places(own, is_first)),
-    };
-    let parameters = if place.is_some() {
-        ", const I* places, I* places_out"
-    } else {
-        ""
-    };
-    format!(
-        r#"{definitions}{types}
-extern "C" __global__ void radix_place(const {memory}* memory, U* keys_out, const long long* ends, unsigned long long length,
-                                       unsigned long long inner, unsigned long long chunks, unsigned shift, unsigned mask{parameters}) {{
-{setup}    // Keys first, then their places.
-    __shared__ unsigned long long buffer[{words}];
-    U* const ordered = (U*)buffer;
-    __shared__ long long bases[{DIGITS}];
-    const unsigned long long line = blockIdx.x / chunks, chunk = blockIdx.x % chunks;
-    const unsigned long long first = chunk * {chunk};
-    const int valid = (int)(length - first < {chunk} ? length - first : {chunk});
-    // Keys that are not there come last, behind those with the same digit.
-    #pragma unroll
-    for (int k = 0; k < {own}; k++) {{
-        const unsigned long long at = first + begin + k * warpSize;
-        keys[k] = at < length ? {read} : ~(U)0;
-    }}
-{rank}    const unsigned long long column = threadIdx.x * chunks + chunk;
-    const long long before = column ? ends[line * {DIGITS} * chunks + column - 1] : 0;
-    bases[threadIdx.x] = (long long)(line * length) + before - starts[threadIdx.x];
-    #pragma unroll
-    for (int k = 0; k < {own}; k++) ordered[ranks[k]] = keys[k];
-    __syncthreads();
-    long long targets[{own}];
+/// A pass over the keys of lines.
+#[derive(Clone, Debug)]
+pub struct Pass<'a> {
+    pub keys: &'a KeySource,
+    /// The type of places, where they go with the keys.
+    pub place: Option<Dtype>,
+    /// The places of the first pass are where the keys stand.
+    pub is_first: bool,
+    /// What the last pass writes in place of keys and places.
+    pub result: Option<&'a LineResult>,
+    /// [`word_dtype`].
+    pub word: Dtype,
+}
+
+impl Pass<'_> {
+    /// Parameters behind the memory that keys are read from.
+    fn parameters(&self) -> String {
+        let mut text = match self.result {
+            Some(result) => format!(", {}* out", result.element),
+            None => ", U* out".to_owned(),
+        };
+        if self.place.is_some() && !self.is_first {
+            text += ", const I* places";
+        }
+        if self.place.is_some() && self.result.is_none() {
+            text += ", I* places_out";
+        }
+        text
+    }
+
+    /// Statements that write keys, and then their places.
+    fn write(&self) -> String {
+        let own = own_keys(self.keys.is_wide());
+        let block = source::BLOCK;
+        let result = self.result.map_or("", |result| result.write.as_str());
+        let read = if self.is_first {
+            "(I)place"
+        } else {
+            "places[line * length + (place < length ? place : length - 1)]"
+        };
+        let is_written_with_place = self.place.is_some() && self.result.is_some();
+        let of_key = match self.result {
+            None => "out[line * length + at] = key;".to_owned(),
+            Some(_) if is_written_with_place => String::new(),
+            Some(_) => format!("const long long place = 0; {result}"),
+        };
+        let mut text = format!(
+            r"    W targets[{own}];
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
         const int i = k * {block} + threadIdx.x;
         const U key = ordered[i];
-        targets[k] = bases[(unsigned)(key >> shift) & mask] + i;
-        if (i < valid) keys_out[targets[k]] = key;
+        const W at = bases[digit_of(key, shift)] + i;
+        targets[k] = at;
+        if (i < valid) {{ {of_key} }}
     }}
-{moved}}}
-"#,
-        definitions = keys.definitions,
-        memory = keys.memory,
-        read = keys.read,
-        setup = rank_setup(own),
-        chunk = chunk(keys.is_wide),
-        rank = rank(own),
-        words = chunk(keys.is_wide)
-            * if keys.is_wide || place == Some(Dtype::I64) {
-                2
-            } else {
-                1
-            }
-            / 2,
-    )
-}
-
-/// Statements that move the places the way of the keys.
-fn move_places(own: i64, is_first: bool) -> String {
-    let read = if is_first {
-        "(I)at"
-    } else {
-        "at < length ? places[line * length + at] : 0"
-    };
-    let block = source::BLOCK;
-    format!(
-        r"    I* const moved = (I*)buffer;
+"
+        );
+        if self.place.is_none() {
+            return text;
+        }
+        let of_place = if is_written_with_place {
+            format!("const long long place = (long long)moved[i]; {result}")
+        } else {
+            "places_out[line * length + at] = moved[i];".to_owned()
+        };
+        text += &format!(
+            r"    I* const moved = (I*)buffer;
     __syncthreads();
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned long long at = first + begin + k * warpSize;
+        const unsigned long long place = first + begin + k * warpSize;
         moved[ranks[k]] = {read};
     }}
     __syncthreads();
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
         const int i = k * {block} + threadIdx.x;
-        if (i < valid) places_out[targets[k]] = moved[i];
+        const W at = targets[k];
+        if (i < valid) {{ {of_place} }}
     }}
 "
+        );
+        text
+    }
+
+    /// Statements that find how many keys of the digit of a work-item stand before the chunk, in it and in smaller digits: `before`. Words begin with
+    /// two bits: one for the keys of a chunk, both for those up to its end.
+    fn look_back(&self) -> String {
+        let shift = self.word.bits - 2;
+        format!(
+            r"    const W is_part = (W)1 << {shift}, is_sum = (W)2 << {shift}, all_flags = (W)3 << {shift};
+    volatile W* const told = words + (line * chunks + chunk) * {DIGITS} + threadIdx.x;
+    if (chunk == 0) {{
+        *told = is_sum | (before + (W)total);
+    }} else {{
+        *told = is_part | (W)total;
+        unsigned long long left = chunk;
+        bool is_found = false;
+        while (!is_found) {{
+            W seen[{LOOKED_AT}];
+            volatile const W* const from = words + (line * chunks + left - 1) * {DIGITS} + threadIdx.x;
+            #pragma unroll
+            for (int j = 0; j < {LOOKED_AT}; j++) seen[j] = *(from - (j < left ? j : 0) * {DIGITS});
+            bool goes_on = true;
+            #pragma unroll
+            for (int j = 0; j < {LOOKED_AT}; j++) {{
+                goes_on = goes_on && (seen[j] & all_flags) != 0;
+                if (goes_on) {{
+                    before += seen[j] & ~all_flags;
+                    left--;
+                    is_found = (seen[j] & is_sum) != 0;
+                    goes_on = !is_found;
+                }}
+            }}
+        }}
+        *told = is_sum | (before + (W)total);
+    }}
+    next_words[(line * chunks + chunk) * {DIGITS} + threadIdx.x] = 0;
+"
+        )
+    }
+}
+
+/// The kernel of a pass: puts the keys of each chunk behind those of smaller digits and of earlier chunks. `memory_of_passes` has the counts of
+/// digits, `entries` for each line, then a ticket of each pass, and words for the chunks of this one, which are zero before it, and of the next one,
+/// which are zero behind it.
+#[must_use]
+pub fn place_source(pass: &Pass<'_>) -> String {
+    let keys = pass.keys;
+    let own = own_keys(keys.is_wide());
+    let chunk = chunk(keys.is_wide());
+    let [in_waves, in_block] = rank(own);
+    let mut types = source::types(&[("W", pass.word)]);
+    if let Some(place) = pass.place {
+        types += &source::types(&[("I", place)]);
+    }
+    let item_bytes = i64::from(keys.key.bits.max(pass.place.map_or(0, |place| place.bits)) / 8);
+    format!(
+        r#"{definitions}{types}{result}{functions}
+extern "C" __global__ void radix_place(const {memory}* memory{parameters}, unsigned long long* memory_of_passes, unsigned long long length,
+                                       unsigned long long inner, unsigned long long chunks, unsigned pass, unsigned long long entries,
+                                       unsigned long long tickets_at, unsigned long long words_at, unsigned long long next_words_at) {{
+    W* const words = (W*)(memory_of_passes + words_at);
+    W* const next_words = (W*)(memory_of_passes + next_words_at);
+    const unsigned shift = pass * {DIGIT_BITS};
+{setup}    // Keys first, then their places.
+    __shared__ unsigned long long buffer[{buffer}];
+    U* const ordered = (U*)buffer;
+    __shared__ W bases[{DIGITS}];
+    __shared__ W word_sums[{WAVES}];
+    __shared__ unsigned long long ticket;
+    // Blocks start in any order: by the order of tickets every earlier chunk is at work already.
+    if (threadIdx.x == 0) ticket = atomicAdd(memory_of_passes + tickets_at + pass, 1ull);
+    __syncthreads();
+    const unsigned long long line = ticket / chunks, chunk = ticket % chunks;
+    const unsigned long long first = chunk * {chunk};
+    const int valid = (int)(length - first < {chunk} ? length - first : {chunk});
+    // Keys that are not there come last, behind those with the same digit.
+    #pragma unroll
+    for (int k = 0; k < {own}; k++) {{
+        const unsigned long long place = first + begin + k * warpSize;
+        {fetch}
+    }}
+    W before = 0;
+    if (chunk == 0) before = sum_before((W)memory_of_passes[line * entries + pass * {DIGITS} + threadIdx.x], word_sums);
+{in_waves}    const int missing = threadIdx.x == {DIGITS} - 1 ? {chunk} - valid : 0;
+    total -= missing;
+{look_back}    total += missing;
+{in_block}    bases[threadIdx.x] = before - (W)start;
+    #pragma unroll
+    for (int k = 0; k < {own}; k++) ordered[ranks[k]] = keys[k];
+    __syncthreads();
+{write}}}
+"#,
+        definitions = keys.definitions,
+        result = pass.result.map_or("", |result| result.definitions.as_str()),
+        functions = keys.functions(),
+        memory = keys.memory,
+        parameters = pass.parameters(),
+        setup = rank_setup(own),
+        fetch = keys.fetch(),
+        look_back = pass.look_back(),
+        write = pass.write(),
+        buffer = chunk * item_bytes / 8,
     )
 }
 
@@ -260,7 +439,7 @@ pub fn line_source(keys: &KeySource, own: i64, has_places: bool, result: &LineRe
     let (declared, filled, moved) = if has_places {
         (
             format!("    int places[{own}];\n"),
-            "places[k] = (int)at;",
+            "places[k] = (int)place;",
             format!(
                 r"        int* const moved = (int*)buffer;
         __syncthreads();
@@ -276,23 +455,23 @@ pub fn line_source(keys: &KeySource, own: i64, has_places: bool, result: &LineRe
         (String::new(), "", String::new())
     };
     let place = if has_places { "places[k]" } else { "0" };
+    let [in_waves, in_block] = rank(own);
     format!(
-        r#"{definitions}{own_definitions}
+        r#"{definitions}{own_definitions}{functions}
 extern "C" __global__ void radix_line(const {memory}* memory, {to}* out, unsigned long long length, unsigned long long inner,
-                                      unsigned first_bit, unsigned end_bit) {{
+                                      unsigned end_bit) {{
 {setup}{declared}    // Keys, then their places.
     __shared__ unsigned long long buffer[{words}];
     U* const ordered = (U*)buffer;
     const unsigned long long line = blockIdx.x;
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned long long at = begin + k * warpSize;
-        keys[k] = at < length ? {read} : ~(U)0;
+        const unsigned long long place = begin + k * warpSize;
+        {fetch}
         {filled}
     }}
-    for (unsigned shift = first_bit; shift < end_bit; shift += {DIGIT_BITS}) {{
-        const unsigned mask = end_bit - shift < {DIGIT_BITS} ? (1u << (end_bit - shift)) - 1 : {last};
-{rank}        #pragma unroll
+    for (unsigned shift = 0; shift < end_bit; shift += {DIGIT_BITS}) {{
+{in_waves}{in_block}        #pragma unroll
         for (int k = 0; k < {own}; k++) ordered[ranks[k]] = keys[k];
         __syncthreads();
         #pragma unroll
@@ -311,13 +490,13 @@ extern "C" __global__ void radix_line(const {memory}* memory, {to}* out, unsigne
 "#,
         definitions = keys.definitions,
         own_definitions = result.definitions,
+        functions = keys.functions(),
         memory = keys.memory,
         to = result.element,
-        read = keys.read,
+        fetch = keys.fetch(),
         setup = rank_setup(own),
-        rank = rank(own),
-        words = if keys.is_wide { chunk } else { chunk / 2 },
-        last = DIGITS - 1,
+        // Places take 32 bits.
+        words = if keys.is_wide() { chunk } else { chunk / 2 },
         write = result.write,
     )
 }
@@ -328,7 +507,7 @@ pub struct LineResult {
     pub definitions: String,
     /// The type of elements of `out`.
     pub element: &'static str,
-    /// A statement about `key`, `place`, `at` of `line`, `memory` and `out`.
+    /// A statement about `key`, `place`, `at` of `line` and `out`.
     pub write: String,
 }
 

@@ -86,15 +86,26 @@ pub fn random_source(kind: &Kind) -> String {
         }
     }
     text += TAIL;
-    text += ") {\n    const unsigned long long t = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;\n    const agpu_stream stream = {key, 0ull, high};\n";
+    text += ") {\n    const agpu_stream stream = {key, 0ull, high};\n";
+    let items = if kind.has_own_blocks() {
+        "count".to_owned()
+    } else {
+        let each = kind.elements_each();
+        format!("(skip * {each}u / 4u + count + {each}ull - 1ull) / {each}ull")
+    };
+    let _ = write!(
+        text,
+        "    const unsigned long long items = {items}, step = (unsigned long long)gridDim.x * blockDim.x;
+    for (unsigned long long t = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x; t < items; t += step) {{\n"
+    );
     if kind.has_own_blocks() {
-        text += "    const unsigned long long i = t;\n    if (i >= count) return;\n";
+        text += "    const unsigned long long i = t;\n";
         inputs(&mut text, kind, "    ");
         text += own(kind.distribution);
     } else {
         shared(&mut text, kind);
     }
-    text += "}\n";
+    text += "    }\n}\n";
     text
 }
 
@@ -136,7 +147,6 @@ fn shared(text: &mut String, kind: &Kind) {
         text,
         "    const uint4 words = agpu_block(stream, block + t, 0u);
     const unsigned long long at = t * {each}ull - skip * {each}u / 4u;
-    if (t * {each}ull >= skip * {each}u / 4u + count) return;
     struct __align__({align}) Pack {{ T values[{each}]; }};
     Pack pack;
 ",
@@ -146,15 +156,40 @@ fn shared(text: &mut String, kind: &Kind) {
     let _ = write!(
         text,
         "    if (skip == 0u && at + {each}ull <= count && ((unsigned long long)out & {mask}ull) == 0ull) {{
-        *(Pack*)(out + at) = pack;
-        return;
+{whole}        continue;
     }}
     for (unsigned int j = 0u; j < {each}u; ++j)
         if (at + j < count) out[at + j] = pack.values[j];
 ",
         mask = (each * item_bytes).min(16) - 1,
+        whole = if each * item_bytes == 32 {
+            IN_PAIRS
+        } else {
+            "        *(Pack*)(out + at) = pack;\n"
+        },
     );
 }
+
+/// Four elements of eight bytes: two neighbours write those of one of them at a time, so that what they write lies side by side. Waves
+/// that do not write all of their elements do without.
+const IN_PAIRS: &str = r"        const unsigned lane = threadIdx.x % warpSize;
+        if ((t - lane + warpSize) * 4ull <= count) {
+            const unsigned long long lanes = warpSize == 64 ? ~0ull : 0xffffffffull;
+            const bool is_odd = lane & 1u;
+            struct __align__(16) Half { T values[2]; };
+            Half kept, given;
+            #pragma unroll
+            for (int j = 0; j < 2; j++) {
+                kept.values[j] = is_odd ? pack.values[2 + j] : pack.values[j];
+                given.values[j] = (T)__shfl_xor_sync(lanes, (long long)(is_odd ? pack.values[j] : pack.values[2 + j]), 1);
+            }
+            T* const first = out + at - (is_odd ? 4 : 0);
+            *(Half*)(first + (is_odd ? 2 : 0)) = is_odd ? given : kept;
+            *(Half*)(first + 4 + (is_odd ? 2 : 0)) = is_odd ? kept : given;
+            continue;
+        }
+        *(Pack*)(out + at) = pack;
+";
 
 const WORDS: [&str; 4] = ["words.x", "words.y", "words.z", "words.w"];
 const PAIRS: [&str; 2] = [

@@ -1,6 +1,11 @@
 //! The text of prefix sums, products and bests.
+//!
+//! A block scans tiles of adjacent values: work-items join four values each, waves join those by shuffles, and what all waves of a tile have is joined
+//! in shared memory. Long lines are shared by blocks, which tell each other what their tiles join to (decoupled as in Merrill and Garland 2016); every
+//! block joins all earlier tiles itself, those of its group and whole groups before, in an order that is the same in every run.
 
 use amdgpu_abi::Dtype;
+use amdgpu_abi::promotion::is_float;
 use amdgpu_matrix::Scan;
 
 use super::join::{Joining, definitions};
@@ -8,8 +13,12 @@ use super::source;
 
 /// Values of a work-item, one after the other.
 const OWN: i64 = 4;
-/// Values of a line that a block scans.
-pub const CHUNK: i64 = 32 * source::BLOCK * OWN;
+/// Values that a block takes a step for.
+const STEP: i64 = source::BLOCK * OWN;
+/// Waves of a block at most: lanes of a wave are 32 or more.
+const WAVES: i64 = source::BLOCK / 32;
+/// Tiles whose values are joined to that of a group: half of the work-items of a block look at one each, the other half at groups.
+pub const GROUP: i64 = source::BLOCK / 2;
 
 /// What a kernel of a scan does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +27,8 @@ pub enum Kind {
     Columns,
     /// A block for each line.
     Rows,
-    /// A block for each chunk, which goes on where the chunk before ended.
-    Carried,
-    /// Only the totals of the chunks.
-    Totals,
+    /// A block for each tile.
+    Tiles,
 }
 
 /// A kernel: from values of `x` to those of `result`, joined in `state`.
@@ -34,6 +41,25 @@ pub struct ScanKernel {
     pub state: Dtype,
     pub is_exclusive: bool,
     pub is_reversed: bool,
+    /// Steps of a block for a tile.
+    pub steps: i64,
+}
+
+/// Steps of a block for a tile of lines of so many values: their values wait in registers.
+#[must_use]
+pub fn steps(x: Dtype, length: i64) -> i64 {
+    let most = if x.bits == 64 { 4 } else { 8 };
+    let mut steps = 1;
+    while steps < most && steps * STEP < length {
+        steps *= 2;
+    }
+    steps
+}
+
+/// Values of a tile.
+#[must_use]
+pub fn tile(steps: i64) -> i64 {
+    steps * STEP
 }
 
 fn joining(operation: Scan) -> Joining {
@@ -56,80 +82,224 @@ pub fn scan_source(kernel: &ScanKernel) -> String {
         "#define AT(i) (i)\n"
     };
     let head = types + &joined + place;
-    // An element is read before it is written, as the result may be x itself.
-    let step = |from: &str, to: &str| {
-        let joined = format!("own = JOIN(own, (S)x[{from}]);");
-        let write = format!("out[{to}] = (R)own;");
-        if kernel.is_exclusive {
-            format!("{{ const S before = own; {joined} out[{to}] = (R)before; }}")
-        } else {
-            format!("{joined} {write}")
-        }
-    };
-    if kernel.kind == Kind::Columns {
-        return head + &columns(&step("first + AT(i) * inner", "first + AT(i) * inner"));
+    match kernel.kind {
+        Kind::Columns => head + &columns(kernel),
+        Kind::Rows => head + &rows(kernel),
+        Kind::Tiles => head + &tiles(kernel),
     }
-    let place = "line * length + AT(i)";
-    let (step, finish) = if kernel.kind == Kind::Totals {
-        (
-            String::new(),
-            "if (threadIdx.x == 0) out[blockIdx.x] = (R)carry;",
-        )
-    } else {
-        (step(place, place), "")
-    };
-    head + &rows(kernel.kind, &step, finish)
 }
 
-fn rows(kind: Kind, write: &str, finish: &str) -> String {
-    // The carries are the totals of all chunks up to each, so a chunk goes on from that of the one before.
-    let carry = if kind == Kind::Carried {
-        "chunk ? ((const S*)carries)[blockIdx.x - 1] : START"
+/// Statements that join the value that `own` follows, and the value to write.
+fn step(is_exclusive: bool, value: &str) -> [String; 2] {
+    let joined = format!("own = JOIN(own, (S){value});");
+    if is_exclusive {
+        [
+            format!("const S before = own; {joined}"),
+            "before".to_owned(),
+        ]
     } else {
-        "START"
-    };
-    let block = source::BLOCK;
-    format!(
-        r#"
-extern "C" __global__ void scan(const X* x, R* out, const void* carries, unsigned long long length,
-                                unsigned long long chunks) {{
-    __shared__ S sums[{block}];
-    const unsigned long long line = blockIdx.x / chunks, chunk = blockIdx.x % chunks;
-    const unsigned long long begin = chunk * {CHUNK};
-    const unsigned long long end = begin + {CHUNK} < length ? begin + {CHUNK} : length;
-    S carry = {carry};
-    for (unsigned long long base = begin; base < end; base += {step}) {{
-        const unsigned long long first = base + threadIdx.x * {OWN};
-        S total = START;
-        for (unsigned long long i = first; i < first + {OWN}; i++)
-            if (i < end) total = JOIN(total, (S)x[line * length + AT(i)]);
-        sums[threadIdx.x] = total;
-        __syncthreads();
-        // Each sum takes in the one 1, 2, 4, … places before it (Hillis and Steele 1986).
-        for (unsigned distance = 1; distance < {block}; distance *= 2) {{
-            const S before = threadIdx.x >= distance ? sums[threadIdx.x - distance] : START;
-            __syncthreads();
-            sums[threadIdx.x] = JOIN(before, sums[threadIdx.x]);
-            __syncthreads();
+        [joined, "own".to_owned()]
+    }
+}
+
+impl ScanKernel {
+    /// Declarations in a kernel that scans tiles. Values are moved four at a time where their addresses let them.
+    fn setup(&self) -> String {
+        let align = |dtype: Dtype| (OWN * dtype.size_bytes() as i64).min(16);
+        let is_aligned = if self.is_reversed {
+            "false".to_owned()
+        } else {
+            format!(
+                "(((unsigned long long)line_x & {}ull) | ((unsigned long long)line_out & {}ull)) == 0",
+                align(self.x) - 1,
+                align(self.result) - 1
+            )
+        };
+        format!(
+            r"    struct __align__({align_x}) PackOfX {{ X values[{OWN}]; }};
+    struct __align__({align_out}) PackOfR {{ R values[{OWN}]; }};
+    __shared__ S sums[{entries}];
+    const unsigned lane = threadIdx.x % warpSize, wave = threadIdx.x / warpSize, waves = {block} / warpSize;
+    const unsigned long long all_lanes = warpSize == 64 ? ~0ull : 0xffffffffull;
+    const X* const line_x = x + line * length;
+    R* const line_out = out + line * length;
+    const bool is_aligned = {is_aligned};
+    X values[{steps} * {OWN}];
+    S before_in_wave[{steps}];
+",
+            align_x = align(self.x),
+            align_out = align(self.result),
+            entries = self.steps * WAVES,
+            block = source::BLOCK,
+            steps = self.steps,
+        )
+    }
+
+    /// Statements that read the tile at `base` and join the values of waves. Values behind the end are read as the last one, and nothing follows them.
+    fn read(&self) -> String {
+        format!(
+            r"    const bool is_whole = is_aligned && base + {tile} <= length;
+    if (is_whole) {{
+        #pragma unroll
+        for (int s = 0; s < {steps}; s++) {{
+            const PackOfX pack = *(const PackOfX*)(line_x + base + s * {STEP} + threadIdx.x * {OWN});
+            #pragma unroll
+            for (int j = 0; j < {OWN}; j++) values[s * {OWN} + j] = pack.values[j];
         }}
-        S own = JOIN(carry, threadIdx.x ? sums[threadIdx.x - 1] : START);
-        for (unsigned long long i = first; i < first + {OWN}; i++) {{
-            if (i < end) {{
-                {write}
+    }} else {{
+        #pragma unroll
+        for (int s = 0; s < {steps}; s++) {{
+            #pragma unroll
+            for (int j = 0; j < {OWN}; j++) {{
+                const unsigned long long i = base + s * {STEP} + threadIdx.x * {OWN} + j;
+                values[s * {OWN} + j] = line_x[AT(i < length ? i : length - 1)];
             }}
         }}
-        carry = JOIN(carry, sums[{last}]);
-        __syncthreads();
     }}
-    {finish}
+    #pragma unroll
+    for (int s = 0; s < {steps}; s++) {{
+        S sum = START;
+        #pragma unroll
+        for (int j = 0; j < {OWN}; j++) sum = JOIN(sum, (S)values[s * {OWN} + j]);
+        for (unsigned distance = 1; distance < warpSize; distance *= 2) {{
+            const S earlier = __shfl_up_sync(all_lanes, sum, distance);
+            if (lane >= distance) sum = JOIN(earlier, sum);
+        }}
+        const S before = __shfl_up_sync(all_lanes, sum, 1);
+        before_in_wave[s] = lane ? before : START;
+        if (lane == warpSize - 1) sums[s * {WAVES} + wave] = sum;
+    }}
+    __syncthreads();
+",
+            tile = tile(self.steps),
+            steps = self.steps,
+        )
+    }
+
+    /// Statements that write the tile behind `carry`, which goes on with what the tile joins to.
+    fn write(&self) -> String {
+        let [join, result] = step(self.is_exclusive, &format!("values[s * {OWN} + j]"));
+        format!(
+            r"    #pragma unroll
+    for (int s = 0; s < {steps}; s++) {{
+        S own = carry;
+        for (unsigned w = 0; w < waves; w++) {{
+            if (w == wave) own = carry;
+            carry = JOIN(carry, sums[s * {WAVES} + w]);
+        }}
+        own = JOIN(own, before_in_wave[s]);
+        PackOfR pack;
+        #pragma unroll
+        for (int j = 0; j < {OWN}; j++) {{
+            {join}
+            pack.values[j] = (R){result};
+        }}
+        const unsigned long long first = base + s * {STEP} + threadIdx.x * {OWN};
+        if (is_whole) {{
+            *(PackOfR*)(line_out + first) = pack;
+        }} else {{
+            #pragma unroll
+            for (int j = 0; j < {OWN}; j++)
+                if (first + j < length) line_out[AT(first + j)] = pack.values[j];
+        }}
+    }}
+",
+            steps = self.steps,
+        )
+    }
+}
+
+fn rows(kernel: &ScanKernel) -> String {
+    format!(
+        r#"
+extern "C" __global__ void scan(const X* x, R* out, unsigned long long length) {{
+    const unsigned long long line = blockIdx.x;
+{setup}    S carry = START;
+    for (unsigned long long base = 0; base < length; base += {tile}) {{
+{read}{write}        __syncthreads();
+    }}
 }}
 "#,
-        step = block * OWN,
-        last = block - 1,
+        setup = kernel.setup(),
+        tile = tile(kernel.steps),
+        read = kernel.read(),
+        write = kernel.write(),
     )
 }
 
-fn columns(step: &str) -> String {
+fn tiles(kernel: &ScanKernel) -> String {
+    let (bits, value) = if is_float(kernel.state) {
+        (
+            "__double_as_longlong(value)",
+            "__longlong_as_double((long long)bits)",
+        )
+    } else {
+        ("value", "bits")
+    };
+    format!(
+        r#"
+// A value takes two words, each with half of its bits below one that says that they are there.
+__device__ inline void tell(volatile unsigned long long* to, S value) {{
+    const unsigned long long bits = (unsigned long long){bits};
+    to[0] = 1ull << 32 | (bits & 0xffffffffull);
+    to[1] = 1ull << 32 | bits >> 32;
+}}
+__device__ inline S hear(const volatile unsigned long long* from) {{
+    unsigned long long low, high;
+    do {{
+        low = from[0];
+        high = from[1];
+    }} while ((low & high) >> 32 == 0);
+    const unsigned long long bits = (low & 0xffffffffull) | high << 32;
+    return (S){value};
+}}
+
+extern "C" __global__ void scan(const X* x, R* out, unsigned long long* words, unsigned long long length, unsigned long long tiles,
+                                unsigned long long groups, unsigned long long groups_at) {{
+    __shared__ unsigned long long ticket;
+    __shared__ S parts[{block}];
+    // Blocks start in any order: by the order of tickets every earlier tile is at work already.
+    if (threadIdx.x == 0) ticket = atomicAdd(words, 1ull);
+    __syncthreads();
+    const unsigned long long line = ticket / tiles, tile = ticket % tiles;
+    const unsigned long long base = tile * {tile}, group = tile / {GROUP}, place = tile % {GROUP};
+    unsigned long long* const of_tiles = words + 1 + line * tiles * 2;
+    unsigned long long* const of_groups = words + groups_at + line * groups * 2;
+{setup}{read}    S total = START;
+    for (int s = 0; s < {steps}; s++)
+        for (unsigned w = 0; w < waves; w++) total = JOIN(total, sums[s * {WAVES} + w]);
+    if (threadIdx.x == 0) tell(of_tiles + tile * 2, total);
+    S part = START;
+    if (threadIdx.x < {GROUP}) {{
+        if (threadIdx.x < place) part = hear(of_tiles + (group * {GROUP} + threadIdx.x) * 2);
+    }} else {{
+        for (unsigned long long other = threadIdx.x - {GROUP}; other < group; other += {GROUP}) {{
+            const S heard = hear(of_groups + other * 2);
+            part = JOIN(part, heard);
+        }}
+    }}
+    parts[threadIdx.x] = part;
+    __syncthreads();
+    for (unsigned half = {GROUP} / 2; half > 0; half /= 2) {{
+        if (threadIdx.x % {GROUP} < half) parts[threadIdx.x] = JOIN(parts[threadIdx.x], parts[threadIdx.x + half]);
+        __syncthreads();
+    }}
+    if (threadIdx.x == 0 && place == {GROUP} - 1) tell(of_groups + group * 2, JOIN(parts[0], total));
+    S carry = JOIN(parts[{GROUP}], parts[0]);
+{write}}}
+"#,
+        block = source::BLOCK,
+        tile = tile(kernel.steps),
+        steps = kernel.steps,
+        setup = kernel.setup(),
+        read = kernel.read(),
+        write = kernel.write(),
+    )
+}
+
+fn columns(kernel: &ScanKernel) -> String {
+    // An element is read before it is written, as the result may be x itself.
+    let [join, result] = step(kernel.is_exclusive, "x[first + AT(i) * inner]");
     format!(
         r#"
 extern "C" __global__ void scan(const X* x, R* out, unsigned long long lines, unsigned long long length,
@@ -139,7 +309,8 @@ extern "C" __global__ void scan(const X* x, R* out, unsigned long long lines, un
     const unsigned long long first = line / inner * length * inner + line % inner;
     S own = START;
     for (unsigned long long i = 0; i < length; i++) {{
-        {step}
+        {join}
+        out[first + AT(i) * inner] = (R){result};
     }}
 }}
 "#

@@ -7,11 +7,12 @@
 use std::fmt::Write as _;
 
 use amdgpu_abi::Dtype;
-use amdgpu_abi::layout::DTYPE_BOOL;
+use amdgpu_abi::layout::{DTYPE_BOOL, DTYPE_UINT};
 use amdgpu_abi::promotion::{is_float, is_unsigned};
 use amdgpu_matrix::{Join, Start};
 
 use super::join::{Joining, definitions};
+use super::sort::FloatBits;
 use super::source;
 
 /// Values of a chunk.
@@ -85,13 +86,7 @@ impl SegmentKernel {
         };
         let _ = write!(
             text,
-            r"
-// Where an element of a row or of a value lies, of so many along the axis.
-__device__ inline unsigned long long address(unsigned long long column, unsigned long long at, unsigned long long extent,
-                                             unsigned long long inner) {{
-    return (column / inner * extent + at) * inner + column % inner;
-}}
-
+            r"{ADDRESS}
 __device__ inline void finish(X* element, S sum, long long joined) {{
     S all = {joined};
     const long long count = joined + {included};
@@ -103,8 +98,8 @@ __device__ inline void finish(X* element, S sum, long long joined) {{
     }
 }
 
-/// The kernel that makes the number of a row of each index, those of values that take no part behind all others; it notes the complement of the first
-/// place with an index that is none.
+/// The kernel that makes the number of a row of each index, those of values that take no part behind all others. It notes the complement of the first
+/// place with an index that is none, and then whether any number is smaller than the one before it.
 #[must_use]
 pub fn rows_source(index: Dtype, row: Dtype, rank: usize, is_dense: bool, wraps: bool) -> String {
     let (parameter, setup) = source::pointer_parameter(is_dense, "I", "indices", false);
@@ -115,36 +110,38 @@ pub fn rows_source(index: Dtype, row: Dtype, rank: usize, is_dense: bool, wraps:
     };
     format!(
         r#"{types}
+__device__ inline U row_of(const I* indices, unsigned long long i, long long extent, long long step, unsigned long long segments, long long skipped,
+                           bool* is_known{walk_parameters}) {{
+    long long from = 0, line = 0;
+{walk}    const long long given = (long long)indices[from];
+    const long long index = {wrapped};
+    const bool is_skipped = given == skipped && skipped >= 0, is_good = index >= 0 && index < extent;
+    *is_known = is_good || is_skipped;
+    return (U)(is_good && !is_skipped ? (unsigned long long)(line + index * step) : segments);
+}}
+
 extern "C" __global__ void segment_rows({parameter}, U* rows, unsigned long long* found, unsigned long long count, long long extent,
                                         long long step, unsigned long long segments, long long skipped{walk_parameters}) {{
     const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-{setup}    long long from = 0, line = 0;
-{walk}    const long long given = (long long)indices[from];
-    const long long index = {wrapped};
-    const bool is_skipped = given == skipped && skipped >= 0, is_good = index >= 0 && index < extent;
-    if (!is_good && !is_skipped) atomicMax(found, ~i);
-    rows[i] = (U)(is_good && !is_skipped ? (unsigned long long)(line + index * step) : segments);
+{setup}    bool is_good;
+    const U own = row_of(indices, i, extent, step, segments, skipped, &is_good{walk_names});
+    if (!is_good) atomicMax(found, ~i);
+    rows[i] = own;
+    // One note is enough.
+    if (i > 0 && *(volatile unsigned long long*)(found + 1) == 0) {{
+        bool is_other_good;
+        if (own < row_of(indices, i - 1, extent, step, segments, skipped, &is_other_good{walk_names}))
+            *(volatile unsigned long long*)(found + 1) = 1;
+    }}
 }}
 "#,
         types = source::types(&[("I", index), ("U", row)]),
+        walk_names = source::walk_parameters("d", rank, 2)
+            .replace("unsigned long long ", "")
+            .replace("long long ", ""),
         walk_parameters = source::walk_parameters("d", rank, 2),
         walk = source::walk("d", rank, &["from", "line"], "i", "unsigned long long"),
-    )
-}
-
-/// The kernel that notes whether any number of a row is smaller than the one before it.
-#[must_use]
-pub fn order_source(row: Dtype) -> String {
-    format!(
-        r#"{types}
-extern "C" __global__ void segment_order(const U* rows, unsigned long long* found, unsigned long long count) {{
-    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x + 1;
-    // One note is enough.
-    if (i < count && rows[i] < rows[i - 1] && *(volatile unsigned long long*)found == 0) *(volatile unsigned long long*)found = 1;
-}}
-"#,
-        types = source::types(&[("U", row)]),
     )
 }
 
@@ -287,5 +284,125 @@ extern "C" __global__ void segment_finish(const S* parts, const long long* start
 }}
 "#,
         head = kernel.head(),
+    )
+}
+
+/// Whether values may be joined in any order with the same bits, and a kernel can join them in memory at once: floats by the better one, integers also
+/// by sums and products. Of bytes there is no atomic change.
+#[must_use]
+pub fn is_joined_at_once(join: Join, dtype: Dtype) -> bool {
+    let is_best = matches!(join, Join::Maximum | Join::Minimum);
+    let is_sum = matches!(join, Join::Sum | Join::Product);
+    dtype.bits >= 16 && (is_best || is_sum && !is_float(dtype))
+}
+
+/// The function `joined` of the bits of an element and a value. Any NaN becomes the quiet one, and 0.0 is larger than -0.0, so that no order shows.
+fn joined_function(join: Join, dtype: Dtype) -> String {
+    let cell = source::c_type(Dtype::new(DTYPE_UINT, dtype.bits));
+    let types = format!(
+        "{}typedef {cell} B;\n",
+        source::types(&[("X", dtype), ("S", state_of(join, dtype))])
+    );
+    let definitions = definitions(joining(join, dtype), dtype);
+    if !is_float(dtype) {
+        return format!(
+            "{types}{definitions}__device__ inline B joined(B seen, X value) {{ return (B)JOIN((S)(X)seen, (S)value); }}\n"
+        );
+    }
+    let FloatBits { of, to, nan, .. } = FloatBits::new(dtype);
+    let (sign, equal) = if join == Join::Maximum {
+        (">", "&")
+    } else {
+        ("<", "|")
+    };
+    format!(
+        r"{types}{definitions}
+__device__ inline B bits_of(X x) {{ typedef B U; return {of}; }}
+__device__ inline X float_of(B bits) {{ return {to}; }}
+__device__ inline B joined(B seen, X value) {{
+    const S a = (S)float_of(seen), b = (S)value;
+    if (a != a || b != b) return (B){nan};
+    if (a == b) return (B)(seen {equal} bits_of(value));
+    return b {sign} a ? bits_of(value) : seen;
+}}
+"
+    )
+}
+
+/// The function that gives where an element of a row or of a value lies, of so many along the axis.
+const ADDRESS: &str = r"
+__device__ inline unsigned long long address(unsigned long long column, unsigned long long at, unsigned long long extent,
+                                             unsigned long long inner) {
+    return (column / inner * extent + at) * inner + column % inner;
+}
+";
+
+/// The kernel that joins every value with the row that it belongs to, in any order. Integers have atomic sums and bests of their own; else an element
+/// is exchanged as long as others come between, and left alone where nothing would change.
+#[must_use]
+pub fn at_once_source(join: Join, dtype: Dtype, row: Dtype) -> String {
+    let is_whole = !is_float(dtype) && dtype.bits >= 32;
+    let native = match join {
+        Join::Sum if is_whole => Some("atomicAdd"),
+        Join::Maximum if is_whole => Some("atomicMax"),
+        Join::Minimum if is_whole => Some("atomicMin"),
+        _ => None,
+    };
+    let change = match native {
+        // Sums wrap, so those without a sign have the same bits.
+        Some("atomicAdd") => "atomicAdd((B*)(out + to), (B)value);".to_owned(),
+        Some(name) => format!("{name}(out + to, value);"),
+        None => r"B* const cell = (B*)(out + to);
+    B seen = *cell;
+    while (true) {
+        const B wanted = joined(seen, value);
+        if (wanted == seen) break;
+        const B found = atomicCAS(cell, seen, wanted);
+        if (found == seen) break;
+        seen = found;
+    }"
+        .to_owned(),
+    };
+    format!(
+        r#"{joined}{rows}{ADDRESS}
+extern "C" __global__ void segment_at_once(const X* x, const U* rows, X* out, unsigned long long count, unsigned long long segments,
+                                           unsigned long long width, unsigned long long inner) {{
+    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count * width) return;
+    const unsigned long long at = i / inner % count, column = i / inner / count * inner + i % inner, row = rows[at];
+    if (row >= segments) return;
+    const unsigned long long to = address(column, row, segments, inner);
+    const X value = x[i];
+    {change}
+}}
+"#,
+        joined = joined_function(join, dtype),
+        rows = source::types(&[("U", row)]),
+    )
+}
+
+/// The kernel that writes what joins to any value without a change: to all rows, or with `rows` to those that values belong to.
+#[must_use]
+pub fn start_source(join: Join, dtype: Dtype, row: Option<Dtype>) -> String {
+    let (types, parameter, place) = match row {
+        None => (String::new(), "", "i / width"),
+        Some(row) => (
+            source::types(&[("U", row)]),
+            "const U* rows, ",
+            "rows[i / width]",
+        ),
+    };
+    format!(
+        r#"{own}{types}{definitions}{ADDRESS}
+extern "C" __global__ void segment_start({parameter}X* out, unsigned long long count, unsigned long long segments, unsigned long long width,
+                                         unsigned long long inner) {{
+    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count * width) return;
+    const unsigned long long row = {place};
+    if (row < segments) out[address(i % width, row, segments, inner)] = (X)START;
+}}
+"#,
+        own = source::types(&[("X", dtype), ("S", state_of(join, dtype))]),
+        definitions = definitions(joining(join, dtype), dtype),
     )
 }

@@ -1,27 +1,16 @@
 //! The text of sorts: elements as unsigned keys that rise with them (`radix`), and results made of sorted keys and their places.
 
 use amdgpu_abi::Dtype;
-use amdgpu_abi::layout::{DTYPE_INT, DTYPE_UINT};
+use amdgpu_abi::layout::{DTYPE_FLOAT, DTYPE_INT, DTYPE_UINT};
 use amdgpu_abi::promotion::is_float;
 
-use super::radix::{KeySource, LineResult, key_type};
+use super::radix::{KeySource, LineResult, key_dtype};
 use super::source;
 
-/// The bits of keys in which elements of a dtype differ: the first one, and the one behind the last.
+/// The bits of keys.
 #[must_use]
-pub fn key_bits(dtype: Dtype) -> (i64, i64) {
-    match (is_float(dtype), dtype.bits) {
-        // As float32, whose last bits are zero then.
-        (true, 16) if dtype == Dtype::F16 => (12, 32),
-        (true, 16) => (16, 32),
-        (_, bits) => (0, i64::from(bits)),
-    }
-}
-
-/// Whether keys take 64 bits.
-#[must_use]
-pub fn is_wide(dtype: Dtype) -> bool {
-    dtype.bits == 64
+pub fn key_bits(dtype: Dtype) -> i64 {
+    i64::from(dtype.bits)
 }
 
 /// Where NaN comes.
@@ -33,52 +22,121 @@ pub enum NanPlace {
     Largest,
 }
 
-/// The function `key_of` of an element; both zeros are equal.
-fn key_function(dtype: Dtype, is_descending: bool, nan: NanPlace) -> String {
-    let wide = is_wide(dtype);
-    let (suffix, sign) = if wide { ("ull", 63) } else { ("u", 31) };
-    let (_, bits) = key_bits(dtype);
-    let all = if bits == 64 {
-        "~0ull".to_owned()
-    } else {
-        format!("(U)((1ull << {bits}) - 1)")
-    };
-    let flip = if is_descending {
+/// Which keys the two zeros of floats have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Zeros {
+    /// One.
+    Equal,
+    /// Two that are compared as one.
+    Apart,
+}
+
+/// The order of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyOrder {
+    pub is_descending: bool,
+    pub nan: NanPlace,
+    pub zeros: Zeros,
+}
+
+/// The bits of a float, where `U` is their type.
+pub struct FloatBits {
+    /// The bits of `x`.
+    pub of: &'static str,
+    /// The float of `bits`.
+    pub to: &'static str,
+    infinity: &'static str,
+    /// Not a number, and quiet about it.
+    pub nan: &'static str,
+}
+
+impl FloatBits {
+    #[must_use]
+    pub const fn new(dtype: Dtype) -> Self {
+        match (dtype.code, dtype.bits) {
+            (_, 64) => Self {
+                of: "(U)__double_as_longlong(x)",
+                to: "__longlong_as_double((long long)bits)",
+                infinity: "0x7ff0000000000000ull",
+                nan: "0x7ff8000000000000ull",
+            },
+            (_, 32) => Self {
+                of: "__float_as_uint(x)",
+                to: "__uint_as_float(bits)",
+                infinity: "0x7f800000u",
+                nan: "0x7fc00000u",
+            },
+            (DTYPE_FLOAT, _) => Self {
+                of: "__half_as_ushort(x)",
+                to: "__ushort_as_half(bits)",
+                infinity: "0x7c00u",
+                nan: "0x7e00u",
+            },
+            _ => Self {
+                of: "__bfloat16_as_ushort(x)",
+                to: "__ushort_as_bfloat16(bits)",
+                infinity: "0x7f80u",
+                nan: "0x7fc0u",
+            },
+        }
+    }
+}
+
+/// The number whose bits from one on are set.
+fn ones(bits: u8) -> String {
+    format!(
+        "{:#x}{}",
+        u64::MAX >> (64 - bits),
+        if bits == 64 { "ull" } else { "u" }
+    )
+}
+
+/// The number of which one bit is set.
+fn sign(bits: u8) -> String {
+    format!(
+        "{:#x}{}",
+        1_u64 << (bits - 1),
+        if bits == 64 { "ull" } else { "u" }
+    )
+}
+
+/// The function `key_of` of an element.
+fn key_function(dtype: Dtype, order: KeyOrder) -> String {
+    let (all, sign) = (ones(dtype.bits), sign(dtype.bits));
+    let flip = if order.is_descending {
         format!(" ^ {all}")
     } else {
         String::new()
     };
     let body = if is_float(dtype) {
-        let nan_flip = if nan == NanPlace::Largest {
+        let nan_flip = if order.nan == NanPlace::Largest {
             flip.as_str()
         } else {
             ""
         };
-        let (c, own) = if wide {
-            ("double", "(U)__double_as_longlong(value)")
+        let bits = if order.zeros == Zeros::Equal {
+            format!("given == {sign} ? (U)0 : given")
         } else {
-            ("float", "(U)__float_as_uint(value)")
+            "given".to_owned()
         };
         format!(
-            r"    const {c} given = ({c})x, value = given == 0 ? ({c})0 : given;
-    if (value != value) return {all}{nan_flip};
-    const U bits = {own};
-    return (bits >> {sign} ? ~bits : bits | 1{suffix} << {sign}){flip};"
+            r"    const U given = {own}, bits = {bits};
+    if ((bits & {magnitude}) > {infinity}) return (U)({all}{nan_flip});
+    return (U)((bits & {sign} ? ~bits & {all} : bits | {sign}){flip});",
+            own = FloatBits::new(dtype).of,
+            magnitude = ones(dtype.bits - 1),
+            infinity = FloatBits::new(dtype).infinity,
         )
     } else if dtype.code == DTYPE_INT {
-        format!(
-            "    return (((U)x ^ 1{suffix} << {top}) & {all}){flip};",
-            top = bits - 1
-        )
+        format!("    return (U)(((U)x ^ {sign}){flip});")
     } else if dtype.code == DTYPE_UINT {
-        format!("    return (U)x{flip};")
+        format!("    return (U)(x{flip});")
     } else {
-        format!("    return (U)(x ? 1 : 0){flip};")
+        format!("    return (U)((x ? 1u : 0u){flip});")
     };
     format!(
-        "{types}typedef {key} U;\n__device__ inline U key_of(X x) {{\n{body}\n}}\n",
-        types = source::types(&[("X", dtype)]),
-        key = key_type(wide),
+        "{types}__device__ inline U key_of(X x) {{\n{body}\n}}\n",
+        types = source::types(&[("X", dtype), ("U", key_dtype(key_bits(dtype)))]),
     )
 }
 
@@ -90,33 +148,23 @@ __device__ inline unsigned long long address(unsigned long long line, unsigned l
 }
 ";
 
-/// The function `value_of` of a key that is not that of a zero: the element, NaN as the quiet one.
+/// The function `value_of` of a key: the element, NaN as the quiet one.
 fn value_function(dtype: Dtype, is_descending: bool) -> String {
-    let wide = is_wide(dtype);
-    let (suffix, sign) = if wide { ("ull", 63) } else { ("u", 31) };
-    let (_, bits) = key_bits(dtype);
-    let all = format!("(~(U)0 >> {})", if wide { 64 } else { 32 } - bits);
+    let (all, sign) = (ones(dtype.bits), sign(dtype.bits));
     let own = if is_descending {
         format!("key ^ {all}")
     } else {
         "key".to_owned()
     };
     let body = if is_float(dtype) {
-        let (bits_of, nan) = if wide {
-            (
-                "__longlong_as_double((long long)bits)",
-                "0x7ff8000000000000ull",
-            )
-        } else {
-            ("__uint_as_float(bits)", "0x7fc00000u")
-        };
+        let FloatBits { nan, to, .. } = FloatBits::new(dtype);
         format!(
-            r"    const U own = {own};
-    const U bits = key == {all} ? {nan} : own >> {sign} ? own ^ 1{suffix} << {sign} : ~own;
-    return (X){bits_of};"
+            r"    const U own = (U)({own});
+    const U bits = (U)(key == {all} ? {nan} : own & {sign} ? own ^ {sign} : ~own);
+    return {to};"
         )
     } else if dtype.code == DTYPE_INT {
-        format!("    return (X)(({own}) ^ 1{suffix} << {});", bits - 1)
+        format!("    return (X)(({own}) ^ {sign});")
     } else if dtype.code == DTYPE_UINT {
         format!("    return (X)({own});")
     } else {
@@ -125,21 +173,31 @@ fn value_function(dtype: Dtype, is_descending: bool) -> String {
     format!("__device__ inline X value_of(U key) {{\n{body}\n}}\n")
 }
 
-/// Elements of a dense array as keys.
+/// What stands for a `key` where keys of elements are compared.
 #[must_use]
-pub fn key_source(dtype: Dtype, is_descending: bool, nan: NanPlace) -> KeySource {
-    KeySource {
-        definitions: key_function(dtype, is_descending, nan) + ADDRESS,
-        memory: "X",
-        read: "key_of(memory[address(line, at, length, inner)])",
-        is_wide: is_wide(dtype),
+pub fn compared(dtype: Dtype, order: KeyOrder) -> String {
+    if !is_float(dtype) || order.zeros == Zeros::Equal {
+        return "key".to_owned();
+    }
+    let (below, zero) = (ones(dtype.bits - 1), sign(dtype.bits));
+    if order.is_descending {
+        // Of the flipped keys 0.0 has the smaller one.
+        format!("(U)(key == {zero} ? {below} : key)")
+    } else {
+        format!("(U)(key == {below} ? {zero} : key)")
     }
 }
 
-/// Whether results are made of places, too: zeros of both signs have one key.
+/// Elements of a dense array as keys.
 #[must_use]
-pub fn needs_places(dtype: Dtype, gives_places: bool) -> bool {
-    gives_places || is_float(dtype)
+pub fn key_source(dtype: Dtype, order: KeyOrder) -> KeySource {
+    KeySource {
+        definitions: key_function(dtype, order) + ADDRESS,
+        memory: "X",
+        read: "key_of(memory[address(line, at, length, inner)])",
+        compared: compared(dtype, order),
+        key: key_dtype(key_bits(dtype)),
+    }
 }
 
 /// Places as int64, or elements.
@@ -153,52 +211,21 @@ pub fn line_result(dtype: Dtype, is_descending: bool, gives_places: bool) -> Lin
             write: format!("{TO} = place;"),
         };
     }
-    let value = if is_float(dtype) {
-        "key == key_of((X)0) ? memory[address(line, place, length, inner)] : value_of(key)"
-    } else {
-        "value_of(key)"
-    };
     LineResult {
         definitions: value_function(dtype, is_descending),
         element: "X",
-        write: format!("{TO} = {value};"),
+        write: format!("{TO} = value_of(key);"),
     }
-}
-
-/// The kernel that makes results of the sorted keys of all lines, and of their places where those are of a type.
-#[must_use]
-pub fn finish_source(keys: &KeySource, place: Option<Dtype>, result: &LineResult) -> String {
-    let (types, parameter, read) = match place {
-        Some(dtype) => (
-            source::types(&[("I", dtype)]),
-            "const I* places, ",
-            "places[i]",
-        ),
-        None => (String::new(), "", "0"),
-    };
-    format!(
-        r#"{definitions}{own}{types}
-extern "C" __global__ void sort_finish(const {memory}* memory, {to}* out, const U* keys, {parameter}unsigned long long count,
-                                       unsigned long long length, unsigned long long inner) {{
-    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-    const unsigned long long line = i / length, at = i % length;
-    const U key = keys[i];
-    const long long place = {read};
-    {write}
-}}
-"#,
-        definitions = keys.definitions,
-        own = result.definitions,
-        memory = keys.memory,
-        to = result.element,
-        write = result.write,
-    )
 }
 
 /// The kernel that finds where values belong in a sorted line.
 #[must_use]
 pub fn search_source(dtype: Dtype, is_right: bool) -> String {
+    let order = KeyOrder {
+        is_descending: false,
+        nan: NanPlace::Last,
+        zeros: Zeros::Equal,
+    };
     format!(
         r#"{key}
 extern "C" __global__ void search_sorted(const X* line, const X* values, long long* out, unsigned long long count,
@@ -217,7 +244,7 @@ extern "C" __global__ void search_sorted(const X* line, const X* values, long lo
     out[i] = (long long)first;
 }}
 "#,
-        key = key_function(dtype, false, NanPlace::Last),
+        key = key_function(dtype, order),
         or_equal = if is_right { " || own == wanted" } else { "" },
     )
 }

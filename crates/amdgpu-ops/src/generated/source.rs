@@ -17,6 +17,25 @@ pub const GRID_LIMIT: i64 = 65_535;
 /// Indices of larger arrays take 64 bits, whose division is slow.
 const NARROW_INDEX_LIMIT: i64 = 1 << 31;
 
+/// The function that sums up the numbers of the work-items before the own one; `waves` has room for one of each wave.
+pub const SUM_BEFORE: &str = r"
+template <typename N>
+__device__ inline N sum_before(N own, N* waves) {
+    const unsigned lane = threadIdx.x % warpSize, wave = threadIdx.x / warpSize;
+    const unsigned long long all_lanes = warpSize == 64 ? ~0ull : 0xffffffffull;
+    N sum = own;
+    for (unsigned distance = 1; distance < warpSize; distance *= 2) {
+        const N earlier = __shfl_up_sync(all_lanes, sum, distance);
+        if (lane >= distance) sum += earlier;
+    }
+    if (lane == warpSize - 1) waves[wave] = sum;
+    __syncthreads();
+    N before = sum - own;
+    for (unsigned other = 0; other < wave; other++) before += waves[other];
+    return before;
+}
+";
+
 /// The type of HIP-C for a dtype; of one that operations do not compute, a byte.
 #[must_use]
 pub fn c_type(dtype: Dtype) -> &'static str {

@@ -20,6 +20,9 @@ use crate::operand::{Operand, Scalar, Target};
 use crate::{Arg, DeviceOps, Error, KernelKey, Result, cast, trace};
 
 const NAME: &str = "random";
+/// Blocks of words that a work-item makes numbers of, one after the other, where there are many: what they share is computed once.
+const ROUNDS: i64 = 4;
+const MANY_ITEMS: i64 = 1 << 20;
 
 /// What is drawn. Parameters are numbers or arrays that broadcast to the shape of the result.
 #[derive(Clone, Debug)]
@@ -533,6 +536,7 @@ fn on_device(
     args.extend(words.map(|word| Arg::Int(i128::from(word))));
     args.extend([options.a, options.b].map(Arg::Float));
     let items = kind.work_items(out.len(), i64::from(options.skip));
-    let blocks = items.div_ceil_positive(source::BLOCK);
+    let rounds = if items < MANY_ITEMS { 1 } else { ROUNDS };
+    let blocks = items.div_ceil_positive(source::BLOCK * rounds);
     launch(&kernel, Shape::line(blocks, source::BLOCK), &args)
 }

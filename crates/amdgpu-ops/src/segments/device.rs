@@ -1,5 +1,5 @@
 //! Segmented reductions by kernels of a device: rows become numbers, which are sorted where they do not rise already, and the values are joined in
-//! that order.
+//! that order. Values whose order does not show are joined at once.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::cast;
 use crate::div_ceil::DivCeil;
 use crate::generated::radix::KeySource;
 use crate::generated::segments::{
-    CHUNK, SegmentKernel, chunks_source, finish_source, offsets_source, order_source,
-    rows_of_starts_source, rows_source, starts_source, state_of,
+    CHUNK, SegmentKernel, at_once_source, chunks_source, finish_source, is_joined_at_once,
+    offsets_source, rows_of_starts_source, rows_source, start_source, starts_source, state_of,
 };
 use crate::generated::source;
 use crate::launch::{Shape, launch};
@@ -24,6 +24,7 @@ use crate::offsets;
 use crate::operand::Operand;
 use crate::radix::{Radix, UINT32, place_type};
 use crate::transpose::dense;
+use crate::words::words;
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
 /// [`super::segment_reduce`] by kernels of the device.
@@ -134,16 +135,14 @@ fn empty(ops: &DeviceOps, shape: &[i64], dtype: Dtype) -> Result<Array> {
     )?)
 }
 
-/// A note of kernels, zero at first.
-fn note(ops: &DeviceOps) -> Result<Array> {
-    let made = empty(ops, &[1], Dtype::U64)?;
-    made.fill(&0_u64.to_ne_bytes())?;
-    Ok(made)
-}
-
-fn read_note(note: &Array) -> Result<u64> {
-    let bytes = note.read()?;
-    Ok(bytes.first_chunk().copied().map_or(0, u64::from_ne_bytes))
+/// Waits for the device.
+fn read_notes(notes: &Array) -> Result<[u64; 2]> {
+    let bytes = notes.read()?;
+    let note = |place: usize| {
+        let bytes = bytes.get(8 * place..)?;
+        bytes.first_chunk().copied().map(u64::from_ne_bytes)
+    };
+    Ok([0, 1].map(|place| note(place).unwrap_or_default()))
 }
 
 fn blocks(count: i64) -> Shape {
@@ -185,6 +184,8 @@ fn join(
     };
     let ordered = if placed.options.has_offsets {
         joiner.by_offsets(rows)?
+    } else if count > 0 && is_joined_at_once(placed.options.join, values.dtype) {
+        return joiner.at_once(&dense(ops, values)?, rows, out);
     } else {
         joiner.by_rows(rows)?
     };
@@ -227,13 +228,13 @@ impl Joiner<'_> {
                 starts,
             });
         }
-        let mut rows = self.number_rows(indices)?;
+        let (mut rows, notes) = self.number_rows(indices)?;
         let mut order = None;
-        if !self.is_in_order(&rows)? {
+        if !self.is_in_order(&notes, indices)? {
             let radix = Radix {
                 ops: self.ops,
                 memory: &rows,
-                source: KeySource::keys(self.row_type == Dtype::U64),
+                source: KeySource::keys(self.row_type, "key".to_owned()),
                 key: self.of_rows().text("keys"),
                 lines: Lines {
                     count: 1,
@@ -241,7 +242,7 @@ impl Joiner<'_> {
                     stride: 1,
                 },
                 // Rows that take no part have the number behind the last one.
-                bits: (0, i64::from(64 - segments.leading_zeros()).max(1)),
+                bits: i64::from(64 - segments.leading_zeros()).max(1),
                 place: Some(place_type(count)),
             };
             let sorted = radix.sort()?;
@@ -260,8 +261,62 @@ impl Joiner<'_> {
         })
     }
 
-    /// The number of the row of each index; waits for the device, to refuse what is no index.
-    fn number_rows(&self, indices: &Operand) -> Result<Array> {
+    /// Joins values with their rows in any order.
+    fn at_once(&self, values: &Array, indices: &Operand, out: &Array) -> Result<()> {
+        let Placed {
+            options,
+            segments,
+            width,
+            inner,
+            ..
+        } = *self.placed;
+        let (rows, notes) = self.number_rows(indices)?;
+        if !out.is_empty() {
+            self.start(&rows, out)?;
+            let key = self.of_rows().text(options.join.name()).dtype(values.dtype);
+            let kernel = self.kernel("segment_at_once", key, || {
+                at_once_source(options.join, values.dtype, self.row_type)
+            })?;
+            let mut args = [values, &rows, out].map(Arg::Array).to_vec();
+            args.extend([self.count, segments, width, inner].map(Arg::from));
+            launch(&kernel, blocks(self.count * width), &args)?;
+        }
+        self.is_in_order(&notes, indices)?;
+        Ok(())
+    }
+
+    /// Rows begin with what joins to any value without a change, unless what they hold takes part.
+    fn start(&self, rows: &Array, out: &Array) -> Result<()> {
+        let Placed {
+            options,
+            segments,
+            width,
+            inner,
+            ..
+        } = *self.placed;
+        let (row_type, count) = match options.start {
+            Start::Include => return Ok(()),
+            Start::Keep => (Some(self.row_type), self.count),
+            Start::Fill => (None, segments),
+        };
+        let mut key = KernelKey::new("segment start")
+            .text(options.join.name())
+            .dtype(out.dtype);
+        if let Some(dtype) = row_type {
+            key = key.dtype(dtype);
+        }
+        let kernel = self.kernel("segment_start", key, || {
+            start_source(options.join, out.dtype, row_type)
+        })?;
+        let mut args = Vec::with_capacity(6);
+        args.extend(row_type.map(|_| Arg::Array(rows)));
+        args.push(Arg::Array(out));
+        args.extend([count, segments, width, inner].map(Arg::from));
+        launch(&kernel, blocks(count * width), &args)
+    }
+
+    /// The number of the row of each index, and notes about the indices.
+    fn number_rows(&self, indices: &Operand) -> Result<(Array, Array)> {
         let Placed {
             options, segments, ..
         } = *self.placed;
@@ -291,7 +346,7 @@ impl Joiner<'_> {
             )
         })?;
         let rows = empty(self.ops, &[self.count], self.row_type)?;
-        let found = note(self.ops)?;
+        let found = words(self.ops, 2, 2)?;
         let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
         args.extend([
             Arg::pointer(&indices),
@@ -303,11 +358,7 @@ impl Joiner<'_> {
         args.extend_from_slice(&source::walk_arguments(&extents, &strides));
         launch(&kernel, blocks(self.count), &args)?;
         drop(args);
-        recording::note_outside(recording::CHECKED_BY_THE_HOST);
-        if !recording::is_recording() {
-            self.refuse(read_note(&found)?, &indices)?;
-        }
-        Ok(rows)
+        Ok((rows, found))
     }
 
     /// Refuses an index that a kernel has noted.
@@ -329,18 +380,16 @@ impl Joiner<'_> {
         Err(Error::refused(ErrorCode::IndexOutOfRange, message))
     }
 
-    fn is_in_order(&self, rows: &Array) -> Result<bool> {
+    /// Whether no number of a row is smaller than the one before it; waits for the device, to refuse what is no index. A graph that is recorded knows
+    /// neither.
+    fn is_in_order(&self, notes: &Array, indices: &Operand) -> Result<bool> {
         recording::note_outside(recording::CHECKED_BY_THE_HOST);
         if recording::is_recording() {
             return Ok(false);
         }
-        let found = note(self.ops)?;
-        let kernel = self.kernel("segment_order", self.of_rows(), || {
-            order_source(self.row_type)
-        })?;
-        let args = [Arg::Array(rows), Arg::Array(&found), Arg::from(self.count)];
-        launch(&kernel, blocks(self.count), &args)?;
-        Ok(read_note(&found)? == 0)
+        let [noted, falls] = read_notes(notes)?;
+        self.refuse(noted, indices)?;
+        Ok(falls == 0)
     }
 
     fn by_offsets(&self, given: &Operand) -> Result<Ordered> {
@@ -348,7 +397,7 @@ impl Joiner<'_> {
         let index = dense(self.ops, given)?;
         let starts = empty(self.ops, &[segments + 1], Dtype::I64)?;
         let rows = empty(self.ops, &[self.count.max(1)], self.row_type)?;
-        let found = note(self.ops)?;
+        let found = words(self.ops, 2, 2)?;
         let key = KernelKey::new("segments").dtype(index.dtype);
         let kernel = self.kernel("segment_offsets", key, || offsets_source(index.dtype))?;
         let mut args = [&index, &starts, &found].map(Arg::Array).to_vec();
@@ -356,7 +405,7 @@ impl Joiner<'_> {
         launch(&kernel, blocks(segments + 1), &args)?;
         recording::note_outside(recording::CHECKED_BY_THE_HOST);
         if !recording::is_recording() {
-            let noted = read_note(&found)?;
+            let [noted, _] = read_notes(&found)?;
             if noted != 0 {
                 let place = !noted as i64;
                 let offset = offsets::element(given, place)?;
