@@ -116,7 +116,12 @@ public:
         block->stream = current_stream(index);
         agpu_memory_options options = AGPU_MEMORY_OPTIONS_INIT;
         options.stream = current_stream_or_null(index);
-        const auto status = agpu_raw_allocate(handle, bytes, &options, &block->address);
+        auto status = agpu_raw_allocate(handle, bytes, &options, &block->address);
+        if (status == AGPU_ERROR_OUT_OF_MEMORY) {
+            // Streams may have kept what was freed.
+            synchronize_device(index);
+            status = agpu_raw_allocate(handle, bytes, &options, &block->address);
+        }
         if (status == AGPU_ERROR_OUT_OF_MEMORY) out_of_memory(index, bytes);
         check(status);
         {
@@ -146,7 +151,10 @@ public:
 
     void emptyCache(c10::MempoolId_t) override {
         for (c10::DeviceIndex index = 0; index < device_count(); ++index)
-            if (is_open(index)) check(agpu_device_empty_cache(open_device(index), nullptr));
+            if (is_open(index)) {
+                synchronize_device(index);
+                check(agpu_device_empty_cache(open_device(index), nullptr));
+            }
     }
 
     void recordStream(const c10::DataPtr &pointer, c10::Stream stream) override {
