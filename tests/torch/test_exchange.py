@@ -44,11 +44,15 @@ def test_owners_live_as_long_as_views(device, collected):
 
 def test_operations_of_amdgpu_run_on_tensors(device):
     x = torch.rand(16, 16)
-    product = torch.rdna.as_tensor(amdgpu.matrix_multiply(torch.rdna.as_array(x.to(device)), torch.rdna.as_array(x.to(device))))
+    product = torch.rdna.as_tensor(
+        amdgpu.matrix_multiply(torch.rdna.as_array(x.to(device)), torch.rdna.as_array(x.to(device)))
+    )
     torch.testing.assert_close(product.cpu(), x @ x)
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int64, torch.uint8, torch.bool, torch.complex64], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [torch.float16, torch.bfloat16, torch.int64, torch.uint8, torch.bool, torch.complex64], ids=str
+)
 def test_dtypes_pass_both_ways(dtype, device):
     x = torch.tensor([0, 1, 1]).to(dtype).to(device)
     back = torch.rdna.as_tensor(torch.rdna.as_array(x))
@@ -58,7 +62,7 @@ def test_dtypes_pass_both_ways(dtype, device):
 
 
 def test_what_arrays_cannot_say_is_refused(device):
-    with pytest.raises(BufferError, match="pass tensor.detach"):
+    with pytest.raises(BufferError, match=r"pass tensor\.detach"):
         torch.rdna.as_array(torch.ones(2, device=device, requires_grad=True))
     with pytest.raises(BufferError, match="resolve_conj"):
         torch.rdna.as_array(torch.ones(2, device=device, dtype=torch.complex64).conj())

@@ -22,15 +22,14 @@ def test_operators_without_a_kernel_run_on_the_cpu_and_are_counted(device):
 
 def test_it_is_told_once_for_each_operator():
     done = run(
-        "import torch, amdgpu.torch\n"
-        "x = torch.ones(3).to('rdna')\n"
-        "for _ in range(3): torch.special.bessel_j0(x)\n",
+        "import torch, amdgpu.torch\nx = torch.ones(3).to('rdna')\nfor _ in range(3): torch.special.bessel_j0(x)\n",
         AMDGPU_TORCH_FALLBACK=None,
     )
     assert done.stderr.count("bessel_j0.out has no rdna kernel for Float[3]") == 1
     assert "it runs on the CPU, with" in done.stderr
     silent = run(
-        "import torch, amdgpu.torch\ntorch.special.bessel_j0(torch.ones(3).to('rdna'))\n", AMDGPU_TORCH_FALLBACK="silent"
+        "import torch, amdgpu.torch\ntorch.special.bessel_j0(torch.ones(3).to('rdna'))\n",
+        AMDGPU_TORCH_FALLBACK="silent",
     )
     assert "kernel" not in silent.stderr
 

@@ -50,7 +50,12 @@ def test_an_old_torch_is_told(version, sentence, monkeypatch):
 
 
 def test_versions_are_read():
-    for text, minor in (("2.15.0+cpu", (2, 15)), ("2.10.1", (2, 10)), ("2.16.0a0+git1", (2, 16)), ("2.14rc1", (2, 141))):
+    for text, minor in (
+        ("2.15.0+cpu", (2, 15)),
+        ("2.10.1", (2, 10)),
+        ("2.16.0a0+git1", (2, 16)),
+        ("2.14rc1", (2, 141)),
+    ):
         assert compiling.Torch(text, Path()).minor()[0] == minor[0]
     assert compiling.Torch("2.15.0+cu132", Path()).minor() == (2, 15)
 
@@ -115,4 +120,4 @@ def test_the_shim_depends_on_one_copy_of_the_core():
     assert str(path) in mapped
     copies = {line.split()[-1] for line in mapped.splitlines() if line.endswith("libamdgpu.so")}
     assert len(copies) == 1
-    assert sys.modules[compiling.MODULE].TORCH_VERSION == torch.__version__
+    assert torch.__version__ == sys.modules[compiling.MODULE].TORCH_VERSION

@@ -58,7 +58,9 @@ def test_the_summary_has_the_figures(device):
 
 def test_the_end_of_memory_has_numbers_and_is_survived(device):
     refused = torch.rdna.memory_stats()["num_ooms"]
-    with pytest.raises(torch.OutOfMemoryError, match=r"Tried to allocate 4194304\.00 GiB\. rdna:0 has a total capacity of"):
+    with pytest.raises(
+        torch.OutOfMemoryError, match=r"Tried to allocate 4194304\.00 GiB\. rdna:0 has a total capacity of"
+    ):
         torch.empty(1 << 50, device=device)
     assert torch.rdna.memory_stats()["num_ooms"] > refused
     assert torch.empty(10, device=device).numel() == 10

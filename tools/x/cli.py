@@ -53,7 +53,10 @@ def parser() -> argparse.ArgumentParser:
     add("demo", "set everything up and run the main job on real input")
     test = add("test", "set everything up and run the tests of all languages")
     test.add_argument(
-        "names", nargs="*", metavar="SUITE", help=f"one of: {', '.join(suites.NAMES)} (all of them when none is named), or torch"
+        "names",
+        nargs="*",
+        metavar="SUITE",
+        help=f"one of: {', '.join(suites.NAMES)} (all of them when none is named), or torch",
     )
     test.add_argument(
         "--changed",

@@ -131,7 +131,11 @@ def reached(files: Iterable[str], root: Path = ROOT) -> Reached:
 
 def _test_file(file: str, root: Path) -> set[str] | None:
     """A file of Python tests, or those that import a module of tests/support; None for other files."""
-    if not file.startswith("tests/") or not file.endswith(".py") or file.startswith(("tests/tools/", "tests/corpus/", "tests/torch/")):
+    if (
+        not file.startswith("tests/")
+        or not file.endswith(".py")
+        or file.startswith(("tests/tools/", "tests/corpus/", "tests/torch/"))
+    ):
         return None
     path = root / file
     if path.name.startswith("test_"):

@@ -236,7 +236,12 @@ def _python_arguments(ctx: Context) -> list[str]:
         raise Absent("tests/*/test_*.py")
     if ctx.reached is not None:
         return list(ctx.reached.python_tests)
-    return ["tests", "python", "--doctest-modules", *(f"--ignore={shown(file)}" for file in [*tool_tests(), *TORCH_ONLY])]
+    return [
+        "tests",
+        "python",
+        "--doctest-modules",
+        *(f"--ignore={shown(file)}" for file in [*tool_tests(), *TORCH_ONLY]),
+    ]
 
 
 def _python(ctx: Context) -> Counts:
@@ -264,7 +269,9 @@ def _torch(ctx: Context) -> Counts:
     def run(command: Sequence[str], name: str) -> process.Finished:
         return process.run(command, console=ctx.console, label=f"test {name}", log_name=name)
 
-    run(torch_suite.kernel_command(rust.cargo_command()), "torch-kernels").require("the library of operators does not compile")
+    run(torch_suite.kernel_command(rust.cargo_command()), "torch-kernels").require(
+        "the library of operators does not compile"
+    )
     torch_suite.install_kernel_library()
     python = torch_suite.interpreter(ctx.python, run)
     tools = torch_suite.tools_folder(python, run)

@@ -1,7 +1,7 @@
 """`./x test torch`: tests of the PyTorch device rdna, with an interpreter that has torch.
 
-torch is large and no dependency of ours, so the suite is not part of plain `./x test`. It makes `.x/torch` with torch from the package index, or takes
-an interpreter that has torch already (`--python PATH`), into which it installs nothing.
+torch is large and no dependency of ours, so the suite is not part of plain `./x test`. It makes `.x/torch` with torch from the package
+index, or takes an interpreter that has torch already (`--python PATH`), into which it installs nothing.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ def build_command(python: str) -> list[str]:
 def test_command(python: str, passed_on: Sequence[str]) -> list[str]:
     """The tests: of the settings of the other suites those that do not need their packages."""
     configuration = ["-c", str(TESTS / "pytest.ini"), f"--rootdir={ROOT}", f"--confcutdir={TESTS}"]
-    files = [] if any(not argument.startswith("-") and "test_" in argument for argument in passed_on) else [shown(TESTS)]
+    files = (
+        [] if any(not argument.startswith("-") and "test_" in argument for argument in passed_on) else [shown(TESTS)]
+    )
     return [python, "-m", "pytest", "-q", "-r", "fEsx", "--tb=short", *configuration, *files, *passed_on]
 
 

@@ -52,7 +52,9 @@ def as_array(tensor: torch.Tensor) -> amdgpu.Array:
     if tensor.requires_grad:
         raise BufferError("the tensor needs gradients, of which the array would know nothing; pass tensor.detach()")
     if tensor.is_conj() or tensor.is_neg():
-        raise BufferError("the tensor is a conjugate or negative view of its memory; pass tensor.resolve_conj().resolve_neg()")
+        raise BufferError(
+            "the tensor is a conjugate or negative view of its memory; pass tensor.resolve_conj().resolve_neg()"
+        )
     return amdgpu.from_dlpack(_Lent(tensor))
 
 
@@ -85,5 +87,5 @@ def install() -> None:
             return _OTHER_DEVICE, self.device.index
         return known(self)
 
-    __dlpack_device__._knows_rdna = True  # type: ignore[attr-defined]
+    __dlpack_device__._knows_rdna = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own mark
     torch.Tensor.__dlpack_device__ = __dlpack_device__  # type: ignore[method-assign]

@@ -1,7 +1,7 @@
 """`torch.compile(backend="inductor")` for rdna: the C++ kernels that Inductor writes for CPUs.
 
-On a CPU device they work on the memory of tensors. Memory of a GPU they cannot reach: there each kernel works on copies, which is told once;
-`backend="aot_eager"` runs the kernels of rdna.
+On a CPU device they work on the memory of tensors. Memory of a GPU they cannot reach: there each kernel works on copies, which is
+told once; `backend="aot_eager"` runs the kernels of rdna.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _wrapper() -> type:
         def wrap_kernel_call(self, name: str, call_args: list[str]) -> str:
             return f"run_on_host({', '.join([name, *call_args])}){self.ending}"
 
-        def _generate_kernel_call_helper(self, *arguments: Any, device: Any = None, **options: Any) -> None:
+        def _generate_kernel_call_helper(self, *arguments: Any, **options: Any) -> None:
             # Inductor knows how C++ kernels are called for this type only.
             super()._generate_kernel_call_helper(*arguments, **{**options, "device": torch.device("cpu")})
 
