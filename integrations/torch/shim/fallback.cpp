@@ -143,7 +143,22 @@ void replace_generator(const c10::OperatorHandle &op, torch::jit::Stack *stack) 
     }
 }
 
-void fall_back(const c10::OperatorHandle &op, torch::jit::Stack *stack) { run_on_cpu(op, stack); }
+// Convolutions reach other devices under names that the CPU has no kernels for; these are its own.
+c10::OperatorHandle operator_of_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+    const std::string &name = op.schema().operator_name().name;
+    auto &dispatcher = c10::Dispatcher::singleton();
+    if (name == "aten::convolution_overrideable") return dispatcher.findSchemaOrThrow("aten::convolution", "");
+    if (name != "aten::convolution_backward_overrideable") return op;
+    // grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups, output_mask
+    const auto begin = stack->end() - 10;
+    const at::Tensor &weight = (begin + 2)->toTensor();
+    const int64_t groups = (begin + 8)->toInt();
+    const bool is_transposed = (begin + 6)->toBool();
+    const int64_t channels = is_transposed ? weight.size(1) * groups : weight.size(0);
+    const c10::IValue bias_sizes = (begin + 9)->toBoolList().get(2) ? c10::IValue(c10::List<int64_t>({channels})) : c10::IValue();
+    stack->insert(begin + 3, bias_sizes);
+    return dispatcher.findSchemaOrThrow("aten::convolution_backward", "");
+}
 
 template <c10::DispatchKey key>
 void refuse(const c10::OperatorHandle &op, torch::jit::Stack *) {
@@ -154,7 +169,7 @@ void refuse(const c10::OperatorHandle &op, torch::jit::Stack *) {
             " tensors; make them dense, or keep them on the CPU");
 }
 
-TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fall_back>()); }
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>()); }
 
 TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m) {
     m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse<c10::DispatchKey::SparsePrivateUse1>>());
@@ -169,7 +184,7 @@ TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, m) {
 void run_on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
     account(c10::toString(op.schema().operator_name()), torch::jit::last(*stack, op.schema().arguments().size()));
     replace_generator(op, stack);
-    at::native::cpu_fallback(op, stack);
+    at::native::cpu_fallback(operator_of_cpu(op, stack), stack);
 }
 
 std::vector<FallbackCount> fallback_counts() {

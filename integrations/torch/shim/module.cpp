@@ -125,6 +125,7 @@ PYBIND11_MODULE(AMDGPU_TORCH_MODULE, m) {
     m.def("fallback_mode", &fallback_mode);
     m.def("set_fallback_mode", &set_fallback_mode);
     m.def("load_kernels", &load_kernels);
+    m.def("complete_operators", &complete_operators);
     m.def("native_calls", &native_calls);
     m.def("stream_address", &stream_address);
     m.def("beneath", [](c10::DeviceIndex index) {

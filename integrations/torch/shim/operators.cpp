@@ -282,17 +282,21 @@ private:
     Shape shape_;
 };
 
+torch::Library &library() {
+    static auto *made = new torch::Library(
+        torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__, static_cast<uint32_t>(__LINE__));
+    return *made;
+}
+
 // Operators that this version of torch does not have are left out.
 void register_operators() {
-    static auto *library = new torch::Library(
-        torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__, static_cast<uint32_t>(__LINE__));
     for (uint64_t place = 0; const char *name = functions.boxed_operator(place); ++place) {
         const std::string_view whole(name);
         const auto dot = whole.find('.');
         const c10::OperatorName key(
             std::string(whole.substr(0, dot)), dot == std::string_view::npos ? "" : std::string(whole.substr(dot + 1)));
         if (const auto op = c10::Dispatcher::singleton().findSchema(key))
-            library->impl(name, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<BoxedOperator>(name, op->schema())));
+            library().impl(name, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<BoxedOperator>(name, op->schema())));
     }
 }
 
@@ -331,6 +335,14 @@ void load_kernels(const std::string &path) {
     TORCH_CHECK(attach(&host) == 0, "the kernel library cannot be used: ", functions.last_error());
     functions.call = symbol<decltype(agpu_torch_call)>(library, "agpu_torch_call");
     register_operators();
+}
+
+void complete_operators() {
+    for (const char *name : {"aten::convolution_overrideable", "aten::convolution_backward_overrideable"}) {
+        const auto op = c10::Dispatcher::singleton().findSchema({name, ""});
+        if (op && !op->hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1))
+            library().impl(name, torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
+    }
 }
 
 std::vector<std::pair<std::string, uint64_t>> native_calls() {

@@ -10,7 +10,6 @@
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/is_set_to_native.h>
-#include <ATen/ops/resize_native.h>
 #include <ATen/ops/set_native.h>
 #include <ATen/ops/unfold_native.h>
 #include <ATen/ops/view_as_complex_native.h>
@@ -63,8 +62,27 @@ at::Tensor empty_strided(
     return at::detail::empty_strided_generic(sizes, strides, device_allocator(), keys, c10::dtype_or_default(dtype));
 }
 
+// Lets the storage of a tensor have room for its sizes and strides. torch's own helpers for this write with the host.
+void grow_storage(const at::Tensor &self) {
+    if (self.numel() == 0) return;
+    const size_t wanted = at::detail::computeStorageNbytes(
+        self.sizes(), self.strides(), self.dtype().itemsize(), static_cast<size_t>(self.storage_offset()));
+    if (wanted > self.storage().nbytes())
+        at::native::resize_bytes_nocuda(self.storage(), c10::SymInt(static_cast<int64_t>(wanted)));
+}
+
 const at::Tensor &resize(const at::Tensor &self, c10::IntArrayRef sizes, std::optional<at::MemoryFormat> format) {
-    return at::native::resize_(self, sizes, format);
+    at::detail::check_size_nonnegative(sizes);
+    auto *kept = self.unsafeGetTensorImpl();
+    if (self.sizes() != sizes) {
+        kept->set_sizes_contiguous(sizes);
+        grow_storage(self);
+    }
+    if (format) {
+        TORCH_CHECK(*format != at::MemoryFormat::Preserve, "resize_ takes no memory format Preserve");
+        kept->empty_tensor_restride(*format);
+    }
+    return self;
 }
 
 at::Tensor &set_storage_at(
@@ -79,9 +97,7 @@ at::Tensor &set_storage_at(
         kept->set_sizes_contiguous(sizes);
     else
         kept->set_sizes_and_strides(sizes, strides);
-    const size_t wanted = at::detail::computeStorageNbytes(
-        self.sizes(), self.strides(), self.dtype().itemsize(), static_cast<size_t>(offset));
-    if (self.numel() > 0 && wanted > storage.nbytes()) at::native::resize_bytes_nocuda(storage, c10::SymInt(static_cast<int64_t>(wanted)));
+    grow_storage(self);
     return self;
 }
 

@@ -75,6 +75,7 @@ def _load_module(path: Path) -> ModuleType:
         loader.exec_module(module)
         if KERNEL_LIBRARY.exists():
             module.load_kernels(str(KERNEL_LIBRARY))
+        module.complete_operators()
     except (ImportError, RuntimeError) as error:
         raise ImportError(
             f"{path} cannot be loaded ({error}); run `python -m amdgpu.torch.build --force`"
