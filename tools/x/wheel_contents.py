@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _LIBRARY_FOLDER = "amdgpu/_lib"
-_LIBRARIES = ("libamdgpu.so", "libagpu_matrix.so", "libagpu_neuro.so")
+_LIBRARIES = ("libamdgpu.so", "libamdgpu_torch.so", "libagpu_matrix.so", "libagpu_neuro.so")
 # Of working trees alone: the path of their own interpreter, and what Python compiled.
 _STRANGERS = ("python-interpreter", "__pycache__", ".pyc")
 

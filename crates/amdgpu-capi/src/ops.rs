@@ -1,5 +1,6 @@
 //! ops.h: operations on arrays, a file for each family. What they share stands here: operands of one device, options, names.
 
+mod at;
 mod attention;
 mod batch_norm;
 mod cast;
@@ -7,6 +8,7 @@ mod convolve;
 mod elementwise;
 mod embedding;
 mod geam;
+mod indexing;
 mod loss;
 mod matmul;
 mod normalize;

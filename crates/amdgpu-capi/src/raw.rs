@@ -281,7 +281,7 @@ pub extern "C" fn agpu_array_from_address(
     })
 }
 
-fn array_at(
+pub fn array_at(
     device: &Arc<DeviceObject>,
     address: u64,
     dtype: Dtype,

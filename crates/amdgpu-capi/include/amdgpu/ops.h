@@ -35,6 +35,28 @@ typedef struct agpu_ops_elementwise_options {
 agpu_status agpu_ops_elementwise(const char *operation, const agpu_array *inputs, size_t count, const agpu_ops_elementwise_options *options,
                                  agpu_array *result);
 
+#define AGPU_OPERAND_MEMORY 0
+#define AGPU_OPERAND_INTEGER 1
+#define AGPU_OPERAND_REAL 2
+
+/* A value that an operation is given without a handle: memory at an address, which stays the caller's, or a number. */
+typedef struct agpu_operand {
+    uint32_t kind;          /* AGPU_OPERAND_MEMORY and so on */
+    uint32_t dimensions;
+    const char *dtype;      /* of numbers too: what they count as where dtypes meet */
+    void *address;          /* of the element with index 0 */
+    const int64_t *shape;
+    const int64_t *strides; /* in elements; NULL: row-major order */
+    int64_t integer;
+    double real;
+    double imaginary;
+} agpu_operand;
+
+/* As `agpu_ops_elementwise`, of memory at addresses (amdgpu/raw.h) and numbers, with a result at `out`. "cast" takes one operand, which it converts
+ * to the dtype and broadcasts to the shape of `out`. Memory that the library did not allocate must stay until the device has done the work. */
+agpu_status agpu_ops_elementwise_at(agpu_device device, const char *operation, const agpu_operand *inputs, size_t count, double alpha,
+                                    const agpu_operand *out);
+
 /* The elements in another dtype, in row-major order, converted as NumPy converts them; x itself where it is that already. */
 agpu_status agpu_ops_cast(agpu_array x, const char *dtype, agpu_array *result);
 
@@ -71,6 +93,28 @@ agpu_status agpu_ops_cumulative_best(const char *operation, agpu_array x, int64_
 /* The elements of x where the mask, an array of its shape, is not zero, in row-major order. Waits for the device, as how many there are decides the
  * shape of the result. */
 agpu_status agpu_ops_masked_select(agpu_array x, agpu_array mask, agpu_array *result);
+
+/* The int64 indices of the elements that are not zero, in row-major order: a row for each. Waits for the device. */
+agpu_status agpu_ops_nonzero(agpu_array x, agpu_array *result);
+
+typedef struct agpu_ops_sort_options {
+    uint64_t size_bytes;
+    uint32_t is_descending; /* 1: the largest value comes first */
+    uint32_t reserved;
+} agpu_ops_sort_options;
+#define AGPU_OPS_SORT_OPTIONS_INIT {sizeof(agpu_ops_sort_options), 0, 0}
+
+/* The elements along an axis in order, NaN last, equal ones in the order that they had; and the int64 places that they come from. A place that is
+ * NULL is not answered. */
+agpu_status agpu_ops_sort(agpu_array x, int64_t axis, const agpu_ops_sort_options *options, agpu_array *values, agpu_array *indices);
+
+/* The elements of x at `count` arrays of indices, one for each of `axes`: axes of the indices, whose shapes broadcast, come first, then the other
+ * axes of x. Indices are integers; negative ones count from the end. Waits for the indices. */
+agpu_status agpu_ops_pick(agpu_array x, const int64_t *axes, const agpu_array *indices, size_t count, agpu_array *result);
+
+/* Values, broadcast and converted, to the elements of x that `agpu_ops_pick` reads: "assign" (NULL), "add", "multiply", "maximum", "minimum". Of
+ * values that are assigned to one element the last counts on the CPU, any of them on a GPU. */
+agpu_status agpu_ops_put(agpu_array x, const int64_t *axes, const agpu_array *indices, size_t count, agpu_array values, const char *how);
 
 typedef struct agpu_ops_segment_options {
     uint64_t size_bytes;

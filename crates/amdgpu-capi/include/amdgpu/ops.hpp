@@ -228,6 +228,38 @@ inline TopK top_k(const Array &x, std::int64_t k, std::int64_t axis = -1, bool i
     return {Array(values), Array(indices)};
 }
 
+inline Array nonzero(const Array &x) {
+    return detail::made([&](agpu_array *result) { return agpu_ops_nonzero(x.get(), result); });
+}
+
+struct Sorted {
+    Array values, indices;
+};
+
+inline Sorted sort(const Array &x, std::int64_t axis = -1, bool is_descending = false) {
+    const agpu_ops_sort_options options = {sizeof(agpu_ops_sort_options), is_descending ? 1U : 0U, 0};
+    agpu_array values = nullptr, indices = nullptr;
+    check(agpu_ops_sort(x.get(), axis, &options, &values, &indices));
+    return {Array(values), Array(indices)};
+}
+
+// The elements at arrays of indices, one for each of the axes.
+inline Array pick(const Array &x, const std::vector<std::int64_t> &axes, const std::vector<Array> &indices) {
+    std::vector<agpu_array> given;
+    for (const Array &one : indices) given.push_back(one.get());
+    given.resize(axes.size(), nullptr);
+    return detail::made([&](agpu_array *result) { return agpu_ops_pick(x.get(), axes.data(), given.data(), axes.size(), result); });
+}
+
+// Values to the elements that pick reads: "assign", "add", "multiply", "maximum", "minimum".
+inline void put(const Array &x, const std::vector<std::int64_t> &axes, const std::vector<Array> &indices, const Array &values,
+                const std::string &how = "assign") {
+    std::vector<agpu_array> given;
+    for (const Array &one : indices) given.push_back(one.get());
+    given.resize(axes.size(), nullptr);
+    check(agpu_ops_put(x.get(), axes.data(), given.data(), axes.size(), values.get(), how.c_str()));
+}
+
 inline Array matmul(const Array &a, const Array &b, const MatmulOptions &options = {}) {
     const agpu_ops_matmul_options c_options = {
         sizeof(agpu_ops_matmul_options),  options.out.get(),           options.bias.get(),           options.residual.get(),

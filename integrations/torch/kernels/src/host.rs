@@ -1,0 +1,85 @@
+//! What the shim gives this library: `agpu_torch_host` of integrations/torch/shim/kernels.h.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::amdgpu::{Handle, RandomState, agpu};
+use crate::failure::{Failure, Outcome};
+
+/// `agpu_torch_host`.
+#[repr(C)]
+pub struct Host {
+    pub size_bytes: u64,
+    pub poison_bits: u64,
+    device: unsafe extern "C" fn(i32, *mut Handle) -> i32,
+    current_stream: unsafe extern "C" fn(i32, *mut Handle) -> i32,
+    take_random: unsafe extern "C" fn(*const c_void, i32, u64, *mut u64, *mut u64) -> i32,
+    last_error: unsafe extern "C" fn() -> *const c_char,
+    pub torch_library: *mut c_void,
+}
+
+static HOST: AtomicPtr<Host> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Keeps what the shim gave.
+pub fn set(host: *const Host) {
+    HOST.store(host.cast_mut(), Ordering::Release);
+}
+
+/// What the shim gave.
+pub fn get() -> Outcome<&'static Host> {
+    // SAFETY: null or a struct that lives as long as the process.
+    unsafe { HOST.load(Ordering::Acquire).as_ref() }
+        .ok_or_else(|| Failure::refused("agpu_torch_attach was not called before this operator"))
+}
+
+impl Host {
+    fn done(&self, status: i32) -> Outcome {
+        if status == 0 {
+            return Ok(());
+        }
+        // SAFETY: the shim's text is valid until the next failure of this thread.
+        let text = unsafe { CStr::from_ptr((self.last_error)()) };
+        Err(Failure::refused(text.to_string_lossy()))
+    }
+
+    /// The open device beneath rdna:`index`.
+    pub fn device(&self, index: i32) -> Outcome<Handle> {
+        let mut device = 0;
+        // SAFETY: a place for a handle.
+        self.done(unsafe { (self.device)(index, &raw mut device) })?;
+        Ok(device)
+    }
+
+    /// The state at which so many numbers of a generator begin; null is the device's own generator.
+    pub fn take_random(
+        &self,
+        generator: *const c_void,
+        index: i32,
+        words: u64,
+    ) -> Outcome<RandomState> {
+        let mut state = RandomState::default();
+        let (key, position) = (&raw mut state.key, &raw mut state.position);
+        // SAFETY: a generator of this call, and places for two numbers.
+        self.done(unsafe { (self.take_random)(generator, index, words, key, position) })?;
+        Ok(state)
+    }
+
+    /// Runs operations in the order of the current stream of a device.
+    pub fn in_current_stream<T>(
+        &self,
+        index: i32,
+        work: impl FnOnce() -> Outcome<T>,
+    ) -> Outcome<T> {
+        let mut stream = 0;
+        // SAFETY: a place for a handle.
+        self.done(unsafe { (self.current_stream)(index, &raw mut stream) })?;
+        if stream == 0 {
+            return work();
+        }
+        let device = self.device(index)?;
+        agpu!(agpu_device_wait_stream(device, stream))?;
+        let result = work();
+        agpu!(agpu_stream_wait_device(device, stream))?;
+        result
+    }
+}

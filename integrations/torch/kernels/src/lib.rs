@@ -1,0 +1,212 @@
+//! Kernels of the PyTorch device `rdna`: `libamdgpu_torch.so`.
+//!
+//! Contract
+//! - Operators take tensors as views of memory and call operations of `libamdgpu.so`; nothing is computed here. Both libraries, torch's and
+//!   ours, are found among those that the process has loaded, so that there is one copy of the core (ADR 10) and no header of torch is needed.
+//! - Of torch only the stable C interface is used: one binary serves torch 2.10 to 2.15.
+//! - The shim calls [`agpu_torch_call`] for each operator of [`operators::all`]. An operator writes to its arguments or leaves results, which
+//!   the shim takes. What no kernel takes is told apart from what is wrong: the shim runs it on the CPU.
+//! - Nothing unwinds into the caller: a panic is a failure with a message.
+
+mod amdgpu;
+mod call;
+mod compute;
+mod dtype;
+mod dynamic;
+mod failure;
+mod host;
+mod operators;
+mod tensor;
+mod torch;
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::atomic::Ordering;
+
+use crate::call::{CScalar, Call, Results, Returned};
+use crate::failure::{Failure, Outcome, caught, status};
+use crate::operators::Operator;
+use crate::tensor::{Place, Tensor};
+
+/// `AGPU_TORCH_INTERFACE_VERSION` of integrations/torch/shim/kernels.h.
+const INTERFACE_VERSION: u32 = 1;
+
+/// `agpu_torch_result`.
+#[repr(C)]
+pub struct CResult {
+    kind: u32,
+    reserved: u32,
+    integer: i64,
+    tensor: *mut c_void,
+}
+
+const RESULT_TENSOR: u32 = 1;
+const RESULT_INT: u32 = 2;
+const RESULT_BOOL: u32 = 3;
+
+thread_local! {
+    /// Results of the last call of this thread that were not taken yet, the last one first.
+    static RESULTS: RefCell<Vec<Returned>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The version of the interface between the shim and this library.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_torch_interface_version() -> u32 {
+    INTERFACE_VERSION
+}
+
+/// Finds torch and libamdgpu, and keeps what the shim gives.
+///
+/// # Safety
+///
+/// `host` is null or lives as long as the process.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_torch_attach(host: *const host::Host) -> i32 {
+    status(caught(|| {
+        // SAFETY: as the caller promises.
+        let given = unsafe { host.as_ref() };
+        let given = given.ok_or_else(|| Failure::refused("host is NULL"))?;
+        if given.size_bytes < size_of::<host::Host>() as u64 {
+            return Err(Failure::refused(
+                "the shim is of another version than the kernel library: run `python -m amdgpu.torch.build`",
+            ));
+        }
+        let torch = dynamic::Library::of_handle(given.torch_library, "libtorch_cpu.so");
+        torch::find(torch)?;
+        amdgpu::find()?;
+        host::set(host);
+        Ok(())
+    }))
+}
+
+/// Names of the operators by place; null behind the last one.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_torch_boxed_operator(place: u64) -> *const c_char {
+    operators::at(place).map_or(std::ptr::null(), |operator| operator.name.as_ptr())
+}
+
+/// Runs an operator: 0 done, 1 refused, 2 no kernel.
+///
+/// # Safety
+///
+/// As kernels.h says: `tensor_count` tensors or nulls, `scalar_count` scalars, all valid during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_torch_call(
+    name: *const c_char,
+    tensors: *const torch::Handle,
+    tensor_count: u64,
+    scalars: *const CScalar,
+    scalar_count: u64,
+) -> i32 {
+    status(caught(|| {
+        if name.is_null() {
+            return Err(Failure::refused("name is NULL"));
+        }
+        // SAFETY: a text that ends with a null byte.
+        let name = unsafe { CStr::from_ptr(name) };
+        let operator = operators::find(name).ok_or_else(|| {
+            Failure::no_kernel(format!("{} has no kernel", name.to_string_lossy()))
+        })?;
+        // SAFETY: as the caller promises.
+        let (tensors, scalars) = unsafe {
+            (
+                items(tensors, tensor_count as usize),
+                items(scalars, scalar_count as usize),
+            )
+        };
+        let results = run(operator, tensors, scalars)?;
+        operator.calls.fetch_add(1, Ordering::Relaxed);
+        RESULTS.with_borrow_mut(|kept| {
+            kept.clear();
+            kept.extend(results.into_iter().rev());
+        });
+        Ok(())
+    }))
+}
+
+unsafe fn items<'a, T>(first: *const T, count: usize) -> &'a [T] {
+    if count == 0 || first.is_null() {
+        return &[];
+    }
+    // SAFETY: as the caller promises.
+    unsafe { std::slice::from_raw_parts(first, count) }
+}
+
+fn run(operator: &Operator, tensors: &[torch::Handle], scalars: &[CScalar]) -> Outcome<Results> {
+    let tensors = tensors.iter().map(|handle| {
+        (!handle.is_null())
+            .then(|| Tensor::borrowed(*handle))
+            .transpose()
+    });
+    // SAFETY: the shim promises that pointers are what kinds say.
+    let scalars = scalars.iter().map(|scalar| unsafe { scalar.read() });
+    let call = Call {
+        name: operator.text(),
+        tensors: tensors.collect::<Outcome<_>>()?,
+        scalars: scalars.collect::<Outcome<_>>()?,
+    };
+    let place = { call.tensors.iter().flatten() }.find_map(|tensor| match tensor.place {
+        Place::Rdna(index) => Some(index),
+        Place::Cpu => None,
+    });
+    match place {
+        Some(index) => host::get()?.in_current_stream(index, || (operator.kernel)(&call)),
+        None => (operator.kernel)(&call),
+    }
+}
+
+/// Takes the next result of the last call of this thread; 1 where there is none left. A tensor is the caller's to delete.
+///
+/// # Safety
+///
+/// `result` is a place for a result.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_torch_take_result(result: *mut CResult) -> i32 {
+    let Some(next) = RESULTS.with_borrow_mut(Vec::pop) else {
+        return 1;
+    };
+    let (kind, integer, tensor) = match next {
+        Returned::Tensor(tensor) => (RESULT_TENSOR, 0, tensor.into_handle()),
+        Returned::None => (RESULT_TENSOR, 0, std::ptr::null_mut()),
+        Returned::Int(value) => (RESULT_INT, value, std::ptr::null_mut()),
+        Returned::Bool(value) => (RESULT_BOOL, i64::from(value), std::ptr::null_mut()),
+    };
+    // SAFETY: as the caller promises.
+    unsafe {
+        result.write(CResult {
+            kind,
+            reserved: 0,
+            integer,
+            tensor,
+        });
+    }
+    0
+}
+
+/// Why the last call of this thread failed.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_torch_last_error() -> *const c_char {
+    failure::last_error()
+}
+
+/// How often each operator ran here; 1 behind the last one.
+///
+/// # Safety
+///
+/// `name` and `calls` are places for the answers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_torch_native_calls(
+    place: u64,
+    name: *mut *const c_char,
+    calls: *mut u64,
+) -> i32 {
+    let Some(operator) = operators::at(place) else {
+        return 1;
+    };
+    // SAFETY: as the caller promises.
+    unsafe {
+        name.write(operator.name.as_ptr());
+        calls.write(operator.calls.load(Ordering::Relaxed));
+    }
+    0
+}

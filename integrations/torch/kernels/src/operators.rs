@@ -1,0 +1,127 @@
+//! The operators: one table for each family, from a name and overload to the kernel.
+
+mod arithmetic;
+mod attention;
+mod convolution;
+mod creation;
+mod elementwise;
+mod indexing;
+mod loss;
+mod matmul;
+mod normalization;
+mod optimizer;
+mod pooling;
+mod random;
+mod recurrent;
+mod reduction;
+mod sorting;
+mod upsample;
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::sync::LazyLock;
+use std::sync::atomic::AtomicU64;
+
+use crate::call::{Call, Results};
+use crate::failure::Outcome;
+
+pub type Kernel = fn(&Call) -> Outcome<Results>;
+
+/// A row of a table: "aten::add.out" and its kernel.
+pub type Row = (&'static CStr, Kernel);
+
+/// An operator with its kernel.
+pub struct Operator {
+    pub name: &'static CStr,
+    pub kernel: Kernel,
+    /// Calls that the kernel computed.
+    pub calls: AtomicU64,
+}
+
+impl Operator {
+    pub fn text(&self) -> &'static str {
+        self.name.to_str().unwrap_or_default()
+    }
+}
+
+/// A table of operators: `table! { c"aten::add.out" => add, ... }`.
+macro_rules! table {
+    ($($name:literal => $kernel:expr,)*) => {
+        pub static TABLE: &[$crate::operators::Row] = &[$(($name, $kernel)),*];
+    };
+}
+
+use table;
+
+/// The tables of the families.
+static TABLES: &[&[Row]] = &[
+    arithmetic::TABLE,
+    elementwise::TABLE,
+    reduction::TABLE,
+    matmul::TABLE,
+    convolution::TABLE,
+    pooling::TABLE,
+    normalization::TABLE,
+    loss::TABLE,
+    indexing::TABLE,
+    sorting::TABLE,
+    creation::TABLE,
+    random::TABLE,
+    attention::TABLE,
+    optimizer::TABLE,
+    recurrent::TABLE,
+    upsample::TABLE,
+];
+
+/// All operators in their order, and their places by name.
+struct Operators {
+    all: Vec<Operator>,
+    places: HashMap<&'static CStr, usize>,
+}
+
+static OPERATORS: LazyLock<Operators> = LazyLock::new(|| {
+    let rows = TABLES.iter().flat_map(|table| table.iter());
+    let all: Vec<Operator> = rows
+        .map(|(name, kernel)| Operator {
+            name,
+            kernel: *kernel,
+            calls: AtomicU64::new(0),
+        })
+        .collect();
+    let places = all
+        .iter()
+        .enumerate()
+        .map(|(place, operator)| (operator.name, place));
+    let places = places.collect();
+    Operators { all, places }
+});
+
+/// The operator at a place.
+pub fn at(place: u64) -> Option<&'static Operator> {
+    OPERATORS.all.get(usize::try_from(place).ok()?)
+}
+
+/// The operator of a name.
+pub fn find(name: &CStr) -> Option<&'static Operator> {
+    OPERATORS
+        .places
+        .get(name)
+        .map(|place| &OPERATORS.all[*place])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_occurs_once_and_names_the_library_of_torch() {
+        let mut names: Vec<&str> = OPERATORS.all.iter().map(Operator::text).collect();
+        assert!(names.iter().all(|name| name.starts_with("aten::")));
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(find(c"aten::add.out").is_some());
+        assert!(find(c"aten::no_such_operator").is_none());
+    }
+}

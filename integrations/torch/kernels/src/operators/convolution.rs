@@ -1,0 +1,244 @@
+//! Convolutions of one to three axes, transposed ones, and their gradients.
+
+use std::ffi::CStr;
+
+use super::reduction::sum_but;
+use super::table;
+use crate::amdgpu::{Convolve, Owned, agpu};
+use crate::call::{Call, Results, Returned, tensors};
+use crate::compute::{Number, cast, contiguous};
+use crate::failure::{Failure, Outcome};
+use crate::tensor::{Dims, Tensor, View};
+
+table! {
+    c"aten::convolution_overrideable" => forward,
+    c"aten::convolution_backward_overrideable" => backward,
+}
+
+/// What stands behind the tensors in both schemas.
+struct Settings {
+    name: &'static CStr,
+    stride: Vec<i64>,
+    padding: Vec<i64>,
+    dilation: Vec<i64>,
+    is_transposed: bool,
+    output_padding: Vec<i64>,
+    groups: i64,
+}
+
+impl Settings {
+    fn of(c: &Call, spatial: usize) -> Outcome<Self> {
+        let along = |place: usize| -> Outcome<Vec<i64>> {
+            let given = c.ints(place)?;
+            match given.len() {
+                1 => Ok(vec![given[0]; spatial]),
+                length if length == spatial => Ok(given.to_vec()),
+                length => Err(Failure::refused(format!(
+                    "{}: {length} values for {spatial} axes of images",
+                    c.name
+                ))),
+            }
+        };
+        let is_transposed = c.flag(3)?;
+        let name = match (is_transposed, spatial) {
+            (false, 1) => c"conv1d",
+            (false, 2) => c"conv2d",
+            (false, 3) => c"conv3d",
+            (true, 1) => c"conv_transpose1d",
+            (true, 2) => c"conv_transpose2d",
+            (true, 3) => c"conv_transpose3d",
+            _ => {
+                return Err(Failure::no_kernel(format!(
+                    "convolutions of {spatial} axes have no kernel"
+                )));
+            }
+        };
+        Ok(Self {
+            name,
+            stride: along(0)?,
+            padding: along(1)?,
+            dilation: along(2)?,
+            is_transposed,
+            output_padding: along(4)?,
+            groups: c.int(5)?,
+        })
+    }
+
+    /// Options, where values of fewer axes stand behind.
+    fn options(&self) -> Convolve {
+        let three = |values: &[i64], default: i64| {
+            let mut all = [default; 3];
+            all[3 - values.len()..].copy_from_slice(values);
+            all
+        };
+        let (stride, padding) = (three(&self.stride, 1), three(&self.padding, 0));
+        let dilation = three(&self.dilation, 1);
+        Convolve {
+            stride: [stride[1], stride[2]],
+            padding: [padding[1], padding[2]],
+            dilation: [dilation[1], dilation[2]],
+            groups: self.groups,
+            stride_depth: stride[0],
+            padding_depth: padding[0],
+            dilation_depth: dilation[0],
+            output_padding: if self.is_transposed {
+                three(&self.output_padding, 0)
+            } else {
+                [0; 3]
+            },
+            ..Convolve::default()
+        }
+    }
+
+    fn result_shape(&self, x: &View, weight: &View) -> Outcome<Dims> {
+        let mut shape = Dims::from_slice(&[
+            x.shape[0],
+            if self.is_transposed {
+                weight.shape[1] * self.groups
+            } else {
+                weight.shape[0]
+            },
+        ]);
+        for axis in 0..self.stride.len() {
+            let (extent, kernel) = (x.shape[2 + axis], weight.shape[2 + axis]);
+            let reach = self.dilation[axis] * (kernel - 1) + 1;
+            let result = if self.is_transposed {
+                (extent - 1) * self.stride[axis] - 2 * self.padding[axis]
+                    + reach
+                    + self.output_padding[axis]
+            } else {
+                (extent + 2 * self.padding[axis] - reach).div_euclid(self.stride[axis]) + 1
+            };
+            if result <= 0 {
+                return Err(Failure::refused(format!(
+                    "Calculated output size {result} of axis {axis} is too small: images of {extent} and a kernel that reaches {reach}"
+                )));
+            }
+            shape.push(result);
+        }
+        Ok(shape)
+    }
+}
+
+fn check(c: &Call, x: &View, weight: &View) -> Outcome {
+    if !x.dtype.is_float() {
+        return Err(Failure::no_kernel(
+            "convolutions of numbers that are not real have no kernel",
+        ));
+    }
+    if x.rank() != weight.rank() || x.rank() < 3 {
+        return Err(Failure::no_kernel(format!(
+            "{}: images of {} axes and weights of {}",
+            c.name,
+            x.rank(),
+            weight.rank()
+        )));
+    }
+    if x.dtype != weight.dtype {
+        return Err(Failure::refused(format!(
+            "Input type ({}) and weight type ({}) should be the same",
+            x.dtype.name()?.to_string_lossy(),
+            weight.dtype.name()?.to_string_lossy()
+        )));
+    }
+    x.check_same_device(weight)
+}
+
+fn forward(c: &Call) -> Outcome<Results> {
+    let (x, weight) = (c.tensor(0)?, c.tensor(1)?);
+    check(c, x, weight)?;
+    let settings = Settings::of(c, x.rank() - 2)?;
+    let made = Tensor::empty(&settings.result_shape(x, weight)?, x.dtype, x.place)?;
+    if made.is_empty() {
+        return Ok(tensors([made]));
+    }
+    let (x, weight) = (contiguous(x)?, contiguous(weight)?);
+    let bias = c.optional(2).map(|bias| contiguous(bias)).transpose()?;
+    let bias = bias.map(|bias| bias.array()).transpose()?;
+    let (images, weights, place) = (x.array()?, weight.array()?, made.array()?);
+    let mut options = settings.options();
+    options.out = place.0;
+    options.bias = bias.as_ref().map_or(0, |bias| bias.0);
+    let mut result = 0;
+    agpu!(agpu_ops_convolve(
+        settings.name.as_ptr(),
+        images.0,
+        weights.0,
+        &raw const options,
+        &raw mut result
+    ))?;
+    drop(Owned(result));
+    Ok(tensors([made]))
+}
+
+/// Gradients by images, weights and bias; what the mask leaves out is not defined.
+fn backward(c: &Call) -> Outcome<Results> {
+    let (gradient, x, weight) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    check(c, x, weight)?;
+    let settings = Settings::of(c, x.rank() - 2)?;
+    let mask = c.flags(6)?;
+    let mut results = Results::new();
+    let dense = contiguous(gradient)?;
+    for (place, wanted) in mask.iter().enumerate() {
+        let made = match (wanted, place) {
+            (false, _) => None,
+            (true, 0) => Some(by_images(&settings, &dense, x, weight)?),
+            (true, 1) => Some(by_weights(&settings, &dense, x, weight)?),
+            (true, _) => Some(sum_but(&dense, 1)?),
+        };
+        results.push(made.map_or(Returned::None, Returned::Tensor));
+    }
+    Ok(results)
+}
+
+fn zeros(x: &View) -> Outcome<Tensor> {
+    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
+    cast(Number::Int(0), &made)?;
+    Ok(made)
+}
+
+fn by_images(settings: &Settings, gradient: &View, x: &View, weight: &View) -> Outcome<Tensor> {
+    if gradient.is_empty() || x.is_empty() {
+        return zeros(x);
+    }
+    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
+    let weight = contiguous(weight)?;
+    let (given, weights, place) = (gradient.array()?, weight.array()?, made.array()?);
+    let mut options = settings.options();
+    options.out = place.0;
+    let mut result = 0;
+    agpu!(agpu_ops_convolve_input_gradient(
+        settings.name.as_ptr(),
+        given.0,
+        weights.0,
+        made.rank() as u32,
+        made.shape.as_ptr(),
+        &raw const options,
+        &raw mut result
+    ))?;
+    drop(Owned(result));
+    Ok(made)
+}
+
+fn by_weights(settings: &Settings, gradient: &View, x: &View, weight: &View) -> Outcome<Tensor> {
+    if gradient.is_empty() || x.is_empty() {
+        return zeros(weight);
+    }
+    let made = Tensor::empty(&weight.shape, weight.dtype, weight.place)?;
+    let x = contiguous(x)?;
+    let (images, given, place) = (x.array()?, gradient.array()?, made.array()?);
+    let mut options = settings.options();
+    options.out = place.0;
+    let mut result = 0;
+    agpu!(agpu_ops_convolve_weight_gradient(
+        settings.name.as_ptr(),
+        images.0,
+        given.0,
+        made.rank() as u32,
+        made.shape.as_ptr(),
+        &raw const options,
+        &raw mut result
+    ))?;
+    drop(Owned(result));
+    Ok(made)
+}

@@ -1,0 +1,654 @@
+//! Softmax, and normalisation over rows, channels and groups of channels.
+
+use std::ffi::CStr;
+
+use super::reduction::{reduced, steps_in};
+use super::table;
+use crate::amdgpu::{BatchNorm, Normalize, Owned, agpu};
+use crate::call::{Call, Results, Returned, tensors, written};
+use crate::compute::{Held, Number, Steps, Target, cast, contiguous, converted};
+use crate::dtype::Dtype;
+use crate::failure::{Failure, Outcome};
+use crate::tensor::{Dims, Made, Tensor, View, axis_of, row_major};
+
+table! {
+    c"aten::_softmax.out" => |c| softmax(c, c"softmax"),
+    c"aten::_log_softmax.out" => |c| softmax(c, c"log_softmax"),
+    c"aten::_softmax_backward_data.out" => |c| softmax_backward(c, c"softmax"),
+    c"aten::_log_softmax_backward_data.out" => |c| softmax_backward(c, c"log_softmax"),
+    c"aten::native_layer_norm" => layer_norm,
+    c"aten::native_layer_norm_backward" => layer_norm_backward,
+    c"aten::native_group_norm" => group_norm,
+    c"aten::native_group_norm_backward" => group_norm_backward,
+    c"aten::native_batch_norm" => |c| batch_norm(c, c.flag(0)?, c.real(1)?, c.real(2)?),
+    c"aten::_native_batch_norm_legit" => |c| batch_norm(c, c.flag(0)?, c.real(1)?, c.real(2)?),
+    c"aten::_native_batch_norm_legit.no_stats" => |c| batch_norm(c, true, c.real(1)?, c.real(2)?),
+    c"aten::_batch_norm_with_update" => |c| with_reserve(c, batch_norm(c, true, c.real(0)?, c.real(1)?)?),
+    c"aten::_batch_norm_no_update" => |c| with_reserve(c, batch_norm(c, false, c.real(0)?, c.real(1)?)?),
+    c"aten::native_batch_norm_backward" => |c| batch_norm_backward(c, c.flag(0)?, c.real(1)?, c.flags(2)?),
+    c"aten::batch_norm_backward" => |c| batch_norm_backward(c, c.flag(0)?, c.real(1)?, c.flags(2)?),
+}
+
+/// A tensor without axes as one with one.
+fn with_axes(x: &View) -> View {
+    if x.rank() == 0 {
+        x.with_axis(0)
+    } else {
+        x.clone()
+    }
+}
+
+/// Whatever is added to a variance must not be negative.
+fn check_epsilon(epsilon: f64) -> Outcome {
+    if epsilon >= 0.0 {
+        return Ok(());
+    }
+    Err(Failure::no_kernel("a negative epsilon has no kernel"))
+}
+
+fn check_float(c: &Call, x: &View) -> Outcome {
+    if x.dtype.is_float() {
+        return Ok(());
+    }
+    Err(Failure::no_kernel(format!(
+        "{} of numbers that are not real has no kernel",
+        c.name
+    )))
+}
+
+fn softmax(c: &Call, operation: &CStr) -> Outcome<Results> {
+    let x = c.tensor(0)?;
+    check_float(c, x)?;
+    let axis = [axis_of(c.int(0)?, x.rank())? as i64];
+    let out = c.last()?.resized(&x.shape)?;
+    if x.is_empty() {
+        return written();
+    }
+    let x = converted(x, if c.flag(1)? { Dtype::F32 } else { x.dtype })?;
+    let x = contiguous(&with_axes(&x))?;
+    let out = with_axes(&out);
+    let target = Target::of(&out, x.dtype)?;
+    let place = target.view().array()?;
+    let options = Normalize {
+        out: place.0,
+        axes: axis.as_ptr(),
+        axis_count: 1,
+        ..Normalize::default()
+    };
+    let (array, mut result) = (x.array()?, 0);
+    agpu!(agpu_ops_normalize(
+        operation.as_ptr(),
+        array.0,
+        &raw const options,
+        &raw mut result
+    ))?;
+    drop(Owned(result));
+    target.finish()?;
+    written()
+}
+
+fn softmax_backward(c: &Call, operation: &CStr) -> Outcome<Results> {
+    let (gradient, result_of) = (c.tensor(0)?, c.tensor(1)?);
+    let axis = [axis_of(c.int(0)?, result_of.rank())? as i64];
+    let out = c.last()?.resized(&gradient.shape)?;
+    if out.is_empty() {
+        return written();
+    }
+    let (given, y) = (
+        contiguous(&with_axes(gradient))?,
+        contiguous(&with_axes(result_of))?,
+    );
+    let out = with_axes(&out);
+    let target = Target::of(&out, y.dtype)?;
+    let place = target.view().array()?;
+    let options = Normalize {
+        out: place.0,
+        axes: axis.as_ptr(),
+        axis_count: 1,
+        ..Normalize::default()
+    };
+    let (given, y, mut result) = (given.array()?, y.array()?, 0);
+    let null = std::ptr::null_mut();
+    agpu!(agpu_ops_normalize_gradient(
+        operation.as_ptr(),
+        y.0,
+        given.0,
+        &raw const options,
+        &raw mut result,
+        null,
+        null
+    ))?;
+    drop(Owned(result));
+    target.finish()?;
+    written()
+}
+
+/// The shape of statistics over the last axes: those before them, and ones.
+fn statistics_shape(shape: &[i64], count: usize) -> Dims {
+    let kept = shape.len() - count;
+    (0..shape.len())
+        .map(|axis| if axis < kept { shape[axis] } else { 1 })
+        .collect()
+}
+
+fn last_axes(x: &View, shape: &[i64], name: &str) -> Outcome<Vec<i64>> {
+    let count = shape.len();
+    if count == 0 || count > x.rank() || x.shape[x.rank() - count..] != *shape {
+        return Err(Failure::refused(format!(
+            "{name}: given normalized_shape={shape:?}, expected input with shape [*, {shape:?}], but got input of size {:?}",
+            x.shape.as_slice()
+        )));
+    }
+    Ok((x.rank() as i64 - count as i64..x.rank() as i64).collect())
+}
+
+/// Mean and 1 / sqrt(variance + epsilon) over axes, which stay with one element.
+fn statistics(x: &View, axes: &[i64], epsilon: f64) -> Outcome<(Tensor, Tensor)> {
+    let wide = converted(x, x.dtype.wide())?;
+    let steps = steps_in(wide.dtype, x.place);
+    let mean = reduced(c"mean", &wide, axes, true)?;
+    let variance = reduced(c"var", &wide, axes, true)?;
+    let moved = steps.new(c"add", &[(&variance).into(), epsilon.into()])?;
+    let root = steps.new(c"sqrt", &[(&moved).into()])?;
+    let scale = steps.new(c"reciprocal", &[(&root).into()])?;
+    Ok((mean, scale))
+}
+
+fn layer_norm(c: &Call) -> Outcome<Results> {
+    let x = c.tensor(0)?;
+    check_float(c, x)?;
+    let axes = last_axes(x, c.ints(0)?, c.name)?;
+    let epsilon = c.real(1)?;
+    check_epsilon(epsilon)?;
+    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
+    let shape = statistics_shape(&x.shape, axes.len());
+    if x.is_empty() {
+        let empty = || Tensor::empty(&shape, x.dtype.wide(), x.place);
+        return Ok(tensors([made, empty()?, empty()?]));
+    }
+    let dense = contiguous(x)?;
+    let (scale, shift) = (
+        c.optional(1)
+            .map(|one| dense_as(one, x.dtype))
+            .transpose()?,
+        c.optional(2)
+            .map(|one| dense_as(one, x.dtype))
+            .transpose()?,
+    );
+    let arrays = (
+        scale.as_ref().map(|one| one.array()).transpose()?,
+        shift.as_ref().map(|one| one.array()).transpose()?,
+    );
+    let place = made.array()?;
+    let options = Normalize {
+        out: place.0,
+        scale: arrays.0.as_ref().map_or(0, |one| one.0),
+        shift: arrays.1.as_ref().map_or(0, |one| one.0),
+        axes: axes.as_ptr(),
+        axis_count: axes.len() as u64,
+        epsilon,
+        has_epsilon: 1,
+        ..Normalize::default()
+    };
+    let (array, mut result) = (dense.array()?, 0);
+    agpu!(agpu_ops_normalize(
+        c"layer_norm".as_ptr(),
+        array.0,
+        &raw const options,
+        &raw mut result
+    ))?;
+    drop(Owned(result));
+    let (mean, scale) = statistics(x, &axes, epsilon)?;
+    Ok(tensors([made, mean, scale]))
+}
+
+/// A row-major tensor of a dtype with the values of another one.
+fn dense_as(x: &View, dtype: Dtype) -> Outcome<Held> {
+    if x.dtype == dtype {
+        return contiguous(x);
+    }
+    let made = Tensor::empty(&x.shape, dtype, x.place)?;
+    cast(x, &made)?;
+    Ok(Held::Made(made))
+}
+
+/// What gradients of normalisations are made of: x normalised, and the gradient by it.
+struct Normalized {
+    steps: Steps,
+    values: Tensor,
+    gradient: Held,
+}
+
+/// The gradient by x of (x - mean) scale, where both are of x over axes: scale (g - mean(g) - y mean(g y)), y being the result.
+fn by_normalized(of: &Normalized, by_result: &View, scale: &View, axes: &[i64]) -> Outcome<Tensor> {
+    let s = of.steps;
+    let y = &of.values;
+    let product = s.new(c"multiply", &[by_result.into(), y.into()])?;
+    let along = reduced(c"mean", &product, axes, true)?;
+    let level = reduced(c"mean", &*converted(by_result, s.dtype)?, axes, true)?;
+    let bent = s.new(c"multiply", &[y.into(), (&along).into()])?;
+    let rest = s.new(c"subtract", &[by_result.into(), (&level).into()])?;
+    let rest = s.new(c"subtract", &[(&rest).into(), (&bent).into()])?;
+    s.new(c"multiply", &[(&rest).into(), scale.into()])
+}
+
+fn normalized(x: &View, gradient: &View, mean: &View, scale: &View) -> Outcome<Normalized> {
+    let steps = steps_in(x.dtype.wide(), x.place);
+    let moved = steps.new(c"subtract", &[x.into(), mean.into()])?;
+    Ok(Normalized {
+        steps,
+        values: steps.new(c"multiply", &[(&moved).into(), scale.into()])?,
+        gradient: converted(gradient, steps.dtype)?,
+    })
+}
+
+/// A tensor in a dtype, which results leave with.
+fn narrowed(x: Tensor, dtype: Dtype) -> Outcome<Tensor> {
+    if x.dtype == dtype {
+        return Ok(x);
+    }
+    let made = Tensor::empty(&x.shape, dtype, x.place)?;
+    cast(&x, &made)?;
+    Ok(made)
+}
+
+/// The sum over the axes of `keep`'s complement, in the shape and dtype of a parameter.
+fn parameter_gradient(values: &View, axes: &[i64], shape: &[i64], dtype: Dtype) -> Outcome<Tensor> {
+    let made = Tensor::empty(shape, dtype, values.place)?;
+    if axes.is_empty() {
+        cast(
+            &values.with_layout(Dims::from_slice(shape), row_major(shape)),
+            &made,
+        )?;
+        return Ok(made);
+    }
+    let sum = reduced(c"sum", values, axes, false)?;
+    cast(
+        &sum.with_layout(Dims::from_slice(shape), row_major(shape)),
+        &made,
+    )?;
+    Ok(made)
+}
+
+fn zeros(shape: &[i64], dtype: Dtype, like: &View) -> Outcome<Tensor> {
+    let made = Tensor::empty(shape, dtype, like.place)?;
+    cast(Number::Int(0), &made)?;
+    Ok(made)
+}
+
+fn layer_norm_backward(c: &Call) -> Outcome<Results> {
+    let (gradient, x, mean, scale) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?, c.tensor(3)?);
+    let (weight, bias) = (c.optional(4), c.optional(5));
+    let shape = c.ints(0)?;
+    let mask = c.flags(1)?;
+    let axes = last_axes(x, shape, c.name)?;
+    let outer: Vec<i64> = (0..x.rank() as i64 - axes.len() as i64).collect();
+    let parameter_dtype = weight.or(bias).map_or(x.dtype, |one| one.dtype);
+    let mut results = Results::new();
+    if x.is_empty() {
+        for (wanted, shape) in mask.iter().zip([x.shape.as_slice(), shape, shape]) {
+            results.push(if *wanted {
+                Returned::Tensor(zeros(shape, x.dtype, x)?)
+            } else {
+                Returned::None
+            });
+        }
+        return Ok(results);
+    }
+    let parts = normalized(x, gradient, mean, scale)?;
+    let s = parts.steps;
+    let given = &parts.gradient;
+    results.push(if mask[0] {
+        let by_result = match weight {
+            Some(weight) => Held::Made(s.new(c"multiply", &[(&**given).into(), weight.into()])?),
+            None => Held::Given((**given).clone()),
+        };
+        let by_x = by_normalized(&parts, &by_result, scale, &axes)?;
+        Returned::Tensor(narrowed(by_x, x.dtype)?)
+    } else {
+        Returned::None
+    });
+    results.push(if mask[1] && weight.is_some() {
+        let product = s.new(c"multiply", &[(&**given).into(), (&parts.values).into()])?;
+        Returned::Tensor(parameter_gradient(
+            &product,
+            &outer,
+            shape,
+            parameter_dtype,
+        )?)
+    } else {
+        Returned::None
+    });
+    results.push(if mask[2] && bias.is_some() {
+        let dense = contiguous(given)?;
+        Returned::Tensor(parameter_gradient(&dense, &outer, shape, parameter_dtype)?)
+    } else {
+        Returned::None
+    });
+    Ok(results)
+}
+
+/// Images seen as (images, groups, channels of a group, pixels), which takes row-major order.
+fn grouped(x: &View, [images, channels, pixels]: [i64; 3], groups: i64) -> View {
+    let shape = Dims::from_slice(&[images, groups, channels / groups.max(1), pixels]);
+    let strides = row_major(&shape);
+    x.with_layout(shape, strides)
+}
+
+fn sizes(c: &Call) -> Outcome<([i64; 3], i64)> {
+    let sizes = [c.int(0)?, c.int(1)?, c.int(2)?];
+    let groups = c.int(3)?;
+    if groups <= 0 || sizes[1] % groups != 0 {
+        return Err(Failure::refused(format!(
+            "Expected number of channels in input to be divisible by num_groups, but got {} channels and num_groups={groups}",
+            sizes[1]
+        )));
+    }
+    Ok((sizes, groups))
+}
+
+/// A value for each channel, beside images that are grouped.
+fn of_channels(x: &View, groups: i64) -> View {
+    let (channels, stride) = (x.shape[0], x.strides[0]);
+    let of_group = channels / groups.max(1);
+    x.with_layout(
+        Dims::from_slice(&[1, groups, of_group, 1]),
+        Dims::from_slice(&[1, stride * of_group, stride, 1]),
+    )
+}
+
+fn group_norm(c: &Call) -> Outcome<Results> {
+    let x = c.tensor(0)?;
+    check_float(c, x)?;
+    let (sizes, groups) = sizes(c)?;
+    let epsilon = c.real(4)?;
+    check_epsilon(epsilon)?;
+    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
+    let shape = [sizes[0], groups];
+    if x.is_empty() {
+        let empty = || Tensor::empty(&shape, x.dtype.wide(), x.place);
+        return Ok(tensors([made, empty()?, empty()?]));
+    }
+    let dense = contiguous(x)?;
+    let images = grouped(&dense, sizes, groups);
+    let (mean, scale) = statistics(&images, &[2, 3], epsilon)?;
+    let s = steps_in(x.dtype.wide(), x.place);
+    let moved = s.new(c"subtract", &[(&images).into(), (&mean).into()])?;
+    let mut result = s.new(c"multiply", &[(&moved).into(), (&scale).into()])?;
+    if let Some(weight) = c.optional(1) {
+        let weight = of_channels(weight, groups);
+        result = s.new(c"multiply", &[(&result).into(), (&weight).into()])?;
+    }
+    if let Some(bias) = c.optional(2) {
+        let bias = of_channels(bias, groups);
+        result = s.new(c"add", &[(&result).into(), (&bias).into()])?;
+    }
+    cast(&result, &grouped(&made, sizes, groups))?;
+    let (flat_mean, flat_scale) = (
+        Tensor::empty(&shape, mean.dtype, x.place)?,
+        Tensor::empty(&shape, mean.dtype, x.place)?,
+    );
+    let flat = |view: &View| view.with_layout(Dims::from_slice(&shape), row_major(&shape));
+    cast(&flat(&mean), &flat_mean)?;
+    cast(&flat(&scale), &flat_scale)?;
+    Ok(tensors([made, flat_mean, flat_scale]))
+}
+
+fn group_norm_backward(c: &Call) -> Outcome<Results> {
+    let (gradient, x, mean, scale) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?, c.tensor(3)?);
+    let weight = c.optional(4);
+    let (sizes, groups) = sizes(c)?;
+    let mask = c.flags(4)?;
+    let channels = [sizes[1]];
+    let (dense, given) = (contiguous(x)?, contiguous(gradient)?);
+    let (images, given) = (
+        grouped(&dense, sizes, groups),
+        grouped(&given, sizes, groups),
+    );
+    let (mean, scale) = (
+        mean.with_axis(2).with_axis(3),
+        scale.with_axis(2).with_axis(3),
+    );
+    let parts = normalized(&images, &given, &mean, &scale)?;
+    let s = parts.steps;
+    let mut results = Results::new();
+    results.push(if mask[0] {
+        let by_result = match weight {
+            Some(weight) => {
+                let weight = of_channels(weight, groups);
+                Held::Made(s.new(c"multiply", &[(&*parts.gradient).into(), (&weight).into()])?)
+            }
+            None => Held::Given((*parts.gradient).clone()),
+        };
+        let by_x = by_normalized(&parts, &by_result, &scale, &[2, 3])?;
+        let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
+        cast(&by_x, &grouped(&made, sizes, groups))?;
+        Returned::Tensor(made)
+    } else {
+        Returned::None
+    });
+    let dtype = weight.map_or(x.dtype, |one| one.dtype);
+    results.push(if mask[1] && weight.is_some() {
+        let product = s.new(
+            c"multiply",
+            &[(&*parts.gradient).into(), (&parts.values).into()],
+        )?;
+        Returned::Tensor(parameter_gradient(&product, &[0, 3], &channels, dtype)?)
+    } else {
+        Returned::None
+    });
+    results.push(if mask[2] {
+        Returned::Tensor(parameter_gradient(
+            &parts.gradient,
+            &[0, 3],
+            &channels,
+            dtype,
+        )?)
+    } else {
+        Returned::None
+    });
+    Ok(results)
+}
+
+fn batch_options(epsilon: f64, weight: Option<&Owned>, bias: Option<&Owned>) -> BatchNorm {
+    BatchNorm {
+        weight: weight.map_or(0, |one| one.0),
+        bias: bias.map_or(0, |one| one.0),
+        epsilon,
+        has_epsilon: 1,
+        ..BatchNorm::default()
+    }
+}
+
+fn array_of(given: Option<&Held>) -> Outcome<Option<Owned>> {
+    given.map(|one| one.array()).transpose()
+}
+
+/// Normalises each channel: with its own statistics, which move the running ones, or with the running ones.
+fn batch_norm(c: &Call, is_training: bool, momentum: f64, epsilon: f64) -> Outcome<Results> {
+    let x = c.tensor(0)?;
+    check_float(c, x)?;
+    check_epsilon(epsilon)?;
+    if x.rank() < 2 || x.is_empty() {
+        return Err(Failure::no_kernel(
+            "batch norm of no values, or without an axis of channels, has no kernel",
+        ));
+    }
+    let dense = contiguous(x)?;
+    let held = (
+        c.optional(1).map(|one| contiguous(one)).transpose()?,
+        c.optional(2).map(|one| contiguous(one)).transpose()?,
+    );
+    let (weight, bias) = (array_of(held.0.as_ref())?, array_of(held.1.as_ref())?);
+    let options = batch_options(epsilon, weight.as_ref(), bias.as_ref());
+    let array = dense.array()?;
+    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
+    if !is_training {
+        let (mean, variance) = (c.tensor(3)?.array()?, c.tensor(4)?.array()?);
+        let mut result = 0;
+        agpu!(agpu_ops_batch_norm(
+            array.0,
+            mean.0,
+            variance.0,
+            1,
+            &raw const options,
+            &raw mut result
+        ))?;
+        cast(&*Made::of(result, x.place)?, &made)?;
+        let empty = || Tensor::empty(&[0], x.dtype.wide(), x.place);
+        return Ok(tensors([made, empty()?, empty()?]));
+    }
+    let (mut result, mut mean, mut variance) = (0, 0, 0);
+    agpu!(agpu_ops_batch_norm_training(
+        array.0,
+        1,
+        &raw const options,
+        &raw mut result,
+        &raw mut mean,
+        &raw mut variance
+    ))?;
+    let (result, mean, variance) = (
+        Made::of(result, x.place)?,
+        Made::of(mean, x.place)?,
+        Made::of(variance, x.place)?,
+    );
+    cast(&*result, &made)?;
+    let count = (x.len() / x.shape[1]) as f64;
+    move_statistics(c, (&mean, &variance), momentum, count)?;
+    let s = steps_in(mean.dtype, x.place);
+    let kept = Tensor::empty(&mean.shape, mean.dtype, x.place)?;
+    cast(&*mean, &kept)?;
+    let moved = s.new(c"add", &[(&*variance).into(), epsilon.into()])?;
+    let root = s.new(c"sqrt", &[(&moved).into()])?;
+    let scale = s.new(c"reciprocal", &[(&root).into()])?;
+    Ok(tensors([made, kept, scale]))
+}
+
+/// Moves running mean and variance, the latter without bias, towards those of a batch.
+fn move_statistics(
+    c: &Call,
+    (mean, variance): (&View, &View),
+    momentum: f64,
+    count: f64,
+) -> Outcome {
+    let unbiased = count / (count - 1.0).max(1.0);
+    let of_batch = [(3, mean, 1.0), (4, variance, unbiased)];
+    if c.tensors.len() < 5 {
+        return Ok(());
+    }
+    for (place, value, factor) in of_batch {
+        if let Some(running) = c.optional(place) {
+            let s = steps_in(running.dtype.promoted(value.dtype), running.place);
+            s.sum_into(
+                (1.0 - momentum, running),
+                (momentum * factor, value),
+                running,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// With the reserve of cuDNN, which is empty here.
+fn with_reserve(c: &Call, mut results: Results) -> Outcome<Results> {
+    let reserve = Tensor::empty(&[0], Dtype::U8, c.place()?)?;
+    results.push(Returned::Tensor(reserve));
+    Ok(results)
+}
+
+/// Tensors: gradient, x, weight, running mean, running variance, mean, scale.
+fn batch_norm_backward(
+    c: &Call,
+    is_training: bool,
+    epsilon: f64,
+    mask: &[bool],
+) -> Outcome<Results> {
+    let (gradient, x) = (c.tensor(0)?, c.tensor(1)?);
+    if x.rank() < 2 || x.is_empty() {
+        return Err(Failure::no_kernel(
+            "batch norm of no values, or without an axis of channels, has no kernel",
+        ));
+    }
+    if !is_training {
+        return running_backward(c, epsilon, mask);
+    }
+    let (dense, given) = (contiguous(x)?, contiguous(gradient)?);
+    let held = c.optional(2).map(|one| contiguous(one)).transpose()?;
+    let weight = array_of(held.as_ref())?;
+    let options = batch_options(epsilon, weight.as_ref(), None);
+    let (array, given) = (dense.array()?, given.array()?);
+    let (mut by_x, mut by_weight, mut by_bias) = (0, 0, 0);
+    agpu!(agpu_ops_batch_norm_gradient(
+        array.0,
+        given.0,
+        1,
+        &raw const options,
+        &raw mut by_x,
+        &raw mut by_weight,
+        &raw mut by_bias
+    ))?;
+    let dtype = c.optional(2).map_or(x.dtype.wide(), |one| one.dtype);
+    let made = [
+        (Made::of(by_x, x.place)?, x.dtype),
+        (Made::of(by_weight, x.place)?, dtype),
+        (Made::of(by_bias, x.place)?, dtype),
+    ];
+    let mut results = Results::new();
+    for (wanted, (made, dtype)) in mask.iter().zip(made) {
+        results.push(if *wanted {
+            let tensor = Tensor::empty(&made.shape, dtype, x.place)?;
+            cast(&*made, &tensor)?;
+            Returned::Tensor(tensor)
+        } else {
+            Returned::None
+        });
+    }
+    Ok(results)
+}
+
+/// The gradients where running statistics were used, which do not depend on x.
+fn running_backward(c: &Call, epsilon: f64, mask: &[bool]) -> Outcome<Results> {
+    let (gradient, x) = (c.tensor(0)?, c.tensor(1)?);
+    let (mean, variance) = (c.tensor(3)?, c.tensor(4)?);
+    let s = steps_in(x.dtype.wide(), x.place);
+    let channels = [x.shape[1]];
+    let beside = |view: &View| {
+        let mut shape = Dims::from_elem(1, x.rank());
+        let mut strides = Dims::from_elem(1, x.rank());
+        (shape[1], strides[1]) = (view.shape[0], view.strides[0]);
+        view.with_layout(shape, strides)
+    };
+    let moved = s.new(c"add", &[variance.into(), epsilon.into()])?;
+    let root = s.new(c"sqrt", &[(&moved).into()])?;
+    let scale = s.new(c"reciprocal", &[(&root).into()])?;
+    let axes: Vec<i64> = (0..x.rank() as i64).filter(|axis| *axis != 1).collect();
+    let given = converted(gradient, s.dtype)?;
+    let dtype = c.optional(2).map_or(s.dtype, |one| one.dtype);
+    let mut results = Results::new();
+    results.push(if mask[0] {
+        let factor = match c.optional(2) {
+            Some(weight) => s.new(c"multiply", &[(&scale).into(), weight.into()])?,
+            None => s.new(c"identity", &[(&scale).into()])?,
+        };
+        let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
+        let factor = beside(&factor);
+        s.into(c"multiply", &[(&*given).into(), (&factor).into()], &made)?;
+        Returned::Tensor(made)
+    } else {
+        Returned::None
+    });
+    results.push(if mask[1] {
+        let moved = s.new(c"subtract", &[x.into(), (&beside(mean)).into()])?;
+        let y = s.new(c"multiply", &[(&moved).into(), (&beside(&scale)).into()])?;
+        let product = s.new(c"multiply", &[(&*given).into(), (&y).into()])?;
+        Returned::Tensor(parameter_gradient(&product, &axes, &channels, dtype)?)
+    } else {
+        Returned::None
+    });
+    results.push(if mask[2] {
+        Returned::Tensor(parameter_gradient(&given, &axes, &channels, dtype)?)
+    } else {
+        Returned::None
+    });
+    Ok(results)
+}

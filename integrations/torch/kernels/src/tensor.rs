@@ -1,0 +1,443 @@
+//! Tensors, and views of their memory.
+
+use std::ffi::{CStr, c_void};
+use std::ops::Deref;
+
+use smallvec::SmallVec;
+
+use crate::amdgpu::{self, Facts, Operand, Owned, agpu};
+use crate::dtype::Dtype;
+use crate::failure::{Failure, Outcome};
+use crate::host;
+use crate::torch;
+
+pub type Dims = SmallVec<[i64; 6]>;
+
+/// Where memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Cpu,
+    Rdna(i32),
+}
+
+/// Memory as an array: an address, extents and strides in elements. It does not keep the memory.
+#[derive(Clone, Debug)]
+pub struct View {
+    pub address: *mut c_void,
+    pub dtype: Dtype,
+    pub shape: Dims,
+    pub strides: Dims,
+    pub place: Place,
+}
+
+/// The strides of the row-major order.
+pub fn row_major(shape: &[i64]) -> Dims {
+    let mut strides = Dims::from_elem(1, shape.len());
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis].max(1);
+    }
+    strides
+}
+
+/// An axis that may count from the end; an array without axes counts as one with one.
+pub fn axis_of(axis: i64, rank: usize) -> Outcome<usize> {
+    let count = rank.max(1) as i64;
+    let place = if axis < 0 { axis + count } else { axis };
+    if (0..count).contains(&place) {
+        return Ok(place as usize);
+    }
+    Err(Failure::refused(format!(
+        "Dimension out of range (expected to be in range of [{}, {}], but got {axis})",
+        -count,
+        count - 1
+    )))
+}
+
+/// The shape that all broadcast to.
+pub fn broadcast<'a>(shapes: impl Iterator<Item = &'a [i64]>) -> Outcome<Dims> {
+    let mut result = Dims::new();
+    for shape in shapes {
+        while result.len() < shape.len() {
+            result.insert(0, 1);
+        }
+        let missing = result.len() - shape.len();
+        for (own, extent) in result[missing..].iter_mut().zip(shape) {
+            if *own == 1 {
+                *own = *extent;
+            } else if *extent != 1 && *extent != *own {
+                return Err(Failure::refused(format!(
+                    "the size {own} of one tensor does not match the size {extent} of another one where they broadcast"
+                )));
+            }
+        }
+    }
+    Ok(result)
+}
+
+impl View {
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    pub fn len(&self) -> i64 {
+        self.shape.iter().product()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
+
+    pub fn is_contiguous(&self) -> bool {
+        let dense = row_major(&self.shape);
+        let mut axes = self.shape.iter().zip(self.strides.iter().zip(&dense));
+        self.is_empty() || axes.all(|(extent, (own, wanted))| *extent == 1 || own == wanted)
+    }
+
+    /// The index of the rdna device.
+    pub fn index(&self) -> Outcome<i32> {
+        match self.place {
+            Place::Rdna(index) => Ok(index),
+            Place::Cpu => Err(Failure::refused(
+                "Expected all tensors to be on the same device, but one is on cpu and another one on rdna",
+            )),
+        }
+    }
+
+    pub fn with_layout(&self, shape: Dims, strides: Dims) -> Self {
+        Self {
+            shape,
+            strides,
+            ..self.clone()
+        }
+    }
+
+    /// The view that begins so many elements behind this one.
+    pub fn at(&self, offset: i64) -> Self {
+        let bytes = offset * self.dtype.item_bytes() as i64;
+        Self {
+            address: self.address.wrapping_byte_offset(bytes as isize),
+            ..self.clone()
+        }
+    }
+
+    pub fn narrow(&self, axis: usize, start: i64, length: i64) -> Self {
+        let mut part = self.at(start * self.strides[axis]);
+        part.shape[axis] = length;
+        part
+    }
+
+    pub fn permuted(&self, axes: &[usize]) -> Self {
+        self.with_layout(
+            axes.iter().map(|axis| self.shape[*axis]).collect(),
+            axes.iter().map(|axis| self.strides[*axis]).collect(),
+        )
+    }
+
+    /// With one more axis, of one element.
+    pub fn with_axis(&self, place: usize) -> Self {
+        let mut view = self.clone();
+        view.shape.insert(place, 1);
+        view.strides.insert(place, 1);
+        view
+    }
+
+    pub fn without_axis(&self, place: usize) -> Self {
+        let mut view = self.clone();
+        view.shape.remove(place);
+        view.strides.remove(place);
+        view
+    }
+
+    /// Broadcast to a shape: new and repeated axes have stride 0.
+    pub fn expanded(&self, shape: &[i64]) -> Outcome<Self> {
+        let missing = shape.len().checked_sub(self.rank());
+        let missing = missing.ok_or_else(|| self.does_not_expand(shape))?;
+        let mut strides = Dims::from_elem(0, shape.len());
+        for axis in 0..self.rank() {
+            let (own, wanted) = (self.shape[axis], shape[missing + axis]);
+            if own == wanted {
+                strides[missing + axis] = self.strides[axis];
+            } else if own != 1 {
+                return Err(self.does_not_expand(shape));
+            }
+        }
+        Ok(self.with_layout(Dims::from_slice(shape), strides))
+    }
+
+    fn does_not_expand(&self, shape: &[i64]) -> Failure {
+        Failure::refused(format!(
+            "a tensor of shape {:?} does not expand to {shape:?}",
+            self.shape.as_slice()
+        ))
+    }
+
+    /// An array of libamdgpu over the memory.
+    pub fn array(&self) -> Outcome<Owned> {
+        let host = host::get()?;
+        let device = host.device(self.index()?)?;
+        let mut array = 0;
+        agpu!(agpu_array_from_address(
+            device,
+            self.real_address()?,
+            self.dtype.name()?.as_ptr(),
+            self.rank() as u32,
+            self.shape.as_ptr(),
+            self.strides.as_ptr(),
+            &raw mut array,
+        ))?;
+        Ok(Owned(array))
+    }
+
+    fn real_address(&self) -> Outcome<*mut c_void> {
+        let poison = host::get()?.poison_bits as usize;
+        Ok(self.address.map_addr(|address| address & !poison))
+    }
+
+    /// The operand that the memory is.
+    pub fn operand(&self) -> Outcome<Operand> {
+        self.index()?;
+        Ok(Operand {
+            kind: amdgpu::OPERAND_MEMORY,
+            dimensions: self.rank() as u32,
+            dtype: self.dtype.name()?.as_ptr(),
+            address: self.real_address()?,
+            shape: self.shape.as_ptr(),
+            strides: self.strides.as_ptr(),
+            integer: 0,
+            real: 0.0,
+            imaginary: 0.0,
+        })
+    }
+
+    /// Refuses another device than that of the first operand.
+    pub fn check_same_device(&self, first: &Self) -> Outcome {
+        if self.place == first.place {
+            return Ok(());
+        }
+        Err(Failure::refused(format!(
+            "Expected all tensors to be on the same device, but found at least two devices, {} and {}!",
+            first.place_name(),
+            self.place_name()
+        )))
+    }
+
+    fn place_name(&self) -> String {
+        match self.place {
+            Place::Cpu => "cpu".to_owned(),
+            Place::Rdna(index) => format!("rdna:{index}"),
+        }
+    }
+}
+
+/// A result of libamdgpu, which keeps its memory.
+pub struct Made {
+    #[allow(dead_code, reason = "held, not read")]
+    owner: Owned,
+    view: View,
+}
+
+impl Made {
+    /// The array of a handle that this takes over, on a device of torch's.
+    pub fn of(handle: amdgpu::Handle, place: Place) -> Outcome<Self> {
+        let owner = Owned(handle);
+        let mut facts = Facts::default();
+        agpu!(agpu_array_info(owner.0, &raw mut facts))?;
+        let rank = facts.dimensions as usize;
+        // SAFETY: the library ends the name with a null byte.
+        let name = unsafe { CStr::from_ptr(facts.dtype.as_ptr()) };
+        let view = View {
+            address: facts.address,
+            dtype: Dtype::of_name(name)?,
+            shape: Dims::from_slice(&facts.shape[..rank]),
+            strides: Dims::from_slice(&facts.strides[..rank]),
+            place,
+        };
+        Ok(Self { owner, view })
+    }
+}
+
+impl Deref for Made {
+    type Target = View;
+
+    fn deref(&self) -> &View {
+        &self.view
+    }
+}
+
+/// A tensor of torch, and the view of its memory when this was made.
+pub struct Tensor {
+    handle: torch::Handle,
+    is_owned: bool,
+    view: View,
+}
+
+impl Tensor {
+    /// A tensor that an argument is; it stays the caller's.
+    pub fn borrowed(handle: torch::Handle) -> Outcome<Self> {
+        Self::of(handle, false)
+    }
+
+    /// A tensor whose handle this takes over.
+    pub fn owned(handle: torch::Handle) -> Outcome<Self> {
+        Self::of(handle, true)
+    }
+
+    fn of(handle: torch::Handle, is_owned: bool) -> Outcome<Self> {
+        let view = view_of(handle)?;
+        Ok(Self {
+            handle,
+            is_owned,
+            view,
+        })
+    }
+
+    /// A tensor in row-major order whose elements are not set.
+    pub fn empty(shape: &[i64], dtype: Dtype, place: Place) -> Outcome<Self> {
+        Self::empty_strided(shape, &row_major(shape), dtype, place)
+    }
+
+    pub fn empty_strided(
+        shape: &[i64],
+        strides: &[i64],
+        dtype: Dtype,
+        place: Place,
+    ) -> Outcome<Self> {
+        let torch = torch::get()?;
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: extents and strides of as many axes, and a place for the handle.
+        torch::done(unsafe {
+            let (device_type, index) = match place {
+                Place::Cpu => ((torch.aoti_torch_device_type_cpu)(), 0),
+                Place::Rdna(index) => ((torch.aoti_torch_device_type_privateuse1)(), index),
+            };
+            (torch.aoti_torch_empty_strided)(
+                shape.len() as i64,
+                shape.as_ptr(),
+                strides.as_ptr(),
+                dtype.0,
+                device_type,
+                index,
+                &raw mut handle,
+            )
+        })?;
+        Self::owned(handle)
+    }
+
+    /// A tensor like a view, with its order of axes where it has no gaps.
+    pub fn empty_like(view: &View, dtype: Dtype) -> Outcome<Self> {
+        let mut axes: SmallVec<[usize; 6]> = (0..view.rank()).collect();
+        axes.sort_by_key(|axis| std::cmp::Reverse((view.strides[*axis], view.shape[*axis])));
+        let ordered = view.permuted(&axes);
+        if !ordered.is_contiguous() {
+            return Self::empty(&view.shape, dtype, view.place);
+        }
+        let dense = row_major(&ordered.shape);
+        let mut strides = Dims::from_elem(1, view.rank());
+        for (axis, stride) in axes.iter().zip(dense) {
+            strides[*axis] = stride;
+        }
+        Self::empty_strided(&view.shape, &strides, dtype, view.place)
+    }
+
+    /// The handle, for whoever takes it over. Only of tensors that own it.
+    pub fn into_handle(mut self) -> torch::Handle {
+        self.is_owned = false;
+        self.handle
+    }
+
+    /// Another handle of the tensor, for whoever takes it over.
+    fn new_handle(&self) -> Outcome<torch::Handle> {
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: a live tensor, and a place for the handle.
+        torch::done(unsafe {
+            (torch::get()?.aoti_torch_new_tensor_handle)(self.handle, &raw mut handle)
+        })?;
+        Ok(handle)
+    }
+
+    /// The view after the shape was set; memory is made where it does not suffice.
+    pub fn resized(&self, shape: &[i64]) -> Outcome<View> {
+        if self.shape.as_slice() == shape {
+            return Ok(self.view.clone());
+        }
+        let torch = torch::get()?;
+        // The stable interface has no lists of sizes for kernels, so that a tensor of this shape, with one element, says them.
+        let still = Dims::from_elem(0, shape.len());
+        let like = Self::empty_strided(shape, &still, self.dtype, Place::Cpu)?;
+        let mut stack = [self.new_handle()? as u64, like.into_handle() as u64, 0];
+        // SAFETY: `resize_as_` takes two tensors and an optional memory format, and returns the first tensor.
+        torch::done(unsafe {
+            (torch.torch_call_dispatcher)(
+                c"aten::resize_as_".as_ptr(),
+                c"".as_ptr(),
+                stack.as_mut_ptr(),
+                torch::BUILD_VERSION,
+            )
+        })?;
+        drop(Self::owned(std::ptr::with_exposed_provenance_mut(
+            stack[0] as usize,
+        ))?);
+        view_of(self.handle)
+    }
+}
+
+impl Deref for Tensor {
+    type Target = View;
+
+    fn deref(&self) -> &View {
+        &self.view
+    }
+}
+
+impl Drop for Tensor {
+    fn drop(&mut self) {
+        if self.is_owned
+            && let Ok(torch) = torch::get()
+        {
+            // SAFETY: a handle that this owns.
+            unsafe { (torch.aoti_torch_delete_tensor_object)(self.handle) };
+        }
+    }
+}
+
+fn view_of(handle: torch::Handle) -> Outcome<View> {
+    let torch = torch::get()?;
+    let (mut address, mut rank, mut dtype) = (std::ptr::null_mut(), 0, 0);
+    let (mut shape, mut strides) = (std::ptr::null(), std::ptr::null());
+    let (mut device_type, mut index) = (0, 0);
+    // SAFETY: a live tensor and places for the answers; torch's arrays live as long as the tensor.
+    unsafe {
+        torch::done((torch.aoti_torch_get_dim)(handle, &raw mut rank))?;
+        torch::done((torch.aoti_torch_get_sizes)(handle, &raw mut shape))?;
+        torch::done((torch.aoti_torch_get_strides)(handle, &raw mut strides))?;
+        torch::done((torch.aoti_torch_get_dtype)(handle, &raw mut dtype))?;
+        torch::done((torch.aoti_torch_get_device_type)(
+            handle,
+            &raw mut device_type,
+        ))?;
+        torch::done((torch.aoti_torch_get_device_index)(handle, &raw mut index))?;
+        torch::done((torch.aoti_torch_get_data_ptr)(handle, &raw mut address))?;
+        let dims = |from: *const i64| {
+            if rank == 0 {
+                return Dims::new();
+            }
+            Dims::from_slice(std::slice::from_raw_parts(from, rank as usize))
+        };
+        let place = if device_type == (torch.aoti_torch_device_type_privateuse1)() {
+            Place::Rdna(index)
+        } else if device_type == (torch.aoti_torch_device_type_cpu)() {
+            Place::Cpu
+        } else {
+            return Err(Failure::refused(
+                "Expected all tensors to be on the same device, but one is neither on rdna nor on cpu",
+            ));
+        };
+        Ok(View {
+            address,
+            dtype: Dtype(dtype),
+            shape: dims(shape),
+            strides: dims(strides),
+            place,
+        })
+    }
+}
