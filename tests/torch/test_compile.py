@@ -24,7 +24,7 @@ class Network(nn.Module):
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
 def test_compiled_programs_give_what_eager_gives(backend, device):
     torch.rdna.set_fallback_mode("silent")
-    torch._dynamo.reset()
+    torch.compiler.reset()
     torch.manual_seed(0)
     model, x = Network().to(device), torch.randn(5, 8, device=device)
     expected = model(x)
@@ -42,7 +42,7 @@ def test_compiled_programs_give_what_eager_gives(backend, device):
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
 def test_views_and_writes_in_place_are_compiled(backend, device):
     torch.rdna.set_fallback_mode("silent")
-    torch._dynamo.reset()
+    torch.compiler.reset()
 
     def program(x, y):
         x[:, 1:].add_(y)

@@ -77,7 +77,7 @@ def test_a_limit_is_reached_and_kept_memory_given_back_before():
         "del x\n"
         "print(torch.empty(32 << 20, dtype=torch.uint8, device='rdna').numel())\n"
     )
-    done = run(program, AMDGPU_CPU_MEMORY_LIMIT_BYTES=str(64 << 20))
+    done = run(program, AMDGPU_TORCH_DEVICE="cpu", AMDGPU_CPU_MEMORY_LIMIT_BYTES=str(64 << 20))
     assert "Tried to allocate 32.00 MiB. rdna:0 has a total capacity of 64.00 MiB" in done.stdout
     assert done.stdout.split()[-1] == str(32 << 20)
 
@@ -129,7 +129,8 @@ def test_poisoned_memory_cannot_be_read_by_the_host():
         "print((x + 1).tolist(), flush=True)\n"
         "print(ctypes.c_float.from_address(x.data_ptr()).value)\n"
     )
-    poisoned = run(program, check=False, AMDGPU_TORCH_POISON="1", AMDGPU_TORCH_FALLBACK="silent")
+    given = {"AMDGPU_TORCH_DEVICE": "cpu", "AMDGPU_TORCH_FALLBACK": "silent"}
+    poisoned = run(program, check=False, AMDGPU_TORCH_POISON="1", **given)
     assert poisoned.returncode == -11
     assert poisoned.stdout.strip() == "[2.0, 2.0, 2.0, 2.0]"
-    assert run(program, AMDGPU_TORCH_POISON="0", AMDGPU_TORCH_FALLBACK="silent").stdout.split()[-1] == "1.0"
+    assert run(program, AMDGPU_TORCH_POISON="0", **given).stdout.split()[-1] == "1.0"

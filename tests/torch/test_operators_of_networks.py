@@ -44,7 +44,12 @@ def test_convolutions_and_their_gradients(function, images, weights, options):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_convolutions_of_half_precision(dtype):
-    check(F.conv2d, values((2, 3, 7, 8), dtype, low=-1, high=1), values((4, 3, 3, 3), dtype, low=-1, high=1), tolerance=5e-2)
+    check(
+        F.conv2d,
+        values((2, 3, 7, 8), dtype, low=-1, high=1),
+        values((4, 3, 3, 3), dtype, low=-1, high=1),
+        tolerance=5e-2,
+    )
 
 
 def test_convolutions_of_other_memory_formats():
@@ -97,7 +102,9 @@ def test_norms_and_their_gradients():
 @pytest.mark.parametrize("is_training", [True, False])
 @pytest.mark.parametrize("shape", [(4, 3), (4, 3, 5), (4, 3, 5, 6), (2, 3, 2, 3, 2)], ids=str)
 def test_batch_norm_its_gradients_and_running_statistics(shape, is_training):
-    layer = {2: nn.BatchNorm1d, 3: nn.BatchNorm1d, 4: nn.BatchNorm2d, 5: nn.BatchNorm3d}[len(shape)](3).train(is_training)
+    layer = {2: nn.BatchNorm1d, 3: nn.BatchNorm1d, 4: nn.BatchNorm2d, 5: nn.BatchNorm3d}[len(shape)](3).train(
+        is_training
+    )
     with torch.no_grad():
         layer.weight.copy_(torch.tensor([0.5, 1.0, 2.0]))
         layer.running_var.copy_(torch.tensor([0.5, 1.0, 2.0]))
@@ -123,7 +130,9 @@ def test_losses_and_their_gradients(reduction):
     check_gradients(F.cross_entropy, x, torch.tensor([1, 0, 3, 1, 2]), label_smoothing=0.1, reduction=reduction)
     for function in (F.mse_loss, F.smooth_l1_loss, F.l1_loss):
         check_gradients(function, x, values((5, 4)), reduction=reduction)
-    check_gradients(F.binary_cross_entropy, wanting(5, 4, low=0.1, high=0.9), values((5, 4), low=0, high=1), reduction=reduction)
+    check_gradients(
+        F.binary_cross_entropy, wanting(5, 4, low=0.1, high=0.9), values((5, 4), low=0, high=1), reduction=reduction
+    )
     check_gradients(F.binary_cross_entropy_with_logits, x, values((5, 4), low=0, high=1), reduction=reduction)
 
 

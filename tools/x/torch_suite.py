@@ -7,7 +7,6 @@ index, or takes an interpreter that has torch already (`--python PATH`), into wh
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,7 +18,6 @@ from x.virtual_environment import python_version_of
 
 ENVIRONMENT = STATE / "torch"
 TESTS = ROOT / "tests" / "torch"
-TARGET = ROOT / "target"
 # As much of the development environment as the tests need beside torch.
 PACKAGES = ("torch>=2.10", "numpy>=1.26", "llvmlite>=0.50", "rich>=13", "ml_dtypes", "pytest>=8", "pytest-timeout")
 TOOLS = ("pytest>=8", "pytest-timeout")
@@ -68,24 +66,6 @@ def environment(tools: Path | None, *, poison: bool) -> dict[str, str]:
         "AMDGPU_TORCH_POISON": "1" if poison else "0",
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
     }
-
-
-def kernel_library() -> Path:
-    """Where the package looks for the library of operators."""
-    return ROOT / "python" / "amdgpu" / "_lib" / "libamdgpu_torch.so"
-
-
-def kernel_command(cargo: str) -> list[str]:
-    """Compiles the library of operators."""
-    return [cargo, "build", "--release", "-p", "amdgpu-torch"]
-
-
-def install_kernel_library() -> None:
-    """Puts what cargo compiled where the package looks for it; a process that has the old one open keeps it."""
-    built, place = TARGET / "release" / "libamdgpu_torch.so", kernel_library()
-    draft = place.with_name(f".{os.getpid()}.{place.name}")
-    shutil.copyfile(built, draft)
-    draft.replace(place)
 
 
 def build_command(python: str) -> list[str]:

@@ -6,18 +6,29 @@
 
 #include <algorithm>
 #include <array>
+#include <iomanip>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 namespace amdgpu_torch {
 namespace {
 
-using c10::CachingAllocator::format_size;
 using c10::CachingAllocator::Stat;
 using c10::CachingAllocator::StatType;
 using c10::CachingDeviceAllocator::DeviceStats;
+
+std::string format_size(uint64_t bytes) {
+    constexpr std::array<const char *, 4> units{"bytes", "KiB", "MiB", "GiB"};
+    size_t unit = 0;
+    auto size = static_cast<double>(bytes);
+    for (; size >= 1024 && unit + 1 < units.size(); ++unit) size /= 1024;
+    std::ostringstream text;
+    text << std::fixed << std::setprecision(unit == 0 ? 0 : 2) << size << ' ' << units[unit];
+    return std::move(text).str();
+}
 
 // What a tensor's memory is: the context of its DataPtr.
 struct Block {

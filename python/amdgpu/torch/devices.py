@@ -65,7 +65,7 @@ def device_index(device: Any = None, *, optional: bool = False) -> int:
         return -1 if optional else current_device()
     if isinstance(device, bool) or not hasattr(device, "__index__"):
         raise TypeError(f"a device is a number, a name such as 'rdna:0' or a torch.device, not {device!r}")
-    return device.__index__()
+    return int(device.__index__())
 
 
 def is_available() -> bool:
@@ -193,4 +193,3 @@ def _is_in_bad_fork() -> bool:
 def get_amp_supported_dtype() -> list[torch.dtype]:
     """Dtypes that `torch.autocast("rdna", dtype=...)` takes."""
     return [torch.float16, torch.bfloat16]
-
