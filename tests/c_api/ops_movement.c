@@ -1,4 +1,4 @@
-/* Rows by index, axes in another order, copies without gaps, other dtypes. */
+/* Rows and elements by index, lines in order, axes in another order, copies without gaps, other dtypes, memory at addresses. */
 #include "arrays.h"
 
 static void embedding(agpu_device device) {
@@ -105,6 +105,82 @@ static void operands(agpu_device device) {
     for (int i = 0; i < 4; i++) DO(agpu_release(all[i]));
 }
 
+/* Elements at arrays of indices, read and written. */
+static void picks(agpu_device device) {
+    const float values[6] = {1, 2, 3, 4, 5, 6}, columns[4] = {3, 6, 1, 4}, one[2] = {6, 4}, more[2] = {10, 20};
+    const float added[6] = {21, 2, 3, 4, 5, 16}, zero = 0, cut[6] = {0, 2, 0, 0, 5, 0};
+    const int64_t last[2] = {-1, 0}, rows[2] = {1, 1}, at[2] = {2, 0}, axis[1] = {1}, axes[2] = {0, 1};
+    const int64_t wrong[2] = {0, 0}, far[1] = {3};
+    agpu_array x = ARRAY(device, "float32", values, 2, 3), result = NULL;
+    agpu_array by_last = ARRAY(device, "int64", last, 2), by_row = ARRAY(device, "int64", rows, 2), by_column = ARRAY(device, "int64", at, 2);
+    DO(agpu_ops_pick(x, axis, &by_last, 1, &result));
+    agpu_array_facts facts = AGPU_ARRAY_FACTS_INIT;
+    DO(agpu_array_info(result, &facts));
+    CHECK(facts.dimensions == 2 && facts.shape[0] == 2 && facts.shape[1] == 2);
+    CHECK_BYTES(result, "float32", columns);
+    const agpu_array both[2] = {by_row, by_column};
+    DO(agpu_ops_pick(x, axes, both, 2, &result));
+    CHECK_BYTES(result, "float32", one);
+    CHECK(agpu_ops_pick(x, wrong, both, 2, &result) == AGPU_ERROR_INVALID_ARGUMENT);
+    agpu_array beyond = ARRAY(device, "int64", far, 1);
+    CHECK(agpu_ops_pick(x, axis, &beyond, 1, &result) == AGPU_ERROR_INDEX_OUT_OF_RANGE);
+    const int64_t corners[2] = {1, 0}, ends[2] = {2, 0};
+    agpu_array by_corner = ARRAY(device, "int64", corners, 2), by_end = ARRAY(device, "int64", ends, 2);
+    const agpu_array places[2] = {by_corner, by_end};
+    agpu_array addends = ARRAY(device, "float32", more, 2), number = array_of(device, "float32", 0, NULL, &zero);
+    DO(agpu_ops_put(x, axes, places, 2, addends, "add"));
+    DO(agpu_retain(x));
+    CHECK_BYTES(x, "float32", added);
+    DO(agpu_ops_put(x, axis, &by_last, 1, number, NULL));
+    CHECK(agpu_ops_put(x, axis, &by_last, 1, number, "divide") == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK_BYTES(x, "float32", cut);
+    const agpu_handle all[] = {by_last, by_row, by_column, beyond, by_corner, by_end, addends, number};
+    for (int i = 0; i < 8; i++) DO(agpu_release(all[i]));
+}
+
+/* Lines in order and where their elements come from; what is not zero. */
+static void order(agpu_device device) {
+    const float values[6] = {3, 1, 2, 0, 5, 0}, ascending[6] = {1, 2, 3, 0, 0, 5};
+    const int64_t places[6] = {1, 2, 0, 0, 2, 1}, found[8] = {0, 0, 0, 1, 0, 2, 1, 1}, backwards[6] = {0, 2, 1, 1, 0, 2};
+    agpu_array x = ARRAY(device, "float32", values, 2, 3), sorted = NULL, from = NULL;
+    DO(agpu_ops_sort(x, -1, NULL, &sorted, &from));
+    CHECK_BYTES(sorted, "float32", ascending);
+    CHECK_BYTES(from, "int64", places);
+    agpu_ops_sort_options options = AGPU_OPS_SORT_OPTIONS_INIT;
+    options.is_descending = 1;
+    DO(agpu_ops_sort(x, 1, &options, NULL, &from));
+    CHECK_BYTES(from, "int64", backwards);
+    CHECK(agpu_ops_sort(x, 2, NULL, &sorted, NULL) != AGPU_OK);
+    DO(agpu_ops_nonzero(x, &from));
+    CHECK_BYTES(from, "int64", found);
+    DO(agpu_release(x));
+}
+
+/* Memory of the caller and numbers, without handles. */
+static void at_addresses(agpu_device device) {
+    float values[4] = {1, 2, 3, 4}, made[4] = {0};
+    const float expected[4] = {3, 7, 5, 9};
+    int32_t cut[4] = {0};
+    const int64_t shape[2] = {2, 2}, turned[2] = {1, 2};
+    agpu_operand x = {AGPU_OPERAND_MEMORY, 2, "float32", values, shape, turned, 0, 0, 0};
+    agpu_operand two = {AGPU_OPERAND_INTEGER, 0, "float32", NULL, NULL, NULL, 2, 0, 0};
+    agpu_operand one = {AGPU_OPERAND_REAL, 0, "float32", NULL, NULL, NULL, 0, 1, 0};
+    const agpu_operand out = {AGPU_OPERAND_MEMORY, 2, "float32", made, shape, NULL, 0, 0, 0};
+    const agpu_operand whole = {AGPU_OPERAND_MEMORY, 2, "int32", cut, shape, NULL, 0, 0, 0};
+    const agpu_operand inputs[4] = {x, one, two, one};
+    DO(agpu_ops_elementwise_at(device, "linear_combination", inputs, 4, 0, &out));
+    CHECK(memcmp(made, expected, sizeof made) == 0);
+    DO(agpu_ops_elementwise_at(device, "cast", &out, 1, 0, &whole));
+    CHECK(cut[0] == 3 && cut[1] == 7 && cut[3] == 9);
+    CHECK(agpu_ops_elementwise_at(device, "add", inputs, 1, 0, &out) == AGPU_ERROR_ARGUMENT_COUNT);
+    CHECK(agpu_ops_elementwise_at(device, "ad", inputs, 2, 0, &out) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_elementwise_at(device, "add", inputs, 2, 0, &one) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_elementwise_at(device, "add", inputs, 2, 0, &whole) != AGPU_OK);
+    CHECK(agpu_ops_elementwise_at(NULL, "add", inputs, 2, 0, &out) == AGPU_ERROR_INVALID_HANDLE);
+    x.kind = 9;
+    CHECK(agpu_ops_elementwise_at(device, "cast", &x, 1, 0, &out) == AGPU_ERROR_INVALID_ARGUMENT);
+}
+
 int main(void) {
     agpu_device device = NULL;
     DO(agpu_device_open("cpu", NULL, &device));
@@ -113,6 +189,9 @@ int main(void) {
     contiguous(device);
     casts(device);
     operands(device);
+    picks(device);
+    order(device);
+    at_addresses(device);
     DO(agpu_release(device));
     check_no_handles();
     puts("ok");

@@ -16,6 +16,14 @@ int main() {
         const Array indices = array_of<std::int32_t>(device, "int32", {2}, {1, 1});
         CHECK((ops::embedding(indices, x).read<float>() == std::vector<float>{4, 5, 6, 4, 5, 6}));
         CHECK((ops::cast(x, "int16").read<std::int16_t>() == std::vector<std::int16_t>{1, 2, 3, 4, 5, 6}));
+        const Array columns = array_of<std::int64_t>(device, "int64", {2}, {2, -3});
+        CHECK((ops::pick(x, {1}, {columns}).read<float>() == std::vector<float>{3, 6, 1, 4}));
+        const Array copy = ops::cast(x, "float64");
+        ops::put(copy, {1}, {columns}, array_of<double>(device, "float64", {2, 2}, {10, 20, 30, 40}), "add");
+        CHECK((copy.read<double>() == std::vector<double>{31, 2, 13, 44, 5, 26}));
+        const auto sorted = ops::sort(array_of<float>(device, "float32", {3}, {2, 3, 1}), 0, true);
+        CHECK((sorted.values.read<float>() == std::vector<float>{3, 2, 1} && sorted.indices.read<std::int64_t>() == std::vector<std::int64_t>{1, 0, 2}));
+        CHECK((ops::nonzero(array_of<float>(device, "float32", {3}, {0, 3, 1})).read<std::int64_t>() == std::vector<std::int64_t>{1, 2}));
         expect(AGPU_ERROR_UNSUPPORTED_DTYPE, "must be int32 or int64", [&] { (void)ops::embedding(x, x); });
         expect(AGPU_ERROR_UNSUPPORTED_DTYPE, "int7", [&] { (void)ops::cast(x, "int7"); });
     }

@@ -18,6 +18,7 @@ import emit_operations
 import emit_packages
 import emit_python
 import emit_rust
+import emit_torch
 import emit_typescript
 import emit_zig
 import header
@@ -113,6 +114,7 @@ def generate() -> dict[Path, str]:
         docs / "metrics.md": emit_docs.emit_metrics(metrics),
         docs / "grafana" / "amdgpu.json": emit_grafana.emit(metrics),
         docs / "environment.md": emit_docs.emit_environment(environment),
+        docs / "pytorch_operators.md": emit_torch.emit_docs(ROOT / "integrations" / "torch" / "kernels" / "src" / "operators"),
     }
 
 

@@ -20,6 +20,7 @@ from x.paths import (
     ROOT,
     STAMPS,
     STATE,
+    TORCH_KERNELS,
     VENV,
     VENV_PYTHON,
     shown,
@@ -29,6 +30,7 @@ from x.stamps import Stamp, digest
 from x.steps import Reporter, Step
 
 EXTENSION_CRATE = ROOT / "crates" / core_library.EXTENSION_CRATE
+TORCH_CRATE = ROOT / "integrations" / "torch" / "kernels"
 # Lines of cargo that say nothing about an error: its JSON messages and its progress.
 CARGO_NOISE = re.compile(r'\{"reason"|\s+(?:Compiling|Downloaded|Downloading|Updating|Locking|Adding|Blocking|Fresh)\b')
 DISTRIBUTION = "amdgpu_framework"
@@ -77,17 +79,21 @@ def _size(path: Path) -> str:
 
 def rust_inputs() -> list[Path]:
     """Everything that cargo reads for the workspace."""
-    return [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "rust-toolchain.toml", ROOT / "crates"]
+    return [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "rust-toolchain.toml", ROOT / "crates", TORCH_CRATE]
 
 
 def build_extension(reporter: Reporter) -> str:
-    """The step "python extension": `libamdgpu.so` and `amdgpu._native`, which opens it."""
+    """The step "python extension": `libamdgpu.so`, `amdgpu._native`, which opens it, and the kernels for torch, which call it."""
     if not (EXTENSION_CRATE / "Cargo.toml").exists():
         return f"absent: {shown(EXTENSION_CRATE)}"
     stamp = Stamp(STAMPS, "python-extension")
     target_folder = os.environ.get("CARGO_TARGET_DIR", "")
     wanted = digest(rust_inputs(), str(VENV_PYTHON), target_folder)
-    built = {core_library.LIBRARY_CRATE: CORE_LIBRARY, core_library.EXTENSION_CRATE: EXTENSION}
+    built = {
+        core_library.LIBRARY_CRATE: CORE_LIBRARY,
+        core_library.EXTENSION_CRATE: EXTENSION,
+        core_library.TORCH_CRATE: TORCH_KERNELS,
+    }
     if stamp.is_fresh(wanted, list(built.values())):
         return "up to date"
     command = [rust.cargo_command(), *core_library.cargo_arguments(*built)]

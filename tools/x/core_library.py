@@ -18,6 +18,9 @@ from x.failure import Failure
 LIBRARY_CRATE = "amdgpu-python"
 EXTENSION_CRATE = "amdgpu-extension"
 LIBRARY_NAME = "libamdgpu.so"
+# Kernels of the PyTorch device rdna; it needs no torch to be built.
+TORCH_CRATE = "amdgpu-torch"
+TORCH_NAME = "libamdgpu_torch.so"
 # Beside the library in a working tree: the Python that runs LLVM for programs without Python (`interpreter.rs` reads it).
 INTERPRETER_NAME = "python-interpreter"
 # Leaves Python's symbols to the interpreter that loads the module, as maturin does for wheels.
@@ -44,7 +47,8 @@ def artifact(cargo_messages: str, crate: str) -> Path:
         if not line.startswith('{"reason":"compiler-artifact"'):
             continue
         message = json.loads(line)
-        if "cdylib" in message["target"]["kind"] and Path(message["manifest_path"]).parent.name == crate:
+        is_wanted = crate in (Path(message["manifest_path"]).parent.name, message["target"].get("name", "").replace("_", "-"))
+        if "cdylib" in message["target"]["kind"] and is_wanted:
             found = next((Path(name) for name in message["filenames"] if name.endswith(".so")), found)
     if found is None:
         raise Failure(f"cargo built {crate} but named no cdylib", fix='set crate-type = ["cdylib"] in its Cargo.toml')
@@ -62,8 +66,8 @@ def place(library: Path, output: Path) -> None:
 
 
 def build_for_wheel(cargo: str, root: Path, output: Path, environment: Mapping[str, str]) -> None:
-    """Builds `libamdgpu.so` and puts it, without debug information, at `output`."""
-    command = [cargo, *cargo_arguments(LIBRARY_CRATE)]
+    """Builds `libamdgpu.so` and the kernels for torch, and puts them, without debug information, at `output` and beside it."""
+    command = [cargo, *cargo_arguments(LIBRARY_CRATE, TORCH_CRATE)]
     done = subprocess.run(
         command,
         cwd=root,
@@ -74,10 +78,11 @@ def build_for_wheel(cargo: str, root: Path, output: Path, environment: Mapping[s
     )
     if done.returncode:
         raise Failure(f"`{' '.join(command)}` failed with exit code {done.returncode}")
-    place(artifact(done.stdout, LIBRARY_CRATE), output)
     strip = shutil.which("strip")
-    if strip is not None:
-        subprocess.run([strip, "--strip-debug", str(output)], check=True)
+    for crate, library in ((LIBRARY_CRATE, output), (TORCH_CRATE, output.with_name(TORCH_NAME))):
+        place(artifact(done.stdout, crate), library)
+        if strip is not None:
+            subprocess.run([strip, "--strip-debug", str(library)], check=True)
 
 
 def weaken_python_symbols(path: Path) -> int:

@@ -15,6 +15,7 @@ PACKAGE = PYTHON_SOURCES / "amdgpu"
 LIBRARIES = PACKAGE / "_lib"
 EXTENSION = PACKAGE / "_native.abi3.so"
 CORE_LIBRARY = LIBRARIES / "libamdgpu.so"
+TORCH_KERNELS = LIBRARIES / "libamdgpu_torch.so"
 REQUIREMENTS = ROOT / "tools" / "x" / "requirements-dev.txt"
 BENCH_RESULTS = ROOT / "bench-results"
 

@@ -5,13 +5,16 @@ mod attention;
 mod convolution;
 mod creation;
 mod elementwise;
+mod encoder;
 mod indexing;
 mod loss;
 mod matmul;
 mod normalization;
 mod optimizer;
+mod padding;
 mod pooling;
 mod random;
+mod rare;
 mod recurrent;
 mod reduction;
 mod sorting;
@@ -68,9 +71,12 @@ static TABLES: &[&[Row]] = &[
     creation::TABLE,
     random::TABLE,
     attention::TABLE,
+    encoder::TABLE,
     optimizer::TABLE,
     recurrent::TABLE,
     upsample::TABLE,
+    padding::TABLE,
+    rare::TABLE,
 ];
 
 /// All operators in their order, and their places by name.

@@ -67,6 +67,22 @@ impl Given {
     }
 }
 
+impl Given {
+    fn attend(&self, q: &View) -> Outcome<Made> {
+        let (arrays, mask) = self.arrays()?;
+        let options = self.options(mask.as_ref());
+        let mut result = 0;
+        agpu!(agpu_ops_scaled_dot_product_attention(
+            arrays[0].0,
+            arrays[1].0,
+            arrays[2].0,
+            &raw const options,
+            &raw mut result
+        ))?;
+        Made::of(result, q.place)
+    }
+}
+
 fn mask_of(mask: Option<&Tensor>, dtype: Dtype) -> Outcome<Option<Held>> {
     let Some(mask) = mask else { return Ok(None) };
     if mask.dtype == dtype || mask.dtype == Dtype::BOOL {
@@ -84,6 +100,20 @@ fn check_dropout(p: f64) -> Outcome {
     Err(Failure::no_kernel("attention with dropout has no kernel"))
 }
 
+/// Attention without scale, dropout or order of its own.
+pub fn attend(operands: [&View; 3], mask: Option<&View>) -> Outcome<Made> {
+    let [q, k, v] = operands;
+    let given = Given {
+        q: contiguous(q)?,
+        k: contiguous(k)?,
+        v: contiguous(v)?,
+        mask: mask.map(contiguous).transpose()?,
+        scale: None,
+        is_causal: false,
+    };
+    given.attend(q)
+}
+
 /// The result, and what torch keeps for kernels of its own: their sums, lengths and random state, which this one does not need.
 fn forward(c: &Call) -> Outcome<Results> {
     let (q, k, v) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
@@ -96,17 +126,7 @@ fn forward(c: &Call) -> Outcome<Results> {
         scale: c.has(3).then(|| c.real(3)).transpose()?,
         is_causal: c.flag_or(1, false)?,
     };
-    let (arrays, mask) = given.arrays()?;
-    let options = given.options(mask.as_ref());
-    let mut result = 0;
-    agpu!(agpu_ops_scaled_dot_product_attention(
-        arrays[0].0,
-        arrays[1].0,
-        arrays[2].0,
-        &raw const options,
-        &raw mut result
-    ))?;
-    let result = Made::of(result, q.place)?;
+    let result = given.attend(q)?;
     let made = Tensor::empty(&result.shape, q.dtype, q.place)?;
     cast(&*result, &made)?;
     let none = |dtype| Tensor::empty(&[0], dtype, q.place).map(Returned::Tensor);

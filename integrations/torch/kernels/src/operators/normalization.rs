@@ -160,25 +160,40 @@ fn layer_norm(c: &Call) -> Outcome<Results> {
     let axes = last_axes(x, c.ints(0)?, c.name)?;
     let epsilon = c.real(1)?;
     check_epsilon(epsilon)?;
-    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
     let shape = statistics_shape(&x.shape, axes.len());
     if x.is_empty() {
+        let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
         let empty = || Tensor::empty(&shape, x.dtype.wide(), x.place);
         return Ok(tensors([made, empty()?, empty()?]));
     }
+    let made = layer_norm_over(x, &axes, (c.optional(1), c.optional(2)), epsilon)?;
+    let (mean, scale) = statistics(x, &axes, epsilon)?;
+    Ok(tensors([made, mean, scale]))
+}
+
+/// Normalised over the last axis.
+pub fn layer_norm_of(
+    x: &View,
+    scale: Option<&Tensor>,
+    shift: Option<&Tensor>,
+    epsilon: f64,
+) -> Outcome<Tensor> {
+    layer_norm_over(x, &[x.rank() as i64 - 1], (scale, shift), epsilon)
+}
+
+fn layer_norm_over(
+    x: &View,
+    axes: &[i64],
+    (scale, shift): (Option<&Tensor>, Option<&Tensor>),
+    epsilon: f64,
+) -> Outcome<Tensor> {
+    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
     let dense = contiguous(x)?;
     let (scale, shift) = (
-        c.optional(1)
-            .map(|one| dense_as(one, x.dtype))
-            .transpose()?,
-        c.optional(2)
-            .map(|one| dense_as(one, x.dtype))
-            .transpose()?,
+        scale.map(|one| dense_as(one, x.dtype)).transpose()?,
+        shift.map(|one| dense_as(one, x.dtype)).transpose()?,
     );
-    let arrays = (
-        scale.as_ref().map(|one| one.array()).transpose()?,
-        shift.as_ref().map(|one| one.array()).transpose()?,
-    );
+    let arrays = (array_of(scale.as_ref())?, array_of(shift.as_ref())?);
     let place = made.array()?;
     let options = Normalize {
         out: place.0,
@@ -198,8 +213,7 @@ fn layer_norm(c: &Call) -> Outcome<Results> {
         &raw mut result
     ))?;
     drop(Owned(result));
-    let (mean, scale) = statistics(x, &axes, epsilon)?;
-    Ok(tensors([made, mean, scale]))
+    Ok(made)
 }
 
 /// A row-major tensor of a dtype with the values of another one.

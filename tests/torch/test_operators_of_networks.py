@@ -1,0 +1,276 @@
+"""Operators of networks and their gradients beside torch's CPU: convolutions, pooling, norms, losses, attention, cells, optimizers, random numbers."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from beside_cpu import FLOATS, check, check_gradients, compare, on_rdna, values
+from torch import nn
+from torch.nn import functional as F
+
+
+@pytest.fixture(autouse=True)
+def no_fallback():
+    before = torch.rdna.get_fallback_mode()
+    torch.rdna.set_fallback_mode("error")
+    yield
+    torch.rdna.set_fallback_mode(before)
+
+
+def wanting(*shape, dtype=torch.float32, low=-1, high=1):
+    """Values whose gradient is wanted."""
+    return values(shape, dtype, low=low, high=high).requires_grad_()
+
+
+CONVOLUTIONS = [
+    (F.conv1d, (2, 4, 9), (6, 2, 3), {"stride": 2, "padding": 1, "groups": 2}),
+    (F.conv2d, (2, 3, 7, 8), (4, 3, 3, 3), {"padding": 1}),
+    (F.conv2d, (2, 4, 7, 8), (4, 1, 3, 2), {"stride": (2, 1), "padding": (0, 1), "dilation": (1, 2), "groups": 4}),
+    (F.conv3d, (1, 2, 4, 5, 6), (3, 2, 2, 3, 2), {"padding": (1, 0, 1)}),
+    (F.conv_transpose1d, (2, 4, 6), (4, 3, 3), {"stride": 2, "output_padding": 1}),
+    (F.conv_transpose2d, (2, 4, 5, 6), (4, 3, 3, 3), {"stride": 2, "padding": 1, "output_padding": (1, 0)}),
+    (F.conv_transpose3d, (1, 2, 3, 3, 3), (2, 2, 2, 2, 2), {"stride": 2}),
+]
+
+
+@pytest.mark.parametrize(("function", "images", "weights", "options"), CONVOLUTIONS)
+def test_convolutions_and_their_gradients(function, images, weights, options):
+    outputs = weights[1] * options.get("groups", 1) if "transpose" in function.__name__ else weights[0]
+    check_gradients(function, wanting(*images), wanting(*weights), wanting(outputs), **options)
+    check_gradients(function, wanting(*images, dtype=torch.float64), wanting(*weights, dtype=torch.float64), **options)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_convolutions_of_half_precision(dtype):
+    check(
+        F.conv2d,
+        values((2, 3, 7, 8), dtype, low=-1, high=1),
+        values((4, 3, 3, 3), dtype, low=-1, high=1),
+        tolerance=5e-2,
+    )
+
+
+def test_convolutions_of_other_memory_formats():
+    x = values((2, 3, 7, 8)).contiguous(memory_format=torch.channels_last)
+    check(F.conv2d, x, values((4, 3, 3, 3)), tolerance=1e-4)
+
+
+POOLS = [
+    (F.max_pool2d, (2, 3, 8, 9), {"kernel_size": 3, "stride": 2, "padding": 1}),
+    (F.max_pool2d, (3, 8, 9), {"kernel_size": (2, 3), "ceil_mode": True}),
+    (F.max_pool2d, (2, 3, 9, 9), {"kernel_size": 3, "dilation": 2, "stride": 1}),
+    (F.max_pool3d, (1, 2, 4, 6, 6), {"kernel_size": 2}),
+    (F.max_pool1d, (2, 3, 8), {"kernel_size": 2}),
+    (F.avg_pool2d, (2, 3, 8, 9), {"kernel_size": 3, "stride": 2, "padding": 1}),
+    (F.avg_pool2d, (2, 3, 8, 9), {"kernel_size": 3, "padding": 1, "count_include_pad": False, "ceil_mode": True}),
+    (F.avg_pool2d, (3, 8, 8), {"kernel_size": 2, "divisor_override": 3}),
+    (F.avg_pool3d, (1, 2, 4, 6, 6), {"kernel_size": 2}),
+    (F.adaptive_avg_pool2d, (2, 3, 8, 9), {"output_size": (3, 4)}),
+    (F.adaptive_avg_pool2d, (2, 3, 8, 9), {"output_size": 1}),
+    (F.adaptive_max_pool2d, (2, 3, 8, 9), {"output_size": (3, 4)}),
+]
+
+
+@pytest.mark.parametrize(("function", "shape", "options"), POOLS)
+def test_pooling_and_its_gradients(function, shape, options):
+    x = torch.randperm(torch.Size(shape).numel(), generator=torch.Generator().manual_seed(5)).reshape(shape).float()
+    check_gradients(function, x.requires_grad_(), **options)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_and_its_gradients(name, axis):
+    check_gradients(getattr(torch, name), wanting(3, 4, 5), axis)
+    for dtype in FLOATS:
+        check(getattr(torch, name), values((3, 4), dtype), axis)
+    check(getattr(torch, name), values((3, 4), torch.float16), axis, dtype=torch.float32)
+
+
+def test_norms_and_their_gradients():
+    check_gradients(F.layer_norm, wanting(3, 4, 6), (6,), wanting(6), wanting(6))
+    check_gradients(F.layer_norm, wanting(3, 4, 6), (4, 6), wanting(4, 6), None, 1e-3)
+    check_gradients(F.layer_norm, wanting(3, 4, 6), (6,))
+    check_gradients(F.group_norm, wanting(2, 6, 4, 5), 3, wanting(6), wanting(6))
+    check_gradients(F.group_norm, wanting(2, 6, 4), 2)
+    check_gradients(F.instance_norm, wanting(2, 3, 4, 5))
+    for dtype in (torch.float16, torch.bfloat16):
+        check(F.layer_norm, values((3, 6), dtype), (6,), values((6,), dtype), values((6,), dtype))
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+@pytest.mark.parametrize("shape", [(4, 3), (4, 3, 5), (4, 3, 5, 6), (2, 3, 2, 3, 2)], ids=str)
+def test_batch_norm_its_gradients_and_running_statistics(shape, is_training):
+    layer = {2: nn.BatchNorm1d, 3: nn.BatchNorm1d, 4: nn.BatchNorm2d, 5: nn.BatchNorm3d}[len(shape)](3).train(
+        is_training
+    )
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor([0.5, 1.0, 2.0]))
+        layer.running_var.copy_(torch.tensor([0.5, 1.0, 2.0]))
+    moved = copy.deepcopy(layer).to("rdna")
+    x = wanting(*shape)
+    y = on_rdna(x)
+    wanted, found = layer(x), moved(y)
+    compare(found, wanted, 1e-5)
+    weights = torch.linspace(-1, 1, wanted.numel()).reshape(wanted.shape)
+    wanted.backward(weights)
+    found.backward(weights.to("rdna"))
+    compare([y.grad, moved.weight.grad, moved.bias.grad], [x.grad, layer.weight.grad, layer.bias.grad], 1e-4)
+    compare([moved.running_mean, moved.running_var], [layer.running_mean, layer.running_var], 1e-5)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_losses_and_their_gradients(reduction):
+    x, classes = wanting(5, 4), torch.tensor([1, 0, 3, -100, 2])
+    weight = torch.tensor([0.5, 1.0, 2.0, 1.5])
+    check_gradients(F.cross_entropy, x, classes, reduction=reduction)
+    check_gradients(F.cross_entropy, x, classes, weight, reduction=reduction)
+    check_gradients(F.cross_entropy, wanting(2, 4, 3, 3), torch.arange(18).reshape(2, 3, 3) % 4, reduction=reduction)
+    check_gradients(F.cross_entropy, x, torch.tensor([1, 0, 3, 1, 2]), label_smoothing=0.1, reduction=reduction)
+    for function in (F.mse_loss, F.smooth_l1_loss, F.l1_loss):
+        check_gradients(function, x, values((5, 4)), reduction=reduction)
+    check_gradients(
+        F.binary_cross_entropy, wanting(5, 4, low=0.1, high=0.9), values((5, 4), low=0, high=1), reduction=reduction
+    )
+    check_gradients(F.binary_cross_entropy_with_logits, x, values((5, 4), low=0, high=1), reduction=reduction)
+
+
+def test_rows_of_tables_and_their_gradients():
+    indices = torch.tensor([[1, 0, 2], [1, 1, 3]])
+    check_gradients(F.embedding, indices, wanting(4, 5))
+    check_gradients(F.embedding, indices, wanting(4, 5), padding_idx=1)
+    check_gradients(F.embedding, indices, wanting(4, 5), scale_grad_by_freq=True)
+
+
+ATTENTIONS = [
+    {},
+    {"is_causal": True},
+    {"scale": 0.3},
+    {"attn_mask": torch.arange(35).reshape(5, 7) % 3 > 0},
+    {"attn_mask": torch.linspace(-1, 1, 35).reshape(5, 7)},
+]
+
+
+@pytest.mark.parametrize("options", ATTENTIONS, ids=str)
+def test_attention_and_its_gradients(options):
+    keys = 5 if options.get("is_causal") else 7
+    q, k, v = wanting(2, 3, 5, 8), wanting(2, 3, keys, 8), wanting(2, 3, keys, 8)
+    check_gradients(F.scaled_dot_product_attention, q, k, v, **options)
+
+
+def test_attention_takes_the_kernel_of_the_device():
+    name = "aten::_scaled_dot_product_fused_attention_overrideable"
+    before = torch.rdna.native_report().get(name, 0)
+    q = on_rdna(values((2, 3, 5, 8)))
+    F.scaled_dot_product_attention(q, q, q, is_causal=True)
+    assert torch.rdna.native_report()[name] == before + 1
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrent_layers_and_their_gradients(kind):
+    layer = kind(4, 6, num_layers=2, bidirectional=True, batch_first=True)
+    moved = copy.deepcopy(layer).to("rdna")
+    x = wanting(2, 5, 4)
+    y = on_rdna(x)
+    wanted, found = layer(x)[0], moved(y)[0]
+    compare(found, wanted, 1e-5)
+    wanted.square().sum().backward()
+    found.square().sum().backward()
+    compare(y.grad, x.grad, 1e-4)
+    compare([one.grad for one in moved.parameters()], [one.grad for one in layer.parameters()], 1e-4)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_images_in_other_sizes_and_their_gradients(mode):
+    options = {} if mode == "nearest" else {"align_corners": False}
+    check_gradients(F.interpolate, wanting(2, 3, 4, 5), scale_factor=2, mode=mode, **options)
+    check_gradients(F.interpolate, wanting(2, 3, 6, 5), size=(4, 9), mode=mode, **options)
+
+
+OPTIMIZERS = [
+    (torch.optim.SGD, {"lr": 0.1}),
+    (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
+    (torch.optim.Adam, {"lr": 0.01, "weight_decay": 0.01}),
+    (torch.optim.AdamW, {"lr": 0.01, "amsgrad": True}),
+    (torch.optim.AdamW, {"lr": 0.01, "maximize": True}),
+]
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize(("kind", "options"), OPTIMIZERS, ids=str)
+def test_steps_of_optimizers(kind, options, fused):
+    own = [values((3, 4)).requires_grad_(), values((5,)).requires_grad_()]
+    moved = [one.detach().to("rdna").requires_grad_() for one in own]
+    here, there = kind(own, **options), kind(moved, **options, fused=fused)
+    for step in range(3):
+        for one, other in zip(own, moved, strict=True):
+            one.grad = values(tuple(one.shape)) * (step + 1)
+            other.grad = one.grad.to("rdna")
+        here.step()
+        there.step()
+    compare(moved, own, 1e-5)
+
+
+def test_scaled_gradients_skip_a_step_that_is_not_finite():
+    x = torch.ones(3, device="rdna", requires_grad=True)
+    optimizer = torch.optim.SGD([x], lr=0.5)
+    scaler = torch.amp.GradScaler("rdna", init_scale=8.0, growth_interval=1)
+    scaler.scale((x * torch.tensor([1.0, float("inf"), 1.0], device="rdna")).sum()).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert scaler.get_scale() == 4.0
+    compare(x.detach(), torch.ones(3))
+    optimizer.zero_grad()
+    scaler.scale(x.sum()).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert scaler.get_scale() == 8.0
+    compare(x.detach(), torch.full((3,), 0.5))
+
+
+def test_gradients_are_clipped():
+    layer = nn.Linear(4, 3)
+    moved = copy.deepcopy(layer).to("rdna")
+    for one in (layer, moved):
+        one(values((2, 4)).to(one.weight.device) * 10).square().sum().backward()
+        nn.utils.clip_grad_norm_(one.parameters(), 0.5)
+    compare([one.grad for one in moved.parameters()], [one.grad for one in layer.parameters()], 1e-5)
+
+
+def test_random_numbers_have_their_distributions():
+    torch.rdna.manual_seed(1)
+    count = 40_000
+    normal = torch.randn(count, device="rdna") * 2 + 3
+    assert abs(normal.mean().item() - 3) < 0.05
+    assert abs(normal.std().item() - 2) < 0.05
+    uniform = torch.empty(count, device="rdna").uniform_(-1, 3)
+    assert uniform.min() >= -1
+    assert uniform.max() < 3
+    assert abs(uniform.mean().item() - 1) < 0.05
+    assert abs(torch.empty(count, device="rdna").exponential_(2).mean().item() - 0.5) < 0.02
+    assert abs(torch.empty(count, device="rdna").bernoulli_(0.3).mean().item() - 0.3) < 0.02
+    assert abs(torch.bernoulli(torch.full((count,), 0.7, device="rdna")).mean().item() - 0.7) < 0.02
+    whole = torch.randint(-2, 5, (count,), device="rdna")
+    assert set(whole.cpu().tolist()) == set(range(-2, 5))
+    assert sorted(torch.randperm(100, device="rdna").cpu().tolist()) == list(range(100))
+
+
+def test_generators_repeat_their_numbers():
+    generator = torch.Generator("rdna").manual_seed(5)
+    first = [torch.rand(7, device="rdna", generator=generator), torch.randn(3, device="rdna", generator=generator)]
+    generator.manual_seed(5)
+    second = [torch.rand(7, device="rdna", generator=generator), torch.randn(3, device="rdna", generator=generator)]
+    assert all(torch.equal(one, other) for one, other in zip(first, second, strict=True))
+    assert not torch.equal(torch.rand(7, device="rdna", generator=generator), first[0])
+
+
+def test_dropout_scales_what_it_keeps_and_its_gradient_alike():
+    torch.rdna.manual_seed(2)
+    x = torch.ones(10_000, device="rdna", requires_grad=True)
+    y = F.dropout(x, 0.25)
+    assert y.detach().cpu().unique().tolist() == pytest.approx([0.0, 1 / 0.75])
+    assert abs((y == 0).float().mean().item() - 0.25) < 0.02
+    y.sum().backward()
+    assert torch.equal(x.grad, y.detach())
+    assert torch.equal(F.dropout(x, 0.25, training=False), x)
