@@ -207,8 +207,18 @@ def _link_command(compiler: Sequence[str], torch: Torch, objects: Sequence[Path]
         "-lc10",
         f"-L{_PACKAGE / '_lib'}",
         "-lamdgpu",
+        *_loaded_standard_library(),
         "-Wl,-s",
     ]
+
+
+def _loaded_standard_library() -> list[str]:
+    """The C++ library that torch uses in this process. Compilers that have only a static one would link a second copy into the shim, and streams of
+    the two do not understand each other's locales.
+    """
+    with open("/proc/self/maps") as maps:
+        found = {line.split(maxsplit=5)[5].strip() for line in maps if "/libstdc++.so" in line}
+    return sorted(found)[:1]
 
 
 def _run(command: Sequence[str], verbose: bool) -> None:
