@@ -213,11 +213,12 @@ def _link_command(compiler: Sequence[str], torch: Torch, objects: Sequence[Path]
 
 
 def _loaded_standard_library() -> list[str]:
-    """The C++ library that torch uses in this process. Compilers that have only a static one would link a second copy into the shim, and streams of
-    the two do not understand each other's locales.
+    """The C++ library that torch uses in this process.
+
+    A compiler that has only a static one would link a second copy into the shim, whose streams crash on the locales of the first.
     """
-    with open("/proc/self/maps") as maps:
-        found = {line.split(maxsplit=5)[5].strip() for line in maps if "/libstdc++.so" in line}
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    found = {line.split(maxsplit=5)[5] for line in lines if "/libstdc++.so" in line}
     return sorted(found)[:1]
 
 
