@@ -35,6 +35,8 @@ mod toolchain;
 mod trainer;
 mod tuning;
 
+pub use raw::array_within;
+
 use std::sync::Once;
 
 pub use folder::register_own_directory;

@@ -344,6 +344,20 @@ pub fn array_at(
     ))
 }
 
+/// An array over memory that [`agpu_raw_allocate`] gave, which it keeps; `None` for other memory, or where elements lie outside.
+#[must_use]
+pub fn array_within(address: u64, dtype: Dtype, layout: (Dims, Dims)) -> Option<Array> {
+    let (shape, strides) = &layout;
+    if shape.contains(&0) {
+        return None;
+    }
+    let (first, end) = byte_range(shape, strides, dtype.size_bytes())?;
+    let found = live::find(address)?;
+    let offset = address.checked_signed_diff(found.first())?;
+    let is_inside = offset + first >= 0 && (offset + end) as u64 <= found.len_bytes();
+    is_inside.then(|| found.bytes.seen_as(offset, dtype, layout))
+}
+
 /// Let operations begin behind what a stream was given so far.
 #[unsafe(no_mangle)]
 pub extern "C" fn agpu_device_wait_stream(device: Handle, stream: Handle) -> Status {

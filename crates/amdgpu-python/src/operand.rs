@@ -247,10 +247,18 @@ impl<'py> Operand<'py> {
 
     /// The memory as an array, which keeps its owner.
     pub fn into_array(self, py: Python<'_>) -> PyResult<core::Array> {
-        let device = self.device(py)?;
         let (dtype, is_read_only) = (self.dtype, !self.is_writable);
         let layout = (self.shape.clone(), self.strides.clone());
         let address = DevicePointer::from_host(self.data);
+        // Another library may lend what it has of our own allocator: that is memory of the device like every other.
+        if matches!(self.owner, Owner::Imported(_))
+            && let Some(mut known) =
+                amdgpu_capi::array_within(address.address(), dtype, layout.clone())
+        {
+            known.is_read_only = is_read_only;
+            return Ok(known);
+        }
+        let device = self.device(py)?;
         let external = External {
             location: self.location.clone(),
             device,

@@ -103,7 +103,8 @@ pub fn factors_source(
     parameters: [Option<Dtype>; 2],
     (least, most): (f64, f64),
 ) -> String {
-    let [weight, bias] = parameters.map(|dtype| dtype.unwrap_or(Dtype::F32));
+    // In the place of what is not there stands the mean.
+    let [weight, bias] = parameters.map(|dtype| dtype.unwrap_or(statistics[0]));
     let types = source::types(&[
         ("M", statistics[0]),
         ("V", statistics[1]),
@@ -119,7 +120,8 @@ pub fn factors_source(
 /// The kernel `channel_slopes`, from sums over the elements of each channel; the dtype of the weight.
 #[must_use]
 pub fn slopes_source(weight: Option<Dtype>) -> String {
-    let types = source::types(&[("W", weight.unwrap_or(Dtype::F32))]);
+    // In the place of a weight that is not there stand the sums.
+    let types = source::types(&[("W", weight.unwrap_or(Dtype::F64))]);
     let has_weight = i32::from(weight.is_some());
     format!("{types}#define HAS_WEIGHT {has_weight}\n{SLOPES}")
 }
