@@ -8,7 +8,7 @@ from typing import Any
 import amdgpu
 import numpy as np
 import pytest
-from amdgpu import _native, tuning
+from amdgpu import tuning
 
 GPU_NAMES = [info.device for info in amdgpu.list_devices() if info.kind in ("hip", "cuda")]
 REDUCTIONS = "sum:4096x4096:1,sum:4096x4096:0,sum:10000001:0,var:1000x3001:1,argmax:777x1000:1,mean:16x64x56x56:0+2+3"
@@ -49,7 +49,7 @@ def test_every_form_of_joined_steps_has_the_bits_of_the_operations(gpu: Any) -> 
         assert len(forms) == 12
         expected = chain(x, y).numpy().tobytes()
         for form in forms:
-            made = _native.FusedSteps(steps.text).compute(gpu, form, (x, y))
+            made = steps.compute(gpu, form, x, y)
             assert made.numpy().tobytes() == expected, (shapes, form)
 
 

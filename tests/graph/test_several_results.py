@@ -308,3 +308,31 @@ def test_what_depends_on_values_or_chance_is_refused() -> None:
 def test_picture_names_results() -> None:
     traced = amdgpu.jit(lambda x: ops.top_k(x, 3))
     assert "result 1" in traced.graph(X).to_dot()
+
+
+def test_several_results_of_constants_are_computed_once() -> None:
+    weights, x = numbers(64, 32, seed=1), numbers(64, 4, seed=2)
+    values, indices = ops.top_k(weights, 4)
+    # The last one has a result behind the first that is an operand of another operation with several.
+    for expected, chosen in (
+        ([x * values, indices], "both"),
+        ([x + indices], "second"),
+        ([x + ops.top_k(indices, 4)[0]], "again"),
+    ):
+        graph = Graph()
+        argument = graph.input((64, 4))
+        first = graph.add("top_k", graph.constant(weights), k=4)
+        second = graph.result(first, 1)
+        if chosen == "both":
+            graph.outputs = [graph.add("multiply", argument, first), second]
+        elif chosen == "second":
+            graph.outputs = [graph.add("add", argument, second)]
+        else:
+            graph.outputs = [graph.add("add", argument, graph.add("top_k", second, k=4))]
+        compiled = graph.compile("cpu:0")
+        operations = [node["operation"] for node in compiled.nodes]
+        assert set(operations).isdisjoint({"top_k", "result"}), operations
+        assert "(top_k) follows from constants: it is computed once" in compiled.explain()
+        equal = zip(compiled(x), expected, strict=True)
+        assert all(got.numpy().tobytes() == wanted.numpy().tobytes() for got, wanted in equal)
+        assert "top_k" in [node["operation"] for node in graph.compile("cpu:0", optimize=False).nodes]

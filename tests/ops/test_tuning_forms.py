@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import amdgpu
 import numpy as np
 import pytest
-from amdgpu import _native, errors, tuning
+from amdgpu import errors, tuning
 from amdgpu.tuning import Fused, Record, Reduction, database
 from amdgpu.tuning.fused import usual_fused
 from amdgpu.tuning.process import Worker
@@ -41,6 +41,10 @@ def numbers(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
     return (drawn * 50).astype(dtype)
 
 
+def rounding(dtype: Any) -> float:
+    return float(np.finfo(dtype).eps) if np.dtype(dtype).kind == "f" else 0.0
+
+
 def chain(x: amdgpu.Array, y: amdgpu.Array) -> amdgpu.Array:
     return amdgpu.maximum(x * 1.5 + y, 0.0) * x
 
@@ -68,7 +72,9 @@ def test_forms_of_a_reduction_have_the_same_bits(
     # Memory that begins at a vector or not, for which there are kernels of their own.
     size = int(np.prod(shape))
     x = amdgpu.array(numbers((size + 1,), dtype), device=DEVICE)[begin : begin + size].reshape(shape)
-    usual = _native.reduce_on_device(operation, x, list(axes), device=device).numpy()
+    usual = reduction.compute(device, forms[0], x).numpy()
+    exact = getattr(np, operation)(x.numpy().astype(np.float64), axis=axes if len(axes) > 1 else axes[0])
+    np.testing.assert_allclose(usual.astype(np.float64), exact, rtol=max(1e-12, rounding(usual.dtype)))
     # The kernels take seconds to compile for a CPU: the largest block, and one between.
     for form in (forms[len(forms) // 2], forms[-1]):
         made = reduction.compute(device, form, x).numpy()
@@ -97,9 +103,8 @@ def test_every_form_of_joined_steps_has_the_bits_of_the_operations() -> None:
         assert ("repeated" in subject) == (shapes[0] != shapes[1])
         assert forms == [f"block {block} ahead 1" for block in (1024, 128, 256, 512)]
         expected = chain(x, y).numpy().tobytes()
-        native = _native.FusedSteps(steps.text)
         for form in forms:
-            assert native.compute(device, form, (x, y)).numpy().tobytes() == expected, form
+            assert steps.compute(device, form, x, y).numpy().tobytes() == expected, form
 
 
 def test_steps_that_no_kernel_computes_have_no_forms() -> None:
@@ -121,17 +126,22 @@ def test_measured_steps_are_launched_in_their_fastest_form() -> None:
 
     def blocks() -> int:
         """Work-items of a block of the next launches."""
-        launches = _native.Subscription(4096)
-        found: list[dict[str, Any]] = []
-        # Of launches that follow each other quickly a sample has records.
-        for _ in range(1000):
-            assert traced(x, y).numpy().tobytes() == expected
-            records = map(json.loads, launches.poll(0.0).splitlines())
-            found += [one for one in records if one["kind"] == "launch" and one["name"] == "elementwise"]
-            if found:
-                break
-        (block,) = {one["value"] // one["detail"][0] for one in found}
-        return int(block)
+        done = threading.Event()
+
+        def launch() -> None:
+            while not done.is_set():
+                assert traced(x, y).numpy().tobytes() == expected
+
+        thread = threading.Thread(target=launch)
+        events = amdgpu.telemetry.events(timeout_seconds=60)
+        thread.start()
+        try:
+            # Of launches that follow each other quickly a sample has records.
+            found = next(one for one in events if one["kind"] == "launch" and one["name"] == "elementwise")
+        finally:
+            done.set()
+            thread.join()
+        return int(found["value"] // found["detail"][0])
 
     assert blocks() == 1024
     for block in (256, 512):
@@ -211,5 +221,5 @@ def test_other_formats_graphs_and_things_are_errors() -> None:
     ):
         tuning.fused_of(3)  # type: ignore[arg-type]
     with pytest.raises(errors.InvalidArgumentError, match="more than joined steps"):
-        _native.FusedSteps("%0 = input : float32[4]\nreturn %0")
+        Fused("%0 = input : float32[4]\nreturn %0").ways(amdgpu.initialize_device(DEVICE))
     assert str(Fused(usual_fused(["float16"])[0].text)) == "multiply+add+maximum float16[1024, 4096]"

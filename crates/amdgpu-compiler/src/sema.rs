@@ -26,7 +26,6 @@ mod loop_hints;
 mod members;
 mod messages;
 mod namespaces;
-mod nontemporal;
 mod operators;
 mod packs;
 mod ranges;

@@ -378,24 +378,15 @@ pub fn compute_rows(
     if !are_walked {
         return Ok(false);
     }
-    let line = (LINE_BYTES / result.dtype.size_bytes()) as i64;
-    let begins_lines = result.address().is_multiple_of(LINE_BYTES as u64)
-        && strides[0][..last].iter().all(|stride| stride % line == 0);
-    let streams = streams(ops, arrays, result) && (begins_lines || width >= LONG_ROW);
-    // Blocks begin with lines where stores stream, the first one of a row with what is left of the line before it.
-    let before = if streams && !begins_lines {
-        line - 1
-    } else {
-        0
-    };
-    let (chunks, block) = cut_row(width + before, form.block, line.max(LANES));
+    let lines = Lines::of(ops, arrays, result, &strides[0], width);
+    let (chunks, block) = cut_row(width + lines.before, form.block, lines.multiple);
     let is_row_first = rows > source::GRID_LIMIT;
     if is_row_first && chunks > source::GRID_LIMIT {
         return Ok(false);
     }
     let walk = Rows {
         is_row_first,
-        streams,
+        streams: lines.are_streamed,
         are_dense: wide
             .iter()
             .map(|(one, strides)| one.is_dense_as(&result.shape, strides))
@@ -427,12 +418,46 @@ pub fn compute_rows(
     Ok(true)
 }
 
-/// Whether the stores of a result bypass the caches, by the rule of the Zig library (`streamedBytes`): not where the result takes the place of an
-/// input, whose lines are in the caches by then.
-fn streams(ops: &DeviceOps, arrays: &[Operand], result: &Operand) -> bool {
-    let level3_bytes = ops.device().info().caches.level3_bytes.unwrap_or(8 << 20);
-    let bytes = result.len().unsigned_abs() * result.dtype.size_bytes() as u64;
-    bytes >= (level3_bytes / 2).min(32 << 20) && !arrays.iter().any(|one| one.overlaps(result))
+/// How blocks of a row lie to the cache lines of the result.
+struct Lines {
+    /// Stores bypass the caches, and blocks begin with lines.
+    are_streamed: bool,
+    /// Elements that the first block of a row may have in front of it: what is left of the line in which the row begins.
+    before: i64,
+    /// Of which the work-items of a block are a multiple.
+    multiple: i64,
+}
+
+impl Lines {
+    /// Stores bypass the caches by the rule of the Zig library (`streamedBytes`): not where the result takes the place of an input, whose lines
+    /// are in the caches by then.
+    fn of(
+        ops: &DeviceOps,
+        arrays: &[Operand],
+        result: &Operand,
+        strides: &[i64],
+        width: i64,
+    ) -> Self {
+        let line = (LINE_BYTES / result.dtype.size_bytes()) as i64;
+        let outer = &strides[..strides.len() - 1];
+        let begin_rows = result.address().is_multiple_of(LINE_BYTES as u64)
+            && outer.iter().all(|stride| stride % line == 0);
+        let level3_bytes = ops.device().info().caches.level3_bytes.unwrap_or(8 << 20);
+        let bytes = result.len().unsigned_abs() * result.dtype.size_bytes() as u64;
+        let are_streamed = bytes >= (level3_bytes / 2).min(32 << 20)
+            && (begin_rows || width >= LONG_ROW)
+            && !arrays.iter().any(|one| one.overlaps(result));
+        let before = if are_streamed && !begin_rows {
+            line - 1
+        } else {
+            0
+        };
+        Self {
+            are_streamed,
+            before,
+            multiple: line.max(LANES),
+        }
+    }
 }
 
 /// Blocks of a row, and their work-items.

@@ -18,7 +18,7 @@ use crate::generated::source;
 use crate::kernel_form::KernelForm;
 use crate::launch::{Shape, launch};
 use crate::operand::Operand;
-use crate::tuning::{self, Forms, size_class};
+use crate::tuning::{Forms, size_class};
 use crate::{Arg, DeviceOps, KernelKey, Result};
 
 /// Values of a row that a lane folds one after the other, which leaves work for every unit of a GPU, ...
@@ -110,6 +110,9 @@ impl Problem<'_> {
     }
 }
 
+/// Chooses the form of a kernel by what tells it from others, by the forms it may have, and by what the tuning database calls it.
+pub type Choose<'a> = dyn Fn(&KernelKey, &Forms, &dyn Fn() -> String) -> KernelForm + 'a;
+
 /// What the tuning database calls the step of a fold that reads values, and the forms it may have; `None` where there is no result.
 #[must_use]
 pub fn forms(ops: &DeviceOps, problem: &Problem<'_>) -> Option<(String, Forms)> {
@@ -118,7 +121,7 @@ pub fn forms(ops: &DeviceOps, problem: &Problem<'_>) -> Option<(String, Forms)> 
 }
 
 /// Folds x into `out`, which is dense and in the order of the kept axes. `shift` holds a number of float64 for each result, where the fold
-/// takes one. The step that reads values has the `given` form, or the one that is chosen; neither changes a bit.
+/// takes one. `choose` says which form the step has that reads values; none changes a bit.
 ///
 /// # Errors
 ///
@@ -128,22 +131,19 @@ pub fn fold(
     problem: &Problem<'_>,
     out: &Array,
     shift: Option<&Array>,
-    given: Option<KernelForm>,
+    choose: &Choose<'_>,
 ) -> Result<()> {
     let Some(mut first) = First::choose(problem) else {
         return Ok(());
     };
-    let form = given.unwrap_or_else(|| {
-        let key = problem
-            .key("fold form", &first.form)
-            .with(first.kept.0.len() as u64)
-            .with(first.reduced.0.len() as u64)
-            .with(u64::from(size_class(first.outputs)))
-            .with(u64::from(size_class(first.length)));
-        let forms = first.forms(ops, problem);
-        tuning::form_of(ops, &key, &forms, || problem.subject(&first))
-    });
-    first.form.launched = form;
+    let key = problem
+        .key("fold form", &first.form)
+        .with(first.kept.0.len() as u64)
+        .with(first.reduced.0.len() as u64)
+        .with(u64::from(size_class(first.outputs)))
+        .with(u64::from(size_class(first.length)));
+    let forms = first.forms(ops, problem);
+    first.form.launched = choose(&key, &forms, &|| problem.subject(&first));
     let mut count = first.chunks;
     let mut states = first.launch(ops, problem, out, shift)?;
     while let Some(given) = states {

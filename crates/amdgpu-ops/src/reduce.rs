@@ -8,13 +8,13 @@ pub use amdgpu_matrix::{Reduce, ReduceOptions};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Host};
-use crate::fold::{self, Problem, fold};
+use crate::fold::{self, Choose, Problem, fold};
 use crate::generated::reduce;
 use crate::kernel_form::KernelForm;
 use crate::operand::{Operand, Scalar, Target};
 use crate::transpose::dense;
-use crate::tuning::Forms;
-use crate::{DeviceOps, Error, Result};
+use crate::tuning::{self, Forms};
+use crate::{DeviceOps, Error, KernelKey, Result};
 
 /// [`crate::reduce()`] of real numbers in memory of the host.
 ///
@@ -89,16 +89,24 @@ pub fn on_device_as(
     let axes = (kept.as_slice(), reduced.as_slice());
     let problem = |operation, result| problem_of(operation, values, axes, result, options);
     let own = problem(operation, described.dtype);
+    let measured = |key: &KernelKey, forms: &Forms, subject: &dyn Fn() -> String| {
+        tuning::form_of(ops, key, forms, subject)
+    };
     let mean = if own.fold.has_shift && !made.is_empty() {
         // The mean first: deviations from anything else would leave fewer digits than values have.
         let shape = Dims::from_slice(&[made.len()]);
         let mean = Array::empty(ops.device(), shape, Dtype::F64, MemoryKind::Device)?;
-        fold(ops, &problem(Reduce::Mean, Dtype::F64), &mean, None, None)?;
+        let problem = problem(Reduce::Mean, Dtype::F64);
+        fold(ops, &problem, &mean, None, &measured)?;
         Some(mean)
     } else {
         None
     };
-    fold(ops, &own, &made, mean.as_ref(), form)?;
+    let chosen: &Choose<'_> = match form {
+        Some(form) => &move |_, _, _| form,
+        None => &measured,
+    };
+    fold(ops, &own, &made, mean.as_ref(), chosen)?;
     Ok(made)
 }
 

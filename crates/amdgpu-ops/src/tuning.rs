@@ -19,16 +19,17 @@ mod timings;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::DeviceOps;
 use crate::archived::Archived;
 use crate::archived::problem::{Epilogue, Problem};
+use crate::kernel_form::KernelForm;
+use crate::{DeviceOps, KernelKey};
 
 pub use database::{
     Database, ImportError, Statistics, cache_folder, database_of, import, known_architectures,
 };
 pub use entries::{Content, Entry, SCHEMA, check_architecture, dump, parse};
 pub use forms::Forms;
-pub(crate) use forms::{form_of, size_class};
+pub(crate) use forms::size_class;
 pub use records::{Record, is_name};
 
 /// The reason of ways that are measured again when there is time.
@@ -105,4 +106,20 @@ pub(crate) fn measured(
         budget_seconds,
     };
     measure(&request).or(found)
+}
+
+/// The form of a kernel on a device; `key` tells it from others, `subject` is what the database calls it. Remembered until a measurement changes.
+pub(crate) fn form_of(
+    ops: &DeviceOps,
+    key: &KernelKey,
+    forms: &Forms,
+    subject: impl FnOnce() -> String,
+) -> KernelForm {
+    let archived = Archived::of(ops);
+    let made = archived.forms.get(key, changes, || {
+        let database = database_of(&archived.facts().architecture);
+        let record = database.find_record(&subject());
+        Ok::<_, std::convert::Infallible>(forms.decide(record.as_ref()))
+    });
+    made.unwrap_or(forms.usual)
 }

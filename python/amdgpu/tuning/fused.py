@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amdgpu import _native
 from amdgpu.errors import InvalidTypeError
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 # A short chain, one of ten operations, and one with a row for every column.
 _STEPS = (
     "fused(%0) {{multiply(i0, 1.5 {d}) {d}; add(s0, 0.5 {d}) {d}; maximum(s1, 0.0 {d}) {d}}}",
-    "fused(%0) {{multiply(i0, 1.5 {d}) {d}; add(s0, 0.5 {d}) {d}; maximum(s1, 0.0 {d}) {d}; multiply(s2, s2) {d};"
-    " subtract(s3, i0) {d}; multiply(s4, 0.25 {d}) {d}; minimum(s5, 6.0 {d}) {d}; absolute(s6) {d}; add(s7, i0) {d};"
-    " multiply(s8, 0.875 {d}) {d}}}",
+    (
+        "fused(%0) {{multiply(i0, 1.5 {d}) {d}; add(s0, 0.5 {d}) {d}; maximum(s1, 0.0 {d}) {d}; multiply(s2, s2) {d};"
+        " subtract(s3, i0) {d}; multiply(s4, 0.25 {d}) {d}; minimum(s5, 6.0 {d}) {d}; absolute(s6) {d}; add(s7, i0) {d};"
+        " multiply(s8, 0.875 {d}) {d}}}"
+    ),
     "fused(%0, %1) {{add(i0, i1) {d}; maximum(s0, 0.0 {d}) {d}; multiply(s1, i1) {d}}}",
 )
 _SIZES = ((1024, 4096), (4096, 16384))
@@ -44,8 +46,27 @@ class Fused(NamedTuple):
 
         Returns:
             The subject, and forms such as "block 256 ahead 2", the usual one first; none where no kernel computes the steps.
+
+        Raises:
+            InvalidArgumentError: The text is another graph.
         """
         return _native.FusedSteps(self.text).forms(device)
+
+    def compute(self, device: AMDGPUDevice, form: str, *inputs: Any) -> Any:
+        """The steps of some arrays by a kernel of one form.
+
+        Args:
+            device: Holds the arrays.
+            form: One of `ways`.
+            inputs: Arrays of the dtypes of the graph's inputs.
+
+        Returns:
+            An array on the device.
+
+        Raises:
+            InvalidArgumentError: The kernel has no such form, or there is another number of inputs.
+        """
+        return _native.FusedSteps(self.text).compute(device, form, inputs)
 
 
 def fused_of(graph: Executable | str) -> list[Fused]:

@@ -59,7 +59,7 @@ impl Slots {
         for instruction in &function.values {
             match &instruction.op {
                 Op::Load(pointer) | Op::NontemporalLoad(pointer) => {
-                    access(self, *pointer, instruction.ty.bytes())
+                    access(self, *pointer, instruction.ty.bytes());
                 }
                 Op::Store { pointer, value } | Op::NontemporalStore { pointer, value } => {
                     access(self, *pointer, function.ty(*value).bytes());

@@ -114,7 +114,7 @@ impl<'a> Sema<'a> {
         if let Some(call) = super::cooperation::find(text) {
             return Checked::Value(self.cooperative(text, call, checked, span));
         }
-        if let Some(access) = super::nontemporal::find(text) {
+        if let Some(access) = super::cooperation::find_nontemporal(text) {
             return Checked::Value(self.nontemporal(text, access, checked, span));
         }
         if let Some(call) = super::waves::find(text) {

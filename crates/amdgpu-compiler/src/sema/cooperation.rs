@@ -1,4 +1,4 @@
-//! `__shared__` variables, barriers, fences, atomics and clocks.
+//! `__shared__` variables, barriers, fences, atomics, clocks, and accesses that bypass the caches.
 
 use super::conversions::Context;
 use super::expressions::Checked;
@@ -7,7 +7,7 @@ use crate::ast::{self, TypeKind};
 use crate::hir::{Expr, ExprKind, Shared, SharedId};
 use crate::ir::Cooperation;
 use crate::source::Span;
-use crate::types::{ScalarType, Type, TypeTable};
+use crate::types::{ScalarType, Type, TypeId, TypeTable};
 
 /// What a name of HIP means; the operation of atomics follows from the type.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +73,22 @@ fn find_atomic(name: &str) -> Option<Call> {
         _ => return None,
     };
     Some(Call::Atomic(atomic, scope))
+}
+
+/// `__builtin_nontemporal_load` and `__builtin_nontemporal_store`, as clang has them
+/// (<https://clang.llvm.org/docs/LanguageExtensions.html#non-temporal-load-store-builtins>).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Nontemporal {
+    Load,
+    Store,
+}
+
+pub(super) fn find_nontemporal(name: &str) -> Option<Nontemporal> {
+    match name {
+        "__builtin_nontemporal_load" => Some(Nontemporal::Load),
+        "__builtin_nontemporal_store" => Some(Nontemporal::Store),
+        _ => None,
+    }
 }
 
 impl Atomic {
@@ -244,5 +260,79 @@ impl<'a> Sema<'a> {
             ty: target,
             span,
         }
+    }
+}
+
+impl Sema<'_> {
+    pub(super) fn nontemporal(
+        &mut self,
+        name: &str,
+        access: Nontemporal,
+        checked: Vec<Checked>,
+        span: Span,
+    ) -> Expr {
+        let mut values: Vec<Expr> = checked
+            .into_iter()
+            .map(|argument| self.loaded(argument))
+            .collect();
+        let wanted = match access {
+            Nontemporal::Load => 1,
+            Nontemporal::Store => 2,
+        };
+        if values.len() != wanted {
+            self.error(
+                span,
+                format!(
+                    "'{name}' takes {wanted} argument(s), and is given {}",
+                    values.len()
+                ),
+            );
+            return Self::bad(span);
+        }
+        if values.iter().any(|value| value.ty == TypeTable::ERROR) {
+            return Self::bad(span);
+        }
+        // The address is the last argument of both.
+        let Some(pointer) = values.pop() else {
+            return Self::bad(span);
+        };
+        let Some(target) = self.nontemporal_target(pointer.ty, access) else {
+            let message = format!(
+                "'{name}' does not work on '{}'",
+                self.types.text(pointer.ty)
+            );
+            self.error_hint(
+                span,
+                message,
+                "its last argument is the address of a number or pointer that is not volatile, nor const where it is written; access the fields of a struct one by one",
+            );
+            return Self::bad(span);
+        };
+        let pointer = Box::new(pointer);
+        let (kind, ty) = match values.pop() {
+            None => (ExprKind::NontemporalLoad(pointer), target),
+            Some(value) => {
+                let value = Box::new(self.convert(value, target, Context::Argument));
+                let kind = ExprKind::NontemporalStore { pointer, value };
+                (kind, TypeTable::VOID)
+            }
+        };
+        Expr { kind, ty, span }
+    }
+
+    /// What a pointer leads to, where it may be accessed so.
+    fn nontemporal_target(&self, pointer: TypeId, access: Nontemporal) -> Option<TypeId> {
+        let Type::Pointer {
+            pointee,
+            is_const,
+            is_volatile,
+        } = self.types.get(pointer)
+        else {
+            return None;
+        };
+        let is_value = self.types.representation(pointee).is_some()
+            || matches!(self.types.get(pointee), Type::Pointer { .. });
+        let may = is_value && !is_volatile && !(is_const && access == Nontemporal::Store);
+        may.then_some(pointee)
     }
 }

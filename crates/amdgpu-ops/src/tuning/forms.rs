@@ -5,10 +5,8 @@
 
 use amdgpu_hal::DeviceInfo;
 
-use super::{Record, changes, database_of};
-use crate::archived::Archived;
+use super::Record;
 use crate::kernel_form::KernelForm;
-use crate::{DeviceOps, KernelKey};
 
 /// Blocks that are tried: of four waves of NVIDIA's and two of AMD's widest up to the largest that every device takes.
 const BLOCKS: [i64; 4] = [128, 256, 512, 1024];
@@ -64,22 +62,6 @@ impl Forms {
             .filter_map(|(name, _)| KernelForm::from_name(name));
         named.find(|form| all.contains(form)).unwrap_or(self.usual)
     }
-}
-
-/// The form of a kernel on a device; `key` tells it from others, `subject` is what the database calls it. Remembered until a measurement changes.
-pub(crate) fn form_of(
-    ops: &DeviceOps,
-    key: &KernelKey,
-    forms: &Forms,
-    subject: impl FnOnce() -> String,
-) -> KernelForm {
-    let archived = Archived::of(ops);
-    let made = archived.forms.get(key, changes, || {
-        let database = database_of(&archived.facts().architecture);
-        let record = database.find_record(&subject());
-        Ok::<_, std::convert::Infallible>(forms.decide(record.as_ref()))
-    });
-    made.unwrap_or(forms.usual)
 }
 
 /// The least power of two that is no less than a count, as subjects have sizes: launches of half to all of it have one form.

@@ -52,7 +52,7 @@ function _shtab_amdgpu_using
 end
 
 set -g _shtab_amdgpu_commands overview devices pick top run trace explain record replay serve metrics compile net tune info doctor completion man
-set -g _shtab_amdgpu_opts_with_value --allow-host --allow-origin --architecture --at --backend --batch --budget --certificate --compat --convolutions --count --device --disable-pass --dump-ir --emit --export --formats --histogram-series --history-hours --host --images --import --input --interval --key --kind --layouts --memory --name --output --passes --pid --plot --port --recording --records --run --save --seconds --seed --shapes --target --theme --token --token-file --watch -D -O -o
+set -g _shtab_amdgpu_opts_with_value --allow-host --allow-origin --architecture --at --backend --batch --budget --certificate --compat --convolutions --count --device --disable-pass --dump-ir --emit --export --formats --fused --histogram-series --history-hours --host --images --import --input --interval --key --kind --layouts --memory --name --output --passes --pid --plot --port --recording --records --reductions --run --save --seconds --seed --shapes --target --theme --token --token-file --watch -D -O -o
 
 complete -c amdgpu -e
 complete -c amdgpu -f
@@ -169,9 +169,11 @@ complete -c amdgpu -n '_shtab_amdgpu_using net' -l batch -x -d 'rows of random i
 complete -c amdgpu -n '_shtab_amdgpu_using net; and test $_shtab_amdgpu_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'network text, or - for standard input'
 complete -c amdgpu -n '_shtab_amdgpu_using; and test $_shtab_amdgpu_npos -eq 0' -a tune -d 'Measure which kernels compute matrix products and convolutions fastest on a GPU.'
 complete -c amdgpu -n '_shtab_amdgpu_using tune' -s h -l help -d 'show this help message and exit'
-complete -c amdgpu -n '_shtab_amdgpu_using tune' -l device -x -d 'the GPU; default: the first one'
+complete -c amdgpu -n '_shtab_amdgpu_using tune' -l device -x -d 'the GPU, or with --fused a CPU device; default: the first GPU'
 complete -c amdgpu -n '_shtab_amdgpu_using tune' -l shapes -x -d 'N, MxNxK or MxNxKxBATCH, separated by commas; default: usual shapes'
 complete -c amdgpu -n '_shtab_amdgpu_using tune' -l convolutions -x -d 'NxCxHxW:KxRxS with :s2 (stride), :p1 (padding), :d2 (dilation), :g4 (groups) behind it, separated by commas, or usual; products are measured too where --shapes is given'
+complete -c amdgpu -n '_shtab_amdgpu_using tune' -l reductions -x -d 'OPERATION:SHAPE:AXES such as sum:4096x4096:1 or mean:64x3x224x224:0+2+3, separated by commas, or usual'
+complete -c amdgpu -n '_shtab_amdgpu_using tune' -l fused -x -d 'texts of graphs, as print(graph) writes them, separated by commas, or usual: blocks of the kernels of joined steps'
 complete -c amdgpu -n '_shtab_amdgpu_using tune' -l images -x -d 'NCHW, NHWC: layouts of convolutions; default: NCHW'
 complete -c amdgpu -n '_shtab_amdgpu_using tune' -l passes -x -d 'forward, image_gradient, weight_gradient: of convolutions; default: forward'
 complete -c amdgpu -n '_shtab_amdgpu_using tune' -l formats -x -d 'default: f32,tf32,f16,bf16,f64,i8'

@@ -252,9 +252,11 @@ _shtab_amdgpu_trace_defaults_added=0
 
 _shtab_amdgpu_tune_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
-  "--device[the GPU\; default\: the first one]:NAME:"
+  "--device[the GPU, or with --fused a CPU device\; default\: the first GPU]:NAME:"
   "--shapes[N, MxNxK or MxNxKxBATCH, separated by commas\; default\: usual shapes]:LIST:"
   "--convolutions[NxCxHxW\:KxRxS with \:s2 (stride), \:p1 (padding), \:d2 (dilation), \:g4 (groups) behind it, separated by commas, or usual\; products are measured too where --shapes is given]:LIST:"
+  "--reductions[OPERATION\:SHAPE\:AXES such as sum\:4096x4096\:1 or mean\:64x3x224x224\:0\+2\+3, separated by commas, or usual]:LIST:"
+  "--fused[texts of graphs, as print(graph) writes them, separated by commas, or usual\: blocks of the kernels of joined steps]:FILES:"
   "--images[NCHW, NHWC\: layouts of convolutions\; default\: NCHW]:LIST:"
   "--passes[forward, image_gradient, weight_gradient\: of convolutions\; default\: forward]:LIST:"
   "--formats[default\: f32,tf32,f16,bf16,f64,i8]:LIST:"
