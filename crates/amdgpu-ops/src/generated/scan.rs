@@ -15,6 +15,8 @@ use super::source;
 const OWN: i64 = 4;
 /// Values that a block takes a step for.
 const STEP: i64 = source::BLOCK * OWN;
+/// Steps of a tile at most: with more of them fewer blocks would share the registers.
+const STEPS: i64 = 4;
 /// Waves of a block at most: lanes of a wave are 32 or more.
 const WAVES: i64 = source::BLOCK / 32;
 /// Tiles whose values are joined to that of a group: half of the work-items of a block look at one each, the other half at groups.
@@ -47,10 +49,9 @@ pub struct ScanKernel {
 
 /// Steps of a block for a tile of lines of so many values: their values wait in registers.
 #[must_use]
-pub fn steps(x: Dtype, length: i64) -> i64 {
-    let most = if x.bits == 64 { 4 } else { 8 };
+pub fn steps(length: i64) -> i64 {
     let mut steps = 1;
-    while steps < most && steps * STEP < length {
+    while steps < STEPS && steps * STEP < length {
         steps *= 2;
     }
     steps
@@ -119,6 +120,7 @@ impl ScanKernel {
             r"    struct __align__({align_x}) PackOfX {{ X values[{OWN}]; }};
     struct __align__({align_out}) PackOfR {{ R values[{OWN}]; }};
     __shared__ S sums[{entries}];
+    __shared__ X staged[{STEP}];
     const unsigned lane = threadIdx.x % warpSize, wave = threadIdx.x / warpSize, waves = {block} / warpSize;
     const unsigned long long all_lanes = warpSize == 64 ? ~0ull : 0xffffffffull;
     const X* const line_x = x + line * length;
@@ -147,13 +149,18 @@ impl ScanKernel {
             for (int j = 0; j < {OWN}; j++) values[s * {OWN} + j] = pack.values[j];
         }}
     }} else {{
+        // By way of shared memory, so that neighbours read what lies side by side.
         #pragma unroll
         for (int s = 0; s < {steps}; s++) {{
+            __syncthreads();
             #pragma unroll
             for (int j = 0; j < {OWN}; j++) {{
-                const unsigned long long i = base + s * {STEP} + threadIdx.x * {OWN} + j;
-                values[s * {OWN} + j] = line_x[AT(i < length ? i : length - 1)];
+                const unsigned long long i = base + s * {STEP} + j * {block} + threadIdx.x;
+                staged[j * {block} + threadIdx.x] = line_x[AT(i < length ? i : length - 1)];
             }}
+            __syncthreads();
+            #pragma unroll
+            for (int j = 0; j < {OWN}; j++) values[s * {OWN} + j] = staged[threadIdx.x * {OWN} + j];
         }}
     }}
     #pragma unroll
@@ -173,6 +180,7 @@ impl ScanKernel {
 ",
             tile = tile(self.steps),
             steps = self.steps,
+            block = source::BLOCK,
         )
     }
 
