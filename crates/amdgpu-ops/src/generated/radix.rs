@@ -119,12 +119,12 @@ impl KeySource {
         format!("{}{PEERS_OF}{}", source::SUM_BEFORE, self.digit_function())
     }
 
-    /// Statements that read the key at `place`; one behind the last is larger than or equal to all others.
+    /// Statements that read the key at `offset` behind the `first` one of `valid` keys; one that is not there is larger than or equal to all others.
     pub(super) fn fetch(&self) -> String {
         format!(
-            r"const unsigned long long at = place < length ? place : length - 1;
+            r"const unsigned long long at = first + (offset < valid ? offset : valid - 1);
         const U read = {};
-        keys[k] = place < length ? read : (U)~(U)0;",
+        keys[k] = offset < valid ? read : (U)~(U)0;",
             self.read
         )
     }
@@ -143,15 +143,17 @@ extern "C" __global__ void radix_count(const {memory}* memory, unsigned long lon
     for (unsigned entry = threadIdx.x; entry < {entries}; entry += {block}) found[entry] = 0;
     __syncthreads();
     for (unsigned long long base = part * {COUNTED_CHUNK}; base < length; base += parts * {COUNTED_CHUNK}) {{
+        const unsigned long long first = base;
+        const unsigned valid = length - base < {COUNTED_CHUNK} ? (unsigned)(length - base) : {COUNTED_CHUNK};
         U keys[{COUNTED}];
         #pragma unroll
         for (int k = 0; k < {COUNTED}; k++) {{
-            const unsigned long long place = base + k * {block} + threadIdx.x;
+            const unsigned offset = k * {block} + threadIdx.x;
             {fetch}
         }}
         #pragma unroll
         for (int k = 0; k < {COUNTED}; k++) {{
-            if (base + k * {block} + threadIdx.x < length) {{
+            if (k * {block} + threadIdx.x < valid) {{
                 #pragma unroll
                 for (int pass = 0; pass < {passes}; pass++)
                     atomicAdd(&found[pass * {DIGITS} + digit_of(keys[k], pass * {DIGIT_BITS})], 1u);
@@ -280,21 +282,32 @@ impl Pass<'_> {
         let block = source::BLOCK;
         let result = self.result.map_or("", |result| result.write.as_str());
         let read = if self.is_first {
-            "(I)place"
+            "(I)(first + offset)"
         } else {
-            "places[line * length + (place < length ? place : length - 1)]"
+            "line_places[offset < valid ? offset : valid - 1]"
         };
         let is_written_with_place = self.place.is_some() && self.result.is_some();
         let of_key = match self.result {
-            None => "out[line * length + at] = key;".to_owned(),
+            None => "line_out[at] = key;".to_owned(),
             Some(_) if is_written_with_place => String::new(),
             Some(_) => format!("const long long place = 0; {result}"),
         };
-        let mut text = format!(
+        let mut text = if self.result.is_none() {
+            "    U* const line_out = out + line * length;\n".to_owned()
+        } else {
+            String::new()
+        };
+        if self.place.is_some() && !self.is_first {
+            text += "    const I* const line_places = places + line * length + first;\n";
+        }
+        if self.place.is_some() && self.result.is_none() {
+            text += "    I* const line_places_out = places_out + line * length;\n";
+        }
+        text += &format!(
             r"    W targets[{own}];
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const int i = k * {block} + threadIdx.x;
+        const unsigned i = k * {block} + threadIdx.x;
         const U key = ordered[i];
         const W at = bases[digit_of(key, shift)] + i;
         targets[k] = at;
@@ -308,20 +321,20 @@ impl Pass<'_> {
         let of_place = if is_written_with_place {
             format!("const long long place = (long long)moved[i]; {result}")
         } else {
-            "places_out[line * length + at] = moved[i];".to_owned()
+            "line_places_out[at] = moved[i];".to_owned()
         };
         text += &format!(
             r"    I* const moved = (I*)buffer;
     __syncthreads();
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned long long place = first + begin + k * warpSize;
+        const unsigned offset = begin + k * warpSize;
         moved[ranks[k]] = {read};
     }}
     __syncthreads();
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const int i = k * {block} + threadIdx.x;
+        const unsigned i = k * {block} + threadIdx.x;
         const W at = targets[k];
         if (i < valid) {{ {of_place} }}
     }}
@@ -401,16 +414,16 @@ extern "C" __global__ {bounds} void radix_place(const {memory}* memory{parameter
     __syncthreads();
     const unsigned long long line = ticket / chunks, chunk = ticket % chunks;
     const unsigned long long first = chunk * {chunk};
-    const int valid = (int)(length - first < {chunk} ? length - first : {chunk});
+    const unsigned valid = length - first < {chunk} ? (unsigned)(length - first) : {chunk};
     // Keys that are not there come last, behind those with the same digit.
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned long long place = first + begin + k * warpSize;
+        const unsigned offset = begin + k * warpSize;
         {fetch}
     }}
     W before = 0;
     if (chunk == 0) before = sum_before((W)memory_of_passes[line * entries + pass * {DIGITS} + threadIdx.x], word_sums);
-{in_waves}    const int missing = threadIdx.x == {DIGITS} - 1 ? {chunk} - valid : 0;
+{in_waves}    const int missing = threadIdx.x == {DIGITS} - 1 ? {chunk} - (int)valid : 0;
     total -= missing;
 {look_back}    total += missing;
 {in_block}    bases[threadIdx.x] = before - (W)start;
@@ -445,7 +458,7 @@ pub fn line_source(keys: &KeySource, own: i64, has_places: bool, result: &LineRe
     let (declared, filled, moved) = if has_places {
         (
             format!("    int places[{own}];\n"),
-            "places[k] = (int)place;",
+            "places[k] = (int)offset;",
             format!(
                 r"        int* const moved = (int*)buffer;
         __syncthreads();
@@ -469,10 +482,11 @@ extern "C" __global__ void radix_line(const {memory}* memory, {to}* out, unsigne
 {setup}{declared}    // Keys, then their places.
     __shared__ unsigned long long buffer[{words}];
     U* const ordered = (U*)buffer;
-    const unsigned long long line = blockIdx.x;
+    const unsigned long long line = blockIdx.x, first = 0;
+    const unsigned valid = (unsigned)length;
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned long long place = begin + k * warpSize;
+        const unsigned offset = begin + k * warpSize;
         {fetch}
         {filled}
     }}
