@@ -7,6 +7,8 @@
 //! first; every pass is one kernel then, whose blocks take their chunks in order and tell those behind them how many keys of each digit there are
 //! (Adinets and Merrill 2022).
 
+use std::fmt::Write as _;
+
 use amdgpu_abi::Dtype;
 use amdgpu_abi::layout::DTYPE_UINT;
 
@@ -303,7 +305,8 @@ impl Pass<'_> {
         if self.place.is_some() && self.result.is_none() {
             text += "    I* const line_places_out = places_out + line * length;\n";
         }
-        text += &format!(
+        let _ = write!(
+            text,
             r"    W targets[{own}];
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
@@ -323,7 +326,8 @@ impl Pass<'_> {
         } else {
             "line_places_out[at] = moved[i];".to_owned()
         };
-        text += &format!(
+        let _ = write!(
+            text,
             r"    I* const moved = (I*)buffer;
     __syncthreads();
     #pragma unroll
