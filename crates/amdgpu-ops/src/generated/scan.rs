@@ -17,8 +17,9 @@ const OWN: i64 = 4;
 const STEP: i64 = source::BLOCK * OWN;
 /// Steps of a tile at most: with more of them fewer blocks would share the registers.
 const STEPS: i64 = 4;
-/// Waves of a block at most: lanes of a wave are 32 or more.
-const WAVES: i64 = source::BLOCK / 32;
+/// Lanes that join their values by shuffles: as many on every device, so that values are joined in one order on all of them.
+const LANES: i64 = 32;
+const WAVES: i64 = source::BLOCK / LANES;
 /// Tiles whose values are joined to that of a group: half of the work-items of a block look at one each, the other half at groups.
 pub const GROUP: i64 = source::BLOCK / 2;
 
@@ -121,7 +122,7 @@ impl ScanKernel {
     struct __align__({align_out}) PackOfR {{ R values[{OWN}]; }};
     __shared__ S sums[{entries}];
     __shared__ X staged[{STEP}];
-    const unsigned lane = threadIdx.x % warpSize, wave = threadIdx.x / warpSize, waves = {block} / warpSize;
+    const unsigned lane = threadIdx.x % {LANES}, wave = threadIdx.x / {LANES};
     const unsigned long long all_lanes = warpSize == 64 ? ~0ull : 0xffffffffull;
     const X* const line_x = x + line * length;
     R* const line_out = out + line * length;
@@ -132,7 +133,6 @@ impl ScanKernel {
             align_x = align(self.x),
             align_out = align(self.result),
             entries = self.steps * WAVES,
-            block = source::BLOCK,
             steps = self.steps,
         )
     }
@@ -168,13 +168,14 @@ impl ScanKernel {
         S sum = START;
         #pragma unroll
         for (int j = 0; j < {OWN}; j++) sum = JOIN(sum, (S)values[s * {OWN} + j]);
-        for (unsigned distance = 1; distance < warpSize; distance *= 2) {{
-            const S earlier = __shfl_up_sync(all_lanes, sum, distance);
+        #pragma unroll
+        for (unsigned distance = 1; distance < {LANES}; distance *= 2) {{
+            const S earlier = __shfl_up_sync(all_lanes, sum, distance, {LANES});
             if (lane >= distance) sum = JOIN(earlier, sum);
         }}
-        const S before = __shfl_up_sync(all_lanes, sum, 1);
+        const S before = __shfl_up_sync(all_lanes, sum, 1, {LANES});
         before_in_wave[s] = lane ? before : START;
-        if (lane == warpSize - 1) sums[s * {WAVES} + wave] = sum;
+        if (lane == {LANES} - 1) sums[s * {WAVES} + wave] = sum;
     }}
     __syncthreads();
 ",
@@ -191,7 +192,7 @@ impl ScanKernel {
             r"    #pragma unroll
     for (int s = 0; s < {steps}; s++) {{
         S own = carry;
-        for (unsigned w = 0; w < waves; w++) {{
+        for (unsigned w = 0; w < {WAVES}; w++) {{
             if (w == wave) own = carry;
             carry = JOIN(carry, sums[s * {WAVES} + w]);
         }}
@@ -275,7 +276,7 @@ extern "C" __global__ void scan(const X* x, R* out, unsigned long long* words, u
     unsigned long long* const of_groups = words + groups_at + line * groups * 2;
 {setup}{read}    S total = START;
     for (int s = 0; s < {steps}; s++)
-        for (unsigned w = 0; w < waves; w++) total = JOIN(total, sums[s * {WAVES} + w]);
+        for (unsigned w = 0; w < {WAVES}; w++) total = JOIN(total, sums[s * {WAVES} + w]);
     if (threadIdx.x == 0) tell(of_tiles + tile * 2, total);
     S part = START;
     if (threadIdx.x < {GROUP}) {{
