@@ -1,8 +1,8 @@
 //! The text of radix sorts: unsigned keys are put in order digit by digit, from the last one on, each with the place that it comes from where that
 //! is asked for.
 //!
-//! A block ranks its keys by a digit in shared memory, wave by wave: lanes with the same digit find each other by a vote on each bit, so that they
-//! count together (Merrill and Grimshaw 2011). Keys leave the block in the order of their digits, so that those of a digit are written side by side.
+//! A block ranks its keys by a digit in shared memory, 32 lanes at a time: lanes with the same digit find each other by the bits that they set in a
+//! word of the digit, so that they count together (Adinets and Merrill 2022). Keys leave the block in the order of their digits, so that those of a digit are written side by side.
 //! Lines that one block holds are sorted by one kernel, which reads and writes memory once. Of longer lines the digits of all passes are counted
 //! first; every pass is one kernel then, whose blocks take their chunks in order and tell those behind them how many keys of each digit there are
 //! (Adinets and Merrill 2022).
@@ -17,8 +17,9 @@ use super::source;
 pub const DIGIT_BITS: i64 = 8;
 /// Values of a digit: as many as work-items of a block, each of which counts one.
 pub const DIGITS: i64 = 1 << DIGIT_BITS;
-/// Waves of a block at most: lanes of a wave are 32 or more.
-const WAVES: i64 = source::BLOCK / 32;
+/// Lanes that count together: as many as a wave has at least, and a word has bits.
+pub const LANES: i64 = 32;
+const WAVES: i64 = source::BLOCK / LANES;
 
 const _: () = assert!(DIGITS == source::BLOCK);
 
@@ -118,7 +119,7 @@ impl KeySource {
     /// Functions that rank keys.
     #[must_use]
     pub(super) fn functions(&self) -> String {
-        format!("{}{PEERS_OF}{}", source::SUM_BEFORE, self.digit_function())
+        format!("{}{}", source::SUM_BEFORE, self.digit_function())
     }
 
     /// Statements that read the key at `offset` behind the `first` one of `valid` keys; one that is not there is larger than or equal to all others.
@@ -175,29 +176,14 @@ extern "C" __global__ void radix_count(const {memory}* memory, unsigned long lon
     )
 }
 
-/// The function that finds the lanes with the same digit. Halves of a wave are apart, as only some GPUs have two.
-const PEERS_OF: &str = r"
-__device__ inline unsigned long long peers_of(unsigned digit, unsigned long long all_lanes) {
-    unsigned low = (unsigned)all_lanes, high = (unsigned)(all_lanes >> 32);
-    #pragma unroll
-    for (int bit = 0; bit < 8; bit++) {
-        const bool is_set = digit >> bit & 1u;
-        const unsigned long long set = __ballot_sync(all_lanes, is_set);
-        const unsigned flip = is_set ? 0u : ~0u;
-        low &= (unsigned)set ^ flip;
-        high &= (unsigned)(set >> 32) ^ flip;
-    }
-    return (unsigned long long)high << 32 | low;
-}
-";
-
 /// Declarations in a kernel that ranks so many keys of each work-item.
 pub(super) fn rank_setup(own: i64) -> String {
     format!(
         r"    __shared__ int counts[{entries}];
+    __shared__ unsigned peers_of[{entries}];
     __shared__ int sums[{WAVES}];
-    const unsigned lane = threadIdx.x % warpSize, wave = threadIdx.x / warpSize;
-    const unsigned begin = wave * warpSize * {own} + lane;
+    const unsigned lane = threadIdx.x % {LANES}, wave = threadIdx.x / {LANES};
+    const unsigned begin = wave * {LANES} * {own} + lane;
     const unsigned long long all_lanes = warpSize == 64 ? ~0ull : 0xffffffffull;
     U keys[{own}];
     int ranks[{own}];
@@ -211,19 +197,25 @@ pub(super) fn rank_setup(own: i64) -> String {
 pub(super) fn rank(own: i64) -> [String; 2] {
     let block = source::BLOCK;
     let in_waves = format!(
-        r"    for (int entry = threadIdx.x; entry < {entries}; entry += {block}) counts[entry] = 0;
+        r"    for (int entry = threadIdx.x; entry < {entries}; entry += {block}) {{
+        counts[entry] = 0;
+        peers_of[entry] = 0;
+    }}
     __syncthreads();
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned digit = digit_of(keys[k], shift);
-        const unsigned long long peers = peers_of(digit, all_lanes);
-        const int before = __popcll(peers & ((1ull << lane) - 1));
+        const unsigned cell = wave * {DIGITS} + digit_of(keys[k], shift);
+        atomicOr(&peers_of[cell], 1u << lane);
+        __syncwarp();
+        const unsigned peers = peers_of[cell];
+        const unsigned first_peer = __ffs(peers) - 1;
         int base = 0;
-        if (before == 0) {{
-            base = counts[wave * {DIGITS} + digit];
-            counts[wave * {DIGITS} + digit] = base + __popcll(peers);
+        if (lane == first_peer) {{
+            base = counts[cell];
+            counts[cell] = base + __popc(peers);
         }}
-        ranks[k] = __shfl_sync(all_lanes, base, __ffsll(peers) - 1) + before;
+        ranks[k] = __shfl_sync(all_lanes, base, first_peer, {LANES}) + __popc(peers & ((1u << lane) - 1));
+        if (lane == first_peer) peers_of[cell] = 0;
         __syncwarp();
     }}
     __syncthreads();
@@ -332,7 +324,7 @@ impl Pass<'_> {
     __syncthreads();
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned offset = begin + k * warpSize;
+        const unsigned offset = begin + k * {LANES};
         moved[ranks[k]] = {read};
     }}
     __syncthreads();
@@ -422,7 +414,7 @@ extern "C" __global__ {bounds} void radix_place(const {memory}* memory{parameter
     // Keys that are not there come last, behind those with the same digit.
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned offset = begin + k * warpSize;
+        const unsigned offset = begin + k * {LANES};
         {fetch}
     }}
     W before = 0;
@@ -470,7 +462,7 @@ pub fn line_source(keys: &KeySource, own: i64, has_places: bool, result: &LineRe
         for (int k = 0; k < {own}; k++) moved[ranks[k]] = places[k];
         __syncthreads();
         #pragma unroll
-        for (int k = 0; k < {own}; k++) places[k] = moved[begin + k * warpSize];
+        for (int k = 0; k < {own}; k++) places[k] = moved[begin + k * {LANES}];
 "
             ),
         )
@@ -490,7 +482,7 @@ extern "C" __global__ void radix_line(const {memory}* memory, {to}* out, unsigne
     const unsigned valid = (unsigned)length;
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned offset = begin + k * warpSize;
+        const unsigned offset = begin + k * {LANES};
         {fetch}
         {filled}
     }}
@@ -499,11 +491,11 @@ extern "C" __global__ void radix_line(const {memory}* memory, {to}* out, unsigne
         for (int k = 0; k < {own}; k++) ordered[ranks[k]] = keys[k];
         __syncthreads();
         #pragma unroll
-        for (int k = 0; k < {own}; k++) keys[k] = ordered[begin + k * warpSize];
+        for (int k = 0; k < {own}; k++) keys[k] = ordered[begin + k * {LANES}];
 {moved}    }}
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned long long at = begin + k * warpSize;
+        const unsigned long long at = begin + k * {LANES};
         if (at < length) {{
             const U key = keys[k];
             const long long place = {place};

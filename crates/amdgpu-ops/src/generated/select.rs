@@ -6,7 +6,7 @@
 
 use amdgpu_abi::Dtype;
 
-use super::radix::{DIGIT_BITS, DIGITS, KeySource, chunk, own_keys, rank, rank_setup};
+use super::radix::{DIGIT_BITS, DIGITS, KeySource, LANES, chunk, own_keys, rank, rank_setup};
 use super::source;
 use super::transpose::word;
 
@@ -280,7 +280,7 @@ fn sort_candidates(keys: &KeySource, own: i64) -> String {
         r"{setup}    unsigned long long places[{own}];
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned from = begin + k * warpSize;
+        const unsigned from = begin + k * {LANES};
         keys[k] = from < k_wanted ? candidates[from] : (U)~(U)0;
         places[k] = from < k_wanted ? places_of[from] : 0;
     }}
@@ -294,8 +294,8 @@ fn sort_candidates(keys: &KeySource, own: i64) -> String {
         __syncthreads();
         #pragma unroll
         for (int k = 0; k < {own}; k++) {{
-            keys[k] = candidates[begin + k * warpSize];
-            places[k] = places_of[begin + k * warpSize];
+            keys[k] = candidates[begin + k * {LANES}];
+            places[k] = places_of[begin + k * {LANES}];
         }}
         __syncthreads();
     }}
@@ -326,7 +326,7 @@ extern "C" __global__ void select_line(const void* elements, void* best, long lo
 {collect}    }}
 {sort}    #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned rank = begin + k * warpSize;
+        const unsigned rank = begin + k * {LANES};
         if (rank < k_wanted) {{
             const unsigned long long outer = line / inner, offset = line % inner, to = (outer * k_wanted + rank) * inner + offset;
             ((E*)best)[to] = ((const E*)elements)[(outer * length + places[k]) * inner + offset];
