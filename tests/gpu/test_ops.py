@@ -183,6 +183,19 @@ def test_weights_are_added_in_a_fixed_order(gpu: Any) -> None:
     assert counts.numpy().tobytes() == first.numpy().tobytes()
 
 
+def test_long_lines_give_the_same_bits_in_every_run(gpu: Any) -> None:
+    rng = np.random.default_rng(7)
+    values = rng.standard_normal(5_000_000, np.float32)
+    x = amdgpu.array(values, device=gpu.name)
+    sums = [amdgpu.ops.cumsum(x, 0).numpy().view(np.uint32) for _ in range(5)]
+    for other in sums[1:]:
+        np.testing.assert_array_equal(other, sums[0])
+    np.testing.assert_array_equal(amdgpu.ops.sort(x).numpy(), np.sort(values))
+    whole = rng.integers(0, 1000, 3_000_000)
+    places = amdgpu.ops.argsort(amdgpu.array(whole, device=gpu.name)).numpy()
+    np.testing.assert_array_equal(places, np.argsort(whole, kind="stable"))
+
+
 def test_arrays_of_torch_on_the_gpu_are_taken_with_their_strides(gpu: Any) -> None:
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():

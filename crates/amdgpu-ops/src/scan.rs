@@ -126,9 +126,7 @@ impl Scanner<'_> {
     /// Launches a block for each tile.
     fn tiles(&self, x: &Array, out: &Array, lines: Lines) -> Result<()> {
         let kernel = self.kernel(Kind::Tiles, lines.length, [x, out])?;
-        let tiles = lines
-            .length
-            .div_ceil_positive(tile(steps(x.dtype, lines.length)));
+        let tiles = lines.length.div_ceil_positive(tile(steps(lines.length)));
         let groups = tiles.div_ceil_positive(GROUP);
         // A ticket, then two words for every tile and every group.
         let groups_at = 1 + lines.count * tiles * 2;
@@ -152,7 +150,7 @@ impl Scanner<'_> {
             state: self.state,
             is_exclusive: self.is_exclusive,
             is_reversed: self.is_reversed,
-            steps: steps(x.dtype, length),
+            steps: steps(length),
         };
         let key = KernelKey::new("scan")
             .text(self.operation.name())

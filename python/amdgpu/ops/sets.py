@@ -101,7 +101,6 @@ def unique_inverse(x: Array, /) -> UniqueInverse:
 def unique_values(x: Array, /) -> Array:
     """The different values in ascending order."""
     from amdgpu import ops
-    from amdgpu.ops.creation import asarray
     from amdgpu.ops.manipulation import concat
     from amdgpu.ops.sorting import sort
 
@@ -112,8 +111,9 @@ def unique_values(x: Array, /) -> Array:
         found: Array = unique_all(flat).values
         return found
     ordered = sort(flat)
-    begins = concat([asarray([True], device=x.device), ops.not_equal(ordered[1:], ordered[:-1])])
-    result: Array = ordered[begins]
+    # The first value, and those that differ from the one before.
+    others = ordered[1:]
+    result: Array = concat([ordered[:1], others[ops.not_equal(others, ordered[:-1])]])
     return result
 
 

@@ -76,22 +76,7 @@ pub fn nonzero_source(x: &Operand, found: Found) -> String {
     } else {
         ("blockIdx.x ? counts[blockIdx.x - 1] : 0", "")
     };
-    let write = if write.is_empty() {
-        write
-    } else {
-        format!(
-            r"    #pragma unroll
-    for (int step = 0; step < {STEPS}; step++) {{
-        const unsigned long long set = __ballot_sync(all_lanes, found >> step & 1u);
-        if (found >> step & 1u) {{
-            const unsigned long long i = first + step * {block};
-            const long long row = before + sums[step * {WAVES} + wave] + __popcll(set & ((1ull << lane) - 1));
-{write}        }}
-    }}
-",
-            block = source::BLOCK
-        )
-    };
+    let write = write_found(&write);
     let block = source::BLOCK;
     format!(
         r#"{types}{selected}{sum_before}
@@ -136,6 +121,25 @@ extern "C" __global__ void nonzero({parameter}, long long* counts, {result}, uns
         },
         sum_before = source::SUM_BEFORE,
         entries = STEPS * WAVES,
+    )
+}
+
+/// The loop that writes what was found in every step: `write` for element `i`, whose `row` is how many stand before it.
+fn write_found(write: &str) -> String {
+    if write.is_empty() {
+        return String::new();
+    }
+    format!(
+        r"    #pragma unroll
+    for (int step = 0; step < {STEPS}; step++) {{
+        const unsigned long long set = __ballot_sync(all_lanes, found >> step & 1u);
+        if (found >> step & 1u) {{
+            const unsigned long long i = first + step * {block};
+            const long long row = before + sums[step * {WAVES} + wave] + __popcll(set & ((1ull << lane) - 1));
+{write}        }}
+    }}
+",
+        block = source::BLOCK
     )
 }
 

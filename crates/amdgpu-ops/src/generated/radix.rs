@@ -1,11 +1,13 @@
 //! The text of radix sorts: unsigned keys are put in order digit by digit, from the last one on, each with the place that it comes from where that
 //! is asked for.
 //!
-//! A block ranks its keys by a digit in shared memory, wave by wave: lanes with the same digit find each other by a vote on each bit, so that they
-//! count together (Merrill and Grimshaw 2011). Keys leave the block in the order of their digits, so that those of a digit are written side by side.
+//! A block ranks its keys by a digit in shared memory, 32 lanes at a time: lanes with the same digit find each other by the bits that they set in a
+//! word of the digit, so that they count together (Adinets and Merrill 2022). Keys leave the block in the order of their digits, so that those of a digit are written side by side.
 //! Lines that one block holds are sorted by one kernel, which reads and writes memory once. Of longer lines the digits of all passes are counted
 //! first; every pass is one kernel then, whose blocks take their chunks in order and tell those behind them how many keys of each digit there are
 //! (Adinets and Merrill 2022).
+
+use std::fmt::Write as _;
 
 use amdgpu_abi::Dtype;
 use amdgpu_abi::layout::DTYPE_UINT;
@@ -15,8 +17,9 @@ use super::source;
 pub const DIGIT_BITS: i64 = 8;
 /// Values of a digit: as many as work-items of a block, each of which counts one.
 pub const DIGITS: i64 = 1 << DIGIT_BITS;
-/// Waves of a block at most: lanes of a wave are 32 or more.
-const WAVES: i64 = source::BLOCK / 32;
+/// Lanes that count together: as many as a wave has at least, and a word has bits.
+pub const LANES: i64 = 32;
+const WAVES: i64 = source::BLOCK / LANES;
 
 const _: () = assert!(DIGITS == source::BLOCK);
 
@@ -116,15 +119,15 @@ impl KeySource {
     /// Functions that rank keys.
     #[must_use]
     pub(super) fn functions(&self) -> String {
-        format!("{}{PEERS_OF}{}", source::SUM_BEFORE, self.digit_function())
+        format!("{}{}", source::SUM_BEFORE, self.digit_function())
     }
 
-    /// Statements that read the key at `place`; one behind the last is larger than or equal to all others.
+    /// Statements that read the key at `offset` behind the `first` one of `valid` keys; one that is not there is larger than or equal to all others.
     pub(super) fn fetch(&self) -> String {
         format!(
-            r"const unsigned long long at = place < length ? place : length - 1;
+            r"const unsigned long long at = first + (offset < valid ? offset : valid - 1);
         const U read = {};
-        keys[k] = place < length ? read : (U)~(U)0;",
+        keys[k] = offset < valid ? read : (U)~(U)0;",
             self.read
         )
     }
@@ -143,15 +146,17 @@ extern "C" __global__ void radix_count(const {memory}* memory, unsigned long lon
     for (unsigned entry = threadIdx.x; entry < {entries}; entry += {block}) found[entry] = 0;
     __syncthreads();
     for (unsigned long long base = part * {COUNTED_CHUNK}; base < length; base += parts * {COUNTED_CHUNK}) {{
+        const unsigned long long first = base;
+        const unsigned valid = length - base < {COUNTED_CHUNK} ? (unsigned)(length - base) : {COUNTED_CHUNK};
         U keys[{COUNTED}];
         #pragma unroll
         for (int k = 0; k < {COUNTED}; k++) {{
-            const unsigned long long place = base + k * {block} + threadIdx.x;
+            const unsigned offset = k * {block} + threadIdx.x;
             {fetch}
         }}
         #pragma unroll
         for (int k = 0; k < {COUNTED}; k++) {{
-            if (base + k * {block} + threadIdx.x < length) {{
+            if (k * {block} + threadIdx.x < valid) {{
                 #pragma unroll
                 for (int pass = 0; pass < {passes}; pass++)
                     atomicAdd(&found[pass * {DIGITS} + digit_of(keys[k], pass * {DIGIT_BITS})], 1u);
@@ -171,29 +176,14 @@ extern "C" __global__ void radix_count(const {memory}* memory, unsigned long lon
     )
 }
 
-/// The function that finds the lanes with the same digit. Halves of a wave are apart, as only some GPUs have two.
-const PEERS_OF: &str = r"
-__device__ inline unsigned long long peers_of(unsigned digit, unsigned long long all_lanes) {
-    unsigned low = (unsigned)all_lanes, high = (unsigned)(all_lanes >> 32);
-    #pragma unroll
-    for (int bit = 0; bit < 8; bit++) {
-        const bool is_set = digit >> bit & 1u;
-        const unsigned long long set = __ballot_sync(all_lanes, is_set);
-        const unsigned flip = is_set ? 0u : ~0u;
-        low &= (unsigned)set ^ flip;
-        high &= (unsigned)(set >> 32) ^ flip;
-    }
-    return (unsigned long long)high << 32 | low;
-}
-";
-
 /// Declarations in a kernel that ranks so many keys of each work-item.
 pub(super) fn rank_setup(own: i64) -> String {
     format!(
         r"    __shared__ int counts[{entries}];
+    __shared__ unsigned peers_of[{entries}];
     __shared__ int sums[{WAVES}];
-    const unsigned lane = threadIdx.x % warpSize, wave = threadIdx.x / warpSize;
-    const unsigned begin = wave * warpSize * {own} + lane;
+    const unsigned lane = threadIdx.x % {LANES}, wave = threadIdx.x / {LANES};
+    const unsigned begin = wave * {LANES} * {own} + lane;
     const unsigned long long all_lanes = warpSize == 64 ? ~0ull : 0xffffffffull;
     U keys[{own}];
     int ranks[{own}];
@@ -207,19 +197,25 @@ pub(super) fn rank_setup(own: i64) -> String {
 pub(super) fn rank(own: i64) -> [String; 2] {
     let block = source::BLOCK;
     let in_waves = format!(
-        r"    for (int entry = threadIdx.x; entry < {entries}; entry += {block}) counts[entry] = 0;
+        r"    for (int entry = threadIdx.x; entry < {entries}; entry += {block}) {{
+        counts[entry] = 0;
+        peers_of[entry] = 0;
+    }}
     __syncthreads();
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned digit = digit_of(keys[k], shift);
-        const unsigned long long peers = peers_of(digit, all_lanes);
-        const int before = __popcll(peers & ((1ull << lane) - 1));
+        const unsigned cell = wave * {DIGITS} + digit_of(keys[k], shift);
+        atomicOr(&peers_of[cell], 1u << lane);
+        __syncwarp();
+        const unsigned peers = peers_of[cell];
+        const unsigned first_peer = __ffs(peers) - 1;
         int base = 0;
-        if (before == 0) {{
-            base = counts[wave * {DIGITS} + digit];
-            counts[wave * {DIGITS} + digit] = base + __popcll(peers);
+        if (lane == first_peer) {{
+            base = counts[cell];
+            counts[cell] = base + __popc(peers);
         }}
-        ranks[k] = __shfl_sync(all_lanes, base, __ffsll(peers) - 1) + before;
+        ranks[k] = __shfl_sync(all_lanes, base, first_peer, {LANES}) + __popc(peers & ((1u << lane) - 1));
+        if (lane == first_peer) peers_of[cell] = 0;
         __syncwarp();
     }}
     __syncthreads();
@@ -280,21 +276,33 @@ impl Pass<'_> {
         let block = source::BLOCK;
         let result = self.result.map_or("", |result| result.write.as_str());
         let read = if self.is_first {
-            "(I)place"
+            "(I)(first + offset)"
         } else {
-            "places[line * length + (place < length ? place : length - 1)]"
+            "line_places[offset < valid ? offset : valid - 1]"
         };
         let is_written_with_place = self.place.is_some() && self.result.is_some();
         let of_key = match self.result {
-            None => "out[line * length + at] = key;".to_owned(),
+            None => "line_out[at] = key;".to_owned(),
             Some(_) if is_written_with_place => String::new(),
             Some(_) => format!("const long long place = 0; {result}"),
         };
-        let mut text = format!(
+        let mut text = if self.result.is_none() {
+            "    U* const line_out = out + line * length;\n".to_owned()
+        } else {
+            String::new()
+        };
+        if self.place.is_some() && !self.is_first {
+            text += "    const I* const line_places = places + line * length + first;\n";
+        }
+        if self.place.is_some() && self.result.is_none() {
+            text += "    I* const line_places_out = places_out + line * length;\n";
+        }
+        let _ = write!(
+            text,
             r"    W targets[{own}];
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const int i = k * {block} + threadIdx.x;
+        const unsigned i = k * {block} + threadIdx.x;
         const U key = ordered[i];
         const W at = bases[digit_of(key, shift)] + i;
         targets[k] = at;
@@ -308,20 +316,21 @@ impl Pass<'_> {
         let of_place = if is_written_with_place {
             format!("const long long place = (long long)moved[i]; {result}")
         } else {
-            "places_out[line * length + at] = moved[i];".to_owned()
+            "line_places_out[at] = moved[i];".to_owned()
         };
-        text += &format!(
+        let _ = write!(
+            text,
             r"    I* const moved = (I*)buffer;
     __syncthreads();
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned long long place = first + begin + k * warpSize;
+        const unsigned offset = begin + k * {LANES};
         moved[ranks[k]] = {read};
     }}
     __syncthreads();
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const int i = k * {block} + threadIdx.x;
+        const unsigned i = k * {block} + threadIdx.x;
         const W at = targets[k];
         if (i < valid) {{ {of_place} }}
     }}
@@ -384,7 +393,7 @@ pub fn place_source(pass: &Pass<'_>) -> String {
     let item_bytes = i64::from(keys.key.bits.max(pass.place.map_or(0, |place| place.bits)) / 8);
     format!(
         r#"{definitions}{types}{result}{functions}
-extern "C" __global__ void radix_place(const {memory}* memory{parameters}, unsigned long long* memory_of_passes, unsigned long long length,
+extern "C" __global__ {bounds} void radix_place(const {memory}* memory{parameters}, unsigned long long* memory_of_passes, unsigned long long length,
                                        unsigned long long inner, unsigned long long chunks, unsigned pass, unsigned long long entries,
                                        unsigned long long tickets_at, unsigned long long words_at, unsigned long long next_words_at) {{
     W* const words = (W*)(memory_of_passes + words_at);
@@ -401,16 +410,16 @@ extern "C" __global__ void radix_place(const {memory}* memory{parameters}, unsig
     __syncthreads();
     const unsigned long long line = ticket / chunks, chunk = ticket % chunks;
     const unsigned long long first = chunk * {chunk};
-    const int valid = (int)(length - first < {chunk} ? length - first : {chunk});
+    const unsigned valid = length - first < {chunk} ? (unsigned)(length - first) : {chunk};
     // Keys that are not there come last, behind those with the same digit.
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned long long place = first + begin + k * warpSize;
+        const unsigned offset = begin + k * {LANES};
         {fetch}
     }}
     W before = 0;
     if (chunk == 0) before = sum_before((W)memory_of_passes[line * entries + pass * {DIGITS} + threadIdx.x], word_sums);
-{in_waves}    const int missing = threadIdx.x == {DIGITS} - 1 ? {chunk} - valid : 0;
+{in_waves}    const int missing = threadIdx.x == {DIGITS} - 1 ? {chunk} - (int)valid : 0;
     total -= missing;
 {look_back}    total += missing;
 {in_block}    bases[threadIdx.x] = before - (W)start;
@@ -423,6 +432,12 @@ extern "C" __global__ void radix_place(const {memory}* memory{parameters}, unsig
         result = pass.result.map_or("", |result| result.definitions.as_str()),
         functions = keys.functions(),
         memory = keys.memory,
+        // Registers for three blocks of a multiprocessor; with places, two need all that they have.
+        bounds = if pass.place.is_none() {
+            format!("__launch_bounds__({}, 3)", source::BLOCK)
+        } else {
+            String::new()
+        },
         parameters = pass.parameters(),
         setup = rank_setup(own),
         fetch = keys.fetch(),
@@ -439,7 +454,7 @@ pub fn line_source(keys: &KeySource, own: i64, has_places: bool, result: &LineRe
     let (declared, filled, moved) = if has_places {
         (
             format!("    int places[{own}];\n"),
-            "places[k] = (int)place;",
+            "places[k] = (int)offset;",
             format!(
                 r"        int* const moved = (int*)buffer;
         __syncthreads();
@@ -447,7 +462,7 @@ pub fn line_source(keys: &KeySource, own: i64, has_places: bool, result: &LineRe
         for (int k = 0; k < {own}; k++) moved[ranks[k]] = places[k];
         __syncthreads();
         #pragma unroll
-        for (int k = 0; k < {own}; k++) places[k] = moved[begin + k * warpSize];
+        for (int k = 0; k < {own}; k++) places[k] = moved[begin + k * {LANES}];
 "
             ),
         )
@@ -463,10 +478,11 @@ extern "C" __global__ void radix_line(const {memory}* memory, {to}* out, unsigne
 {setup}{declared}    // Keys, then their places.
     __shared__ unsigned long long buffer[{words}];
     U* const ordered = (U*)buffer;
-    const unsigned long long line = blockIdx.x;
+    const unsigned long long line = blockIdx.x, first = 0;
+    const unsigned valid = (unsigned)length;
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned long long place = begin + k * warpSize;
+        const unsigned offset = begin + k * {LANES};
         {fetch}
         {filled}
     }}
@@ -475,11 +491,11 @@ extern "C" __global__ void radix_line(const {memory}* memory, {to}* out, unsigne
         for (int k = 0; k < {own}; k++) ordered[ranks[k]] = keys[k];
         __syncthreads();
         #pragma unroll
-        for (int k = 0; k < {own}; k++) keys[k] = ordered[begin + k * warpSize];
+        for (int k = 0; k < {own}; k++) keys[k] = ordered[begin + k * {LANES}];
 {moved}    }}
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned long long at = begin + k * warpSize;
+        const unsigned long long at = begin + k * {LANES};
         if (at < length) {{
             const U key = keys[k];
             const long long place = {place};

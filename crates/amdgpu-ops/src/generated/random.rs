@@ -181,7 +181,7 @@ const IN_PAIRS: &str = r"        const unsigned lane = threadIdx.x % warpSize;
             #pragma unroll
             for (int j = 0; j < 2; j++) {
                 kept.values[j] = is_odd ? pack.values[2 + j] : pack.values[j];
-                given.values[j] = (T)__shfl_xor_sync(lanes, (long long)(is_odd ? pack.values[j] : pack.values[2 + j]), 1);
+                given.values[j] = __shfl_xor_sync(lanes, is_odd ? pack.values[j] : pack.values[2 + j], 1);
             }
             T* const first = out + at - (is_odd ? 4 : 0);
             *(Half*)(first + (is_odd ? 2 : 0)) = is_odd ? given : kept;

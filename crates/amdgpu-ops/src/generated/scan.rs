@@ -15,8 +15,11 @@ use super::source;
 const OWN: i64 = 4;
 /// Values that a block takes a step for.
 const STEP: i64 = source::BLOCK * OWN;
-/// Waves of a block at most: lanes of a wave are 32 or more.
-const WAVES: i64 = source::BLOCK / 32;
+/// Steps of a tile at most: with more of them fewer blocks would share the registers.
+const STEPS: i64 = 4;
+/// Lanes that join their values by shuffles: as many on every device, so that values are joined in one order on all of them.
+const LANES: i64 = 32;
+const WAVES: i64 = source::BLOCK / LANES;
 /// Tiles whose values are joined to that of a group: half of the work-items of a block look at one each, the other half at groups.
 pub const GROUP: i64 = source::BLOCK / 2;
 
@@ -47,10 +50,9 @@ pub struct ScanKernel {
 
 /// Steps of a block for a tile of lines of so many values: their values wait in registers.
 #[must_use]
-pub fn steps(x: Dtype, length: i64) -> i64 {
-    let most = if x.bits == 64 { 4 } else { 8 };
+pub fn steps(length: i64) -> i64 {
     let mut steps = 1;
-    while steps < most && steps * STEP < length {
+    while steps < STEPS && steps * STEP < length {
         steps *= 2;
     }
     steps
@@ -119,7 +121,8 @@ impl ScanKernel {
             r"    struct __align__({align_x}) PackOfX {{ X values[{OWN}]; }};
     struct __align__({align_out}) PackOfR {{ R values[{OWN}]; }};
     __shared__ S sums[{entries}];
-    const unsigned lane = threadIdx.x % warpSize, wave = threadIdx.x / warpSize, waves = {block} / warpSize;
+    __shared__ X staged[{STEP}];
+    const unsigned lane = threadIdx.x % {LANES}, wave = threadIdx.x / {LANES};
     const unsigned long long all_lanes = warpSize == 64 ? ~0ull : 0xffffffffull;
     const X* const line_x = x + line * length;
     R* const line_out = out + line * length;
@@ -130,7 +133,6 @@ impl ScanKernel {
             align_x = align(self.x),
             align_out = align(self.result),
             entries = self.steps * WAVES,
-            block = source::BLOCK,
             steps = self.steps,
         )
     }
@@ -147,13 +149,18 @@ impl ScanKernel {
             for (int j = 0; j < {OWN}; j++) values[s * {OWN} + j] = pack.values[j];
         }}
     }} else {{
+        // By way of shared memory, so that neighbours read what lies side by side.
         #pragma unroll
         for (int s = 0; s < {steps}; s++) {{
+            __syncthreads();
             #pragma unroll
             for (int j = 0; j < {OWN}; j++) {{
-                const unsigned long long i = base + s * {STEP} + threadIdx.x * {OWN} + j;
-                values[s * {OWN} + j] = line_x[AT(i < length ? i : length - 1)];
+                const unsigned long long i = base + s * {STEP} + j * {block} + threadIdx.x;
+                staged[j * {block} + threadIdx.x] = line_x[AT(i < length ? i : length - 1)];
             }}
+            __syncthreads();
+            #pragma unroll
+            for (int j = 0; j < {OWN}; j++) values[s * {OWN} + j] = staged[threadIdx.x * {OWN} + j];
         }}
     }}
     #pragma unroll
@@ -161,18 +168,20 @@ impl ScanKernel {
         S sum = START;
         #pragma unroll
         for (int j = 0; j < {OWN}; j++) sum = JOIN(sum, (S)values[s * {OWN} + j]);
-        for (unsigned distance = 1; distance < warpSize; distance *= 2) {{
-            const S earlier = __shfl_up_sync(all_lanes, sum, distance);
+        #pragma unroll
+        for (unsigned distance = 1; distance < {LANES}; distance *= 2) {{
+            const S earlier = __shfl_up_sync(all_lanes, sum, distance, {LANES});
             if (lane >= distance) sum = JOIN(earlier, sum);
         }}
-        const S before = __shfl_up_sync(all_lanes, sum, 1);
+        const S before = __shfl_up_sync(all_lanes, sum, 1, {LANES});
         before_in_wave[s] = lane ? before : START;
-        if (lane == warpSize - 1) sums[s * {WAVES} + wave] = sum;
+        if (lane == {LANES} - 1) sums[s * {WAVES} + wave] = sum;
     }}
     __syncthreads();
 ",
             tile = tile(self.steps),
             steps = self.steps,
+            block = source::BLOCK,
         )
     }
 
@@ -183,7 +192,7 @@ impl ScanKernel {
             r"    #pragma unroll
     for (int s = 0; s < {steps}; s++) {{
         S own = carry;
-        for (unsigned w = 0; w < waves; w++) {{
+        for (unsigned w = 0; w < {WAVES}; w++) {{
             if (w == wave) own = carry;
             carry = JOIN(carry, sums[s * {WAVES} + w]);
         }}
@@ -267,7 +276,7 @@ extern "C" __global__ void scan(const X* x, R* out, unsigned long long* words, u
     unsigned long long* const of_groups = words + groups_at + line * groups * 2;
 {setup}{read}    S total = START;
     for (int s = 0; s < {steps}; s++)
-        for (unsigned w = 0; w < waves; w++) total = JOIN(total, sums[s * {WAVES} + w]);
+        for (unsigned w = 0; w < {WAVES}; w++) total = JOIN(total, sums[s * {WAVES} + w]);
     if (threadIdx.x == 0) tell(of_tiles + tile * 2, total);
     S part = START;
     if (threadIdx.x < {GROUP}) {{

@@ -6,7 +6,7 @@
 
 use amdgpu_abi::Dtype;
 
-use super::radix::{DIGIT_BITS, DIGITS, KeySource, chunk, own_keys, rank, rank_setup};
+use super::radix::{DIGIT_BITS, DIGITS, KeySource, LANES, chunk, own_keys, rank, rank_setup};
 use super::source;
 use super::transpose::word;
 
@@ -40,19 +40,21 @@ __device__ inline void pick(unsigned long long own, unsigned long long wanted, u
 fn each_key(keys: &KeySource, statement: &str) -> String {
     let block = source::BLOCK;
     format!(
-        r"        U keys[{READ}];
+        r"        const unsigned long long first = base;
+        const unsigned valid = length - base < {step} ? (unsigned)(length - base) : {step};
+        U keys[{READ}];
         #pragma unroll
         for (int k = 0; k < {READ}; k++) {{
-            const unsigned long long place = base + k * {block} + threadIdx.x;
+            const unsigned offset = k * {block} + threadIdx.x;
             {fetch}
         }}
         #pragma unroll
         for (int k = 0; k < {READ}; k++) {{
-            const unsigned long long at = base + k * {block} + threadIdx.x;
             const U key = keys[k];
             {statement}
         }}
 ",
+        step = READ * block,
         fetch = keys.fetch(),
     )
 }
@@ -62,7 +64,7 @@ fn each_key(keys: &KeySource, statement: &str) -> String {
 pub fn count_source(keys: &KeySource) -> String {
     let counted = each_key(
         keys,
-        "if (at < length && key >> above - 1 >> 1 == prefix) atomicAdd(&found[(unsigned)(key >> shift) & 255u], 1u);",
+        "if (k * 256u + threadIdx.x < valid && key >> above - 1 >> 1 == prefix) atomicAdd(&found[(unsigned)(key >> shift) & 255u], 1u);",
     );
     format!(
         r#"{definitions}{sum_before}{PICK}
@@ -120,17 +122,19 @@ extern "C" __global__ void select_chunks(const {memory}* memory, const unsigned 
     const U limit = (U)words[line * known_words];
     if (threadIdx.x < 2) found[threadIdx.x] = 0;
     __syncthreads();
+    const unsigned long long first = chunk * {chunk};
+    const unsigned valid = length - first < {chunk} ? (unsigned)(length - first) : {chunk};
     U keys[{own}];
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned long long place = chunk * {chunk} + k * {block} + threadIdx.x;
+        const unsigned offset = k * {block} + threadIdx.x;
         {fetch}
     }}
     int smaller = 0, equal = 0;
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
         smaller += keys[k] < limit;
-        equal += keys[k] == limit && chunk * {chunk} + k * {block} + threadIdx.x < length;
+        equal += keys[k] == limit && k * {block} + threadIdx.x < valid;
     }}
     if (smaller) atomicAdd(&found[0], smaller);
     if (equal) atomicAdd(&found[1], equal);
@@ -164,17 +168,19 @@ fn collect(keys: &KeySource, own: i64, take: &str) -> String {
     let block = source::BLOCK;
     let entries = own * WAVES;
     format!(
-        r"        U keys[{own}];
+        r"        const unsigned long long first = base;
+        const unsigned valid = length - base < {step} ? (unsigned)(length - base) : {step};
+        U keys[{own}];
         #pragma unroll
         for (int k = 0; k < {own}; k++) {{
-            const unsigned long long place = base + k * {block} + threadIdx.x;
+            const unsigned offset = k * {block} + threadIdx.x;
             {fetch}
         }}
         if (threadIdx.x < {entries}) kinds[threadIdx.x] = 0;
         __syncthreads();
         #pragma unroll
         for (int k = 0; k < {own}; k++) {{
-            const bool is_there = base + k * {block} + threadIdx.x < length;
+            const bool is_there = k * {block} + threadIdx.x < valid;
             const unsigned long long before = __ballot_sync(every_lane, is_there && keys[k] < limit);
             const unsigned long long same = __ballot_sync(every_lane, is_there && keys[k] == limit);
             if (lane_in_wave == 0) kinds[k * {WAVES} + own_wave] = __popcll(before) | __popcll(same) << 16;
@@ -188,7 +194,7 @@ fn collect(keys: &KeySource, own: i64, take: &str) -> String {
         #pragma unroll
         for (int k = 0; k < {own}; k++) {{
             const unsigned long long at = base + k * {block} + threadIdx.x, lower = (1ull << lane_in_wave) - 1;
-            const bool is_there = at < length;
+            const bool is_there = k * {block} + threadIdx.x < valid;
             const unsigned long long before = __ballot_sync(every_lane, is_there && keys[k] < limit);
             const unsigned long long same = __ballot_sync(every_lane, is_there && keys[k] == limit);
             const unsigned stands = kinds[k * {WAVES} + own_wave];
@@ -204,6 +210,7 @@ fn collect(keys: &KeySource, own: i64, take: &str) -> String {
         equal += all >> 16;
         __syncthreads();
 ",
+        step = own * block,
         fetch = keys.fetch(),
     )
 }
@@ -243,7 +250,7 @@ extern "C" __global__ void select_collect(const {memory}* memory, const unsigned
 fn find(keys: &KeySource) -> String {
     let counted = each_key(
         keys,
-        "if (at < length && key >> above - 1 >> 1 == limit) atomicAdd(&found[(unsigned)(key >> shift) & 255u], 1u);",
+        "if (k * 256u + threadIdx.x < valid && key >> above - 1 >> 1 == limit) atomicAdd(&found[(unsigned)(key >> shift) & 255u], 1u);",
     );
     format!(
         r"    U limit = 0;
@@ -273,7 +280,7 @@ fn sort_candidates(keys: &KeySource, own: i64) -> String {
         r"{setup}    unsigned long long places[{own}];
     #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned from = begin + k * warpSize;
+        const unsigned from = begin + k * {LANES};
         keys[k] = from < k_wanted ? candidates[from] : (U)~(U)0;
         places[k] = from < k_wanted ? places_of[from] : 0;
     }}
@@ -287,8 +294,8 @@ fn sort_candidates(keys: &KeySource, own: i64) -> String {
         __syncthreads();
         #pragma unroll
         for (int k = 0; k < {own}; k++) {{
-            keys[k] = candidates[begin + k * warpSize];
-            places[k] = places_of[begin + k * warpSize];
+            keys[k] = candidates[begin + k * {LANES}];
+            places[k] = places_of[begin + k * {LANES}];
         }}
         __syncthreads();
     }}
@@ -319,7 +326,7 @@ extern "C" __global__ void select_line(const void* elements, void* best, long lo
 {collect}    }}
 {sort}    #pragma unroll
     for (int k = 0; k < {own}; k++) {{
-        const unsigned rank = begin + k * warpSize;
+        const unsigned rank = begin + k * {LANES};
         if (rank < k_wanted) {{
             const unsigned long long outer = line / inner, offset = line % inner, to = (outer * k_wanted + rank) * inner + offset;
             ((E*)best)[to] = ((const E*)elements)[(outer * length + places[k]) * inner + offset];

@@ -387,8 +387,8 @@ impl Joiner<'_> {
         if recording::is_recording() {
             return Ok(false);
         }
-        let [noted, falls] = read_notes(notes)?;
-        self.refuse(noted, indices)?;
+        let [bad, falls] = read_notes(notes)?;
+        self.refuse(bad, indices)?;
         Ok(falls == 0)
     }
 
