@@ -1,4 +1,4 @@
-"""Graphs that are replayed as one graph of their device: on the CPU device, whose kernels compute then, and on a device that computes nothing."""
+"""Graphs that are replayed as one graph of their device: on the CPU device, by kernels, and on a device that computes nothing."""
 
 from __future__ import annotations
 

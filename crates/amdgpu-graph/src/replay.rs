@@ -268,7 +268,7 @@ impl Recordings {
         &mut self,
         replaying: &Replaying,
         addresses: &Addresses,
-        make: impl FnOnce() -> Result<Results>,
+        make: impl Fn() -> Result<Results>,
     ) -> Result<Choice> {
         let set_of = |sets: &[ResultSet], number| {
             let found = sets.iter().position(|set| set.number == number);
@@ -289,7 +289,17 @@ impl Recordings {
         }
         let set = match free {
             Some(place) => self.sets.remove(place),
-            None => self.new_set(replaying, make()?),
+            None => {
+                let made = make().or_else(|error| {
+                    // What is kept for later gives way to what is needed now.
+                    if self.sets.is_empty() {
+                        return Err(error);
+                    }
+                    self.clear(replaying);
+                    make()
+                })?;
+                self.new_set(replaying, made)
+            }
         };
         let choice = Choice {
             results: set.arrays.clone(),

@@ -12,7 +12,7 @@ use amdgpu_array::{Array, Dims, element_count};
 use amdgpu_matrix::{Reduce, ReduceOptions, TensorView};
 use smallvec::SmallVec;
 
-use crate::cpu::{self, Call, Host, HostMemory};
+use crate::cpu::{self, Call, Host, HostMemory, Results};
 use crate::fused::{Region, broadcast_strides};
 use crate::row_blocks::{BLOCK_BYTES, Block, Cut, Place, Tensor, Walked, compute_steps, slots};
 use crate::{DeviceOps, Error, Operand, Result, complex, reduce};
@@ -159,6 +159,7 @@ impl FusedRows {
         out: Option<&Array>,
     ) -> Result<Array> {
         let axes: Dims = (1..=self.row_rank as i64).rev().map(|axis| -axis).collect();
+        let rank = inputs.iter().map(Operand::rank).max().unwrap_or(0);
         let mut values: Vec<Operand> = Vec::with_capacity(self.stages.len());
         let last = self.stages.len() - 1;
         for (place, stage) in self.stages.iter().enumerate() {
@@ -170,7 +171,8 @@ impl FusedRows {
             let made = match stage {
                 RowStage::Steps { region, arguments } => {
                     let given: SmallVec<[Operand; 6]> = arguments.iter().map(given).collect();
-                    region.run(ops, &given, own)?
+                    let has_shape = |out: &&Array| self.keeps_axes || out.shape.len() == rank;
+                    region.run(ops, &given, own.filter(has_shape))?
                 }
                 RowStage::Reduce {
                     reduction,
@@ -191,7 +193,14 @@ impl FusedRows {
         let Some(result) = values.pop() else {
             return Err(refused(format!("{NAME} has no stages")));
         };
-        result.into_array()
+        let made = result.into_array()?;
+        let lead = rank.saturating_sub(self.row_rank);
+        let has_ones = made.shape.len() == rank && made.shape[lead..].iter().all(|one| *one == 1);
+        if self.keeps_axes || !has_ones {
+            return Ok(made);
+        }
+        let dropped = made.reshaped(&made.shape[..lead])?;
+        cpu::only(cpu::delivered(Results::from_iter([dropped]), &[out])?)
     }
 
     fn on_host<H: Host<Error = Error>>(
