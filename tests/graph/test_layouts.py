@@ -169,6 +169,6 @@ def test_images_that_go_to_and_fro() -> None:
         y = amdgpu.permute_dims(ops.conv2d(amdgpu.permute_dims(y, TO_LAST), second, padding=1, layout="NHWC"), TO_FIRST)
         return ops.conv2d(ops.relu(y), third, padding=1)
 
-    text, graph = agrees(function, numbers(1, 16, 20, 20))
+    _, graph = agrees(function, numbers(1, 16, 20, 20))
     assert 'layout = "NHWC"' not in graph
     assert "transpose(" not in graph
