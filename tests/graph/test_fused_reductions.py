@@ -70,7 +70,7 @@ def of_text(line: str, *arguments: amdgpu.Array, replay: bool = False) -> list[a
         run(*arguments)
     assert not replay or run.replays.refusal is None
     made = run(*arguments)
-    assert not replay or run.replays.count > 0
+    assert not replay or run.replays.replayed > 0
     return made
 
 
@@ -112,7 +112,7 @@ def test_kernels_fold_in_the_order_of_the_reduction(operation: str, dtype: str, 
         for _ in range(3):
             run(h)
         made = run(h)
-        assert run.replays.count > 0
+        assert run.replays.replayed > 0
         return made
 
     h = x * 0.5 + r
