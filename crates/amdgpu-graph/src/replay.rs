@@ -287,19 +287,18 @@ impl Recordings {
             let one = self.list.remove(place);
             self.list.push(one);
         }
-        let set = match free {
-            Some(place) => self.sets.remove(place),
-            None => {
-                let made = make().or_else(|error| {
-                    // What is kept for later gives way to what is needed now.
-                    if self.sets.is_empty() {
-                        return Err(error);
-                    }
-                    self.clear(replaying);
-                    make()
-                })?;
-                self.new_set(replaying, made)
-            }
+        let set = if let Some(place) = free {
+            self.sets.remove(place)
+        } else {
+            let results = make().or_else(|error| {
+                // What is kept for later gives way to what is needed now.
+                if self.sets.is_empty() {
+                    return Err(error);
+                }
+                self.clear(replaying);
+                make()
+            })?;
+            self.new_set(replaying, results)
         };
         let choice = Choice {
             results: set.arrays.clone(),

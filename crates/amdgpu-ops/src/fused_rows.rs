@@ -41,7 +41,7 @@ pub struct RowReduction {
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowStage {
     Steps {
-        region: Region,
+        region: Box<Region>,
         arguments: SmallVec<[RowValue; 6]>,
     },
     Reduce {
@@ -233,20 +233,20 @@ impl FusedRows {
         let work = (element_count(&shape) as u64).saturating_mul(self.steps().len() as u64);
         host.run(work, move || {
             if shape.contains(&0) {
-                return self.on_nothing(&memory);
+                return check_empty(&memory);
             }
             let rows = Rows::of(self, (&shape, lead), views, (&inputs, &stages), &memory);
             rows.cut.run(|place, scratch| rows.compute(place, scratch))
         })
     }
+}
 
-    /// Of rows without elements only the reductions are known, which graphs do not join.
-    fn on_nothing(&self, memory: &HostMemory) -> Result<()> {
-        if memory.shape().contains(&0) {
-            return Ok(());
-        }
-        Err(refused(format!("{NAME}: the rows have no elements")))
+/// Of rows without elements only the reductions are known, which graphs do not join.
+fn check_empty(memory: &HostMemory) -> Result<()> {
+    if memory.shape().contains(&0) {
+        return Ok(());
     }
+    Err(refused(format!("{NAME}: the rows have no elements")))
 }
 
 fn refused(message: String) -> Error {
@@ -296,8 +296,8 @@ impl<'a> Rows<'a> {
         let tensors: SmallVec<[Tensor; 8]> = own.chain(of_views).collect();
         let (slots, slot_count) = slots_of(of);
         // Two slots of a block stay in the second cache of a core.
-        let share = slot_count.div_ceil(2).max(1) as i64;
-        let (cut, walked) = Cut::of((shape, lead), tensors, BLOCK_BYTES / share);
+        let pairs = slot_count.div_ceil(2).max(1) as i64;
+        let (cut, walked) = Cut::of((shape, lead), tensors, BLOCK_BYTES / pairs);
         let mut walked = walked.into_iter();
         let Some(result) = walked.next() else {
             unreachable!("there is a result")

@@ -149,9 +149,9 @@ impl Island {
             }
             is_member[id.index()] = true;
             island.members.push(id);
-            open.extend(island.images(graph, id));
+            open.extend(images(graph, id));
             let is_image = |reader: &&NodeId| {
-                island.takes(graph, **reader) && island.images(graph, **reader).contains(&id)
+                island.takes(graph, **reader) && images(graph, **reader).contains(&id)
             };
             open.extend(readers[id.index()].iter().filter(is_image));
         }
@@ -167,15 +167,14 @@ impl Island {
         readers: &[SmallVec<[NodeId; 2]>],
     ) {
         for id in self.members.clone() {
-            for image in self.images(graph, id) {
+            for image in images(graph, id) {
                 if !is_member[image.index()] && !self.entering.contains(&image) {
                     self.entering.push(image);
                 }
             }
             let mut leaves = graph.outputs().contains(&id);
             for reader in &readers[id.index()] {
-                let reads_image =
-                    is_member[reader.index()] && self.images(graph, *reader).contains(&id);
+                let reads_image = is_member[reader.index()] && images(graph, *reader).contains(&id);
                 if reads_image {
                     continue;
                 }
@@ -233,16 +232,6 @@ impl Island {
             ImageLayout::Nhwc => Dims::from_slice(&[channels, 1, 1]),
             ImageLayout::Nchw => Dims::from_slice(&[channels]),
         })
-    }
-
-    /// The operands of a member that are images of its layout.
-    fn images(&self, graph: &Graph, id: NodeId) -> SmallVec<[NodeId; 3]> {
-        let node = graph.node(id);
-        if layout_of(node).is_some() {
-            return node.inputs[0].node().into_iter().collect();
-        }
-        let has_shape = |read: &NodeId| graph.node(*read).shape == node.shape;
-        node.reads().filter(has_shape).collect()
     }
 
     /// The axes that bring images to the other layout.
@@ -356,7 +345,7 @@ impl Island {
         twins: &FxHashMap<NodeId, NodeId>,
     ) -> Result<NodeId> {
         let mut node = graph.node(id).clone();
-        let images = self.images(graph, id);
+        let own_images = images(graph, id);
         let is_elementwise = layout_of(&node).is_none();
         let inputs = node.inputs.clone();
         for (place, input) in node.inputs.iter_mut().enumerate() {
@@ -364,7 +353,7 @@ impl Island {
                 continue;
             };
             // Of operations on images the first input alone is one.
-            if images.contains(&read) && (is_elementwise || place == 0) {
+            if own_images.contains(&read) && (is_elementwise || place == 0) {
                 // An island that changed before may have put another image in the place of the known one.
                 *input = Input::Node(match twins.get(&read) {
                     Some(twin) => *twin,
@@ -399,6 +388,16 @@ impl Island {
         }
         Ok(graph.push(node))
     }
+}
+
+/// The operands of a node that are images.
+fn images(graph: &Graph, id: NodeId) -> SmallVec<[NodeId; 3]> {
+    let node = graph.node(id);
+    if layout_of(node).is_some() {
+        return node.inputs[0].node().into_iter().collect();
+    }
+    let has_shape = |read: &NodeId| graph.node(*read).shape == node.shape;
+    node.reads().filter(has_shape).collect()
 }
 
 fn transposed(graph: &mut Graph, of: NodeId, axes: [i64; 4]) -> Result<NodeId> {

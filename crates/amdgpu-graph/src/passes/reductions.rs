@@ -252,21 +252,23 @@ impl Group {
                     inputs.len() - 1
                 }))
             };
-            stages.push(match &node.kind {
-                Kind::Operation(Operation::Reduce(reduction)) => RowStage::Reduce {
+            let stage = if let Kind::Operation(Operation::Reduce(reduction)) = &node.kind {
+                RowStage::Reduce {
                     argument: value(&node.inputs[0]),
                     reduction: RowReduction {
                         operation: reduction.operation,
                         correction: reduction.correction,
                         dtype: node.dtype,
                     },
-                },
-                _ => {
-                    let (region, read) = region_of(graph, *id)?;
-                    let arguments = read.iter().map(value).collect();
-                    RowStage::Steps { region, arguments }
                 }
-            });
+            } else {
+                let (region, read) = region_of(graph, *id)?;
+                RowStage::Steps {
+                    region: Box::new(region),
+                    arguments: read.iter().map(value).collect(),
+                }
+            };
+            stages.push(stage);
         }
         let rows = FusedRows {
             inputs: inputs.len(),
