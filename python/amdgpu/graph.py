@@ -55,15 +55,15 @@ class Replays(NamedTuple):
     """How runs of a graph were replayed as one graph of its device.
 
     Attributes:
-        count: Runs that were replays.
+        replayed: Runs that were replays.
         recordings: Recordings that are kept, one for each set of addresses of arguments and results.
         commands: Launches, copies and fills of one recording.
-        held_bytes: Memory beside `Executable.shared_bytes`: of results that are kept to be given again once nobody else holds them, and what
-            operations take for themselves.
+        held_bytes: Memory beside `Executable.shared_bytes`: of results that are kept to be given again once nobody else holds them, and of
+            what operations take for themselves.
         refusal: Why runs are computed step by step; None where they are replayed, or will be.
     """
 
-    count: int
+    replayed: int
     recordings: int
     commands: int
     held_bytes: int

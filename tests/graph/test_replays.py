@@ -1,4 +1,4 @@
-"""Graphs that are replayed as one graph of their device: on the CPU device, whose kernels compute then, and on a device that computes nothing."""
+"""Graphs that are replayed as one graph of their device: on the CPU device, by kernels, and on a device that computes nothing."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_replays_give_the_bits_of_the_function(
         same(replayed(*arguments), function(*arguments))
     replays = replayed.graph(*arguments).replays
     assert replays.refusal is None
-    assert replays.count >= 2
+    assert replays.replayed >= 2
     assert replays.commands >= 1
     for seed in range(10, 14):
         others = [numbers(*shape, seed=seed) for shape in shapes]
@@ -81,7 +81,7 @@ def test_arguments_that_moved_and_results_that_are_kept() -> None:
     for made, arguments in kept:
         same(made, chain(*arguments))
     # Each result is an array of its own, and none comes again as long as all are held.
-    assert replayed.graph(*sets[0]).replays.count == 0
+    assert replayed.graph(*sets[0]).replays.replayed == 0
 
 
 def test_memory_that_was_freed_and_given_to_others() -> None:
@@ -93,7 +93,7 @@ def test_memory_that_was_freed_and_given_to_others() -> None:
         same(made, several(x))
         same(replayed(x), several(x))
         del made, x, others
-    assert replayed.graph(numbers(*ROWS)).replays.count > 0
+    assert replayed.graph(numbers(*ROWS)).replays.replayed > 0
 
 
 def test_the_result_of_a_call_is_the_argument_of_the_next() -> None:
@@ -103,7 +103,7 @@ def test_the_result_of_a_call_is_the_argument_of_the_next() -> None:
         x, y = replayed(x), y * 0.5 + 1.0
     same(x, y)
     replays = replayed.graph(x).replays
-    assert replays.count > 10
+    assert replays.replayed > 10
     assert 1 <= replays.recordings <= 8
 
 
@@ -147,7 +147,7 @@ def test_work_of_streams_on_arguments_comes_first() -> None:
     for call in range(1, 6):
         add[20, 256, 0, stream](x, 1.0, 5000)
         assert (replayed(x).numpy() == 2.0 * call).all()
-    assert replayed.graph(x).replays.count > 0
+    assert replayed.graph(x).replays.replayed > 0
 
 
 def test_what_the_host_checks_is_computed_step_by_step() -> None:
@@ -168,7 +168,7 @@ def test_memory_of_others_is_computed_step_by_step() -> None:
     x, y = amdgpu.from_dlpack(np.arange(100, dtype=np.float32)), numbers(100)
     for _ in range(4):
         same(replayed(x, y), x * 2.0 + y)
-    assert replayed.graph(x, y).replays.count == 0
+    assert replayed.graph(x, y).replays.replayed == 0
 
 
 def test_explain_tells_of_replays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ def test_explain_tells_of_replays(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(4):
         replayed(x)
     replays = replayed.graph(x).replays
-    text = f"{replays.recordings} recordings hold {replays.held_bytes} bytes beside that memory, and were replayed {replays.count} times"
+    text = f"{replays.recordings} recordings hold {replays.held_bytes} bytes beside that memory, and were replayed {replays.replayed} times"
     assert text in replayed.explain(x)
     monkeypatch.setenv("AMDGPU_GRAPH_REPLAY", "1")
     assert "once arguments" in amdgpu.jit(lambda x: -x).explain(x)
@@ -199,7 +199,7 @@ def test_graphs_by_hand_are_replayed() -> None:
     values = numbers(50)
     for _ in range(4):
         same(run(values)[0], amdgpu.max(values * 2.0))
-    assert run.replays.count > 0
+    assert run.replays.replayed > 0
 
 
 def test_memory_of_recordings_is_counted() -> None:
@@ -246,7 +246,7 @@ def test_a_step_of_training_goes_round_in_two_sets_of_weights() -> None:
     for _ in range(20):
         got, wanted = replayed(*got, x), step(*wanted, x)
         same(got, wanted)
-    assert replayed.graph(*got, x).replays.count > 12
+    assert replayed.graph(*got, x).replays.replayed > 12
 
 
 def test_what_operations_copy_to_its_place_is_part_of_the_recording() -> None:
@@ -257,7 +257,7 @@ def test_what_operations_copy_to_its_place_is_part_of_the_recording() -> None:
         np.testing.assert_allclose(replayed(query).numpy(), expected, rtol=1e-5, atol=1e-6)
     replays = replayed.graph(query).replays
     assert replays.refusal is None
-    assert replays.count > 0
+    assert replays.replayed > 0
 
 
 def test_a_device_that_computes_nothing_takes_replays() -> None:
@@ -268,4 +268,4 @@ def test_a_device_that_computes_nothing_takes_replays() -> None:
         assert [one.shape for one in replayed(x).values()] == [(24,), (23, 48), (96, 24), ROWS]
     replays = replayed.graph(x).replays
     assert replays.refusal is None
-    assert replays.count >= 2
+    assert replays.replayed >= 2

@@ -1,4 +1,4 @@
-"""Graphs of operations on a stand-in of a GPU's driver: replayed there by themselves, and computed step by step where a library computes."""
+"""Graphs of operations on a stand-in of a GPU's driver: replayed there, and computed step by step where a library computes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print(json.dumps([function.graph(x).replays._asdict(), function.explain(x)]))
 def test_what_our_kernels_compute_is_replayed(run: Callable[..., Any], kind: str) -> None:
     replays = run(STEPS, kind)
     assert replays["refusal"] is None
-    assert replays["count"] >= 2
+    assert replays["replayed"] >= 2
     # Results that are held and the next ones.
     assert replays["held_bytes"] >= 2 * 64 * 64 * 4
 
@@ -37,11 +37,11 @@ def test_what_our_kernels_compute_is_replayed(run: Callable[..., Any], kind: str
 def test_a_variable_switches_replays_off(run: Callable[..., Any]) -> None:
     replays = run(STEPS, "cuda", AMDGPU_GRAPH_REPLAY="0")
     assert replays["refusal"] == "AMDGPU_GRAPH_REPLAY is 0"
-    assert replays["count"] == 0
+    assert replays["replayed"] == 0
 
 
 def test_what_a_library_computes_is_computed_step_by_step(run: Callable[..., Any]) -> None:
     replays, text = run(PRODUCTS, "cuda", AMDGPU_MATMUL="vendor")
     assert "(matmul): a library of the vendor computes it" in replays["refusal"]
-    assert replays["count"] == 0
+    assert replays["replayed"] == 0
     assert f"not replayed as one graph of the device: {replays['refusal']}" in text

@@ -6,6 +6,7 @@ mod constants;
 mod epilogue;
 mod fuse;
 mod images;
+mod layouts;
 mod reductions;
 mod rows;
 
@@ -19,6 +20,7 @@ pub use constants::fold_constants;
 pub use epilogue::fuse_epilogues;
 pub use fuse::fuse_elementwise;
 pub use images::fold_batch_norms;
+pub use layouts::choose_layouts;
 pub use reductions::fuse_reductions;
 pub use rows::fuse_rows;
 
@@ -83,6 +85,7 @@ pub fn optimize(graph: &mut Graph, ops: &DeviceOps) -> Result<Report> {
     merge_common(graph, &mut report);
     fuse_attention(graph, ops, &mut report)?;
     fold_batch_norms(graph, ops, &mut report)?;
+    choose_layouts(graph, ops, &mut report)?;
     fuse_epilogues(graph, &mut report);
     report.renumber(&graph.rebuild());
     fuse_elementwise(graph, &mut report);

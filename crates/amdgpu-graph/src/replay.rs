@@ -268,7 +268,7 @@ impl Recordings {
         &mut self,
         replaying: &Replaying,
         addresses: &Addresses,
-        make: impl FnOnce() -> Result<Results>,
+        make: impl Fn() -> Result<Results>,
     ) -> Result<Choice> {
         let set_of = |sets: &[ResultSet], number| {
             let found = sets.iter().position(|set| set.number == number);
@@ -287,9 +287,18 @@ impl Recordings {
             let one = self.list.remove(place);
             self.list.push(one);
         }
-        let set = match free {
-            Some(place) => self.sets.remove(place),
-            None => self.new_set(replaying, make()?),
+        let set = if let Some(place) = free {
+            self.sets.remove(place)
+        } else {
+            let results = make().or_else(|error| {
+                // What is kept for later gives way to what is needed now.
+                if self.sets.is_empty() {
+                    return Err(error);
+                }
+                self.clear(replaying);
+                make()
+            })?;
+            self.new_set(replaying, results)
         };
         let choice = Choice {
             results: set.arrays.clone(),

@@ -12,7 +12,7 @@ use amdgpu_array::{Array, Dims, element_count};
 use amdgpu_matrix::{Reduce, ReduceOptions, TensorView};
 use smallvec::SmallVec;
 
-use crate::cpu::{self, Call, Host, HostMemory};
+use crate::cpu::{self, Call, Host, HostMemory, Results};
 use crate::fused::{Region, broadcast_strides};
 use crate::row_blocks::{BLOCK_BYTES, Block, Cut, Place, Tensor, Walked, compute_steps, slots};
 use crate::{DeviceOps, Error, Operand, Result, complex, reduce};
@@ -41,7 +41,7 @@ pub struct RowReduction {
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowStage {
     Steps {
-        region: Region,
+        region: Box<Region>,
         arguments: SmallVec<[RowValue; 6]>,
     },
     Reduce {
@@ -159,6 +159,7 @@ impl FusedRows {
         out: Option<&Array>,
     ) -> Result<Array> {
         let axes: Dims = (1..=self.row_rank as i64).rev().map(|axis| -axis).collect();
+        let rank = inputs.iter().map(Operand::rank).max().unwrap_or(0);
         let mut values: Vec<Operand> = Vec::with_capacity(self.stages.len());
         let last = self.stages.len() - 1;
         for (place, stage) in self.stages.iter().enumerate() {
@@ -170,7 +171,8 @@ impl FusedRows {
             let made = match stage {
                 RowStage::Steps { region, arguments } => {
                     let given: SmallVec<[Operand; 6]> = arguments.iter().map(given).collect();
-                    region.run(ops, &given, own)?
+                    let has_shape = |out: &&Array| self.keeps_axes || out.shape.len() == rank;
+                    region.run(ops, &given, own.filter(has_shape))?
                 }
                 RowStage::Reduce {
                     reduction,
@@ -191,7 +193,14 @@ impl FusedRows {
         let Some(result) = values.pop() else {
             return Err(refused(format!("{NAME} has no stages")));
         };
-        result.into_array()
+        let made = result.into_array()?;
+        let lead = rank.saturating_sub(self.row_rank);
+        let has_ones = made.shape.len() == rank && made.shape[lead..].iter().all(|one| *one == 1);
+        if self.keeps_axes || !has_ones {
+            return Ok(made);
+        }
+        let dropped = made.reshaped(&made.shape[..lead])?;
+        cpu::only(cpu::delivered(Results::from_iter([dropped]), &[out])?)
     }
 
     fn on_host<H: Host<Error = Error>>(
@@ -224,20 +233,20 @@ impl FusedRows {
         let work = (element_count(&shape) as u64).saturating_mul(self.steps().len() as u64);
         host.run(work, move || {
             if shape.contains(&0) {
-                return self.on_nothing(&memory);
+                return check_empty(&memory);
             }
             let rows = Rows::of(self, (&shape, lead), views, (&inputs, &stages), &memory);
             rows.cut.run(|place, scratch| rows.compute(place, scratch))
         })
     }
+}
 
-    /// Of rows without elements only the reductions are known, which graphs do not join.
-    fn on_nothing(&self, memory: &HostMemory) -> Result<()> {
-        if memory.shape().contains(&0) {
-            return Ok(());
-        }
-        Err(refused(format!("{NAME}: the rows have no elements")))
+/// Of rows without elements only the reductions are known, which graphs do not join.
+fn check_empty(memory: &HostMemory) -> Result<()> {
+    if memory.shape().contains(&0) {
+        return Ok(());
     }
+    Err(refused(format!("{NAME}: the rows have no elements")))
 }
 
 fn refused(message: String) -> Error {
@@ -287,8 +296,8 @@ impl<'a> Rows<'a> {
         let tensors: SmallVec<[Tensor; 8]> = own.chain(of_views).collect();
         let (slots, slot_count) = slots_of(of);
         // Two slots of a block stay in the second cache of a core.
-        let share = slot_count.div_ceil(2).max(1) as i64;
-        let (cut, walked) = Cut::of((shape, lead), tensors, BLOCK_BYTES / share);
+        let pairs = slot_count.div_ceil(2).max(1) as i64;
+        let (cut, walked) = Cut::of((shape, lead), tensors, BLOCK_BYTES / pairs);
         let mut walked = walked.into_iter();
         let Some(result) = walked.next() else {
             unreachable!("there is a result")

@@ -8,7 +8,7 @@ use amdgpu_ops::reduce::Reduce;
 use amdgpu_ops::{DeviceOps, FusedRows, Operation, RowReduction, RowStage, RowValue};
 use smallvec::SmallVec;
 
-use super::rows::{LEAST_BYTES, MOST_ROW_BYTES, region_of};
+use super::rows::{MOST_ROW_BYTES, region_of};
 use crate::passes::Report;
 use crate::{Graph, Input, Kind, Node, NodeId};
 
@@ -16,6 +16,12 @@ use crate::{Graph, Input, Kind, Node, NodeId};
 const MOST_INPUTS: usize = 6;
 /// Operations of the whole at most: a kernel computes steps before a reduction once more for each that reads them.
 const MOST_STAGES: usize = 12;
+
+/// Of values that do not stay in the caches between the operations: smaller ones take up to 1.2 times as long some rows at a time, these 0.5 to 1.0
+/// times. With functions such as `exp` they take 1.0 to 1.3 times as long on one thread.
+const LEAST_BYTES: u64 = 16 << 20;
+/// Of shorter rows a block has so many that what is computed for each of them takes the time.
+const LEAST_ROW: i64 = 512;
 
 /// Joins reductions over the last axes with the steps around them, where that is no slower.
 pub fn fuse_reductions(graph: &mut Graph, ops: &DeviceOps, report: &mut Report) {
@@ -98,6 +104,11 @@ impl Frame {
         None
     }
 
+    /// The axes before those of a row.
+    fn lead(&self) -> &[i64] {
+        &self.shape[..self.shape.len() - self.row_rank]
+    }
+
     fn has_shape(&self, shape: &[i64]) -> bool {
         let lead = self.shape.len() - self.row_rank;
         shape == self.shape.as_slice()
@@ -161,9 +172,35 @@ impl Group {
         let node = graph.node(id);
         if let Kind::Operation(Operation::Reduce(reduction)) = &node.kind {
             let is_of_rows = Frame::of_reduction(graph, node).as_ref() == Some(&self.frame);
-            return is_of_rows && (reduction.keeps_axes || id == self.last);
+            return is_of_rows && (reduction.keeps_axes || self.drops_axes(graph));
         }
-        is_float(node.dtype) && self.frame.has_shape(&node.shape) && region_of(graph, id).is_some()
+        let has_shape = self.frame.has_shape(&node.shape)
+            || (self.drops_axes(graph) && node.shape.as_slice() == self.frame.lead());
+        is_float(node.dtype) && has_shape && region_of(graph, id).is_some()
+    }
+
+    /// Whether the result lacks the axes of the rows.
+    fn drops_axes(&self, graph: &Graph) -> bool {
+        self.lacks_axes(graph.node(self.last))
+    }
+
+    fn lacks_axes(&self, node: &Node) -> bool {
+        node.shape.len() < self.frame.shape.len()
+    }
+
+    /// Whether values without the axes of the rows are computed of such values in the group alone, and read by such alone: to others they would
+    /// broadcast along other axes.
+    fn are_axes_apart(&self, graph: &Graph) -> bool {
+        self.members.iter().all(|id| {
+            let node = graph.node(*id);
+            let is_fold = matches!(&node.kind, Kind::Operation(Operation::Reduce(_)));
+            let mut reads = node.reads();
+            if self.lacks_axes(node) && !is_fold {
+                return reads
+                    .all(|read| self.members.contains(&read) && self.lacks_axes(graph.node(read)));
+            }
+            !reads.any(|read| self.members.contains(&read) && self.lacks_axes(graph.node(read)))
+        })
     }
 
     /// Nodes outside that members read, the latest first.
@@ -215,33 +252,34 @@ impl Group {
                     inputs.len() - 1
                 }))
             };
-            stages.push(match &node.kind {
-                Kind::Operation(Operation::Reduce(reduction)) => RowStage::Reduce {
+            let stage = if let Kind::Operation(Operation::Reduce(reduction)) = &node.kind {
+                RowStage::Reduce {
                     argument: value(&node.inputs[0]),
                     reduction: RowReduction {
                         operation: reduction.operation,
                         correction: reduction.correction,
                         dtype: node.dtype,
                     },
-                },
-                _ => {
-                    let (region, read) = region_of(graph, *id)?;
-                    let arguments = read.iter().map(value).collect();
-                    RowStage::Steps { region, arguments }
                 }
-            });
+            } else {
+                let (region, read) = region_of(graph, *id)?;
+                RowStage::Steps {
+                    region: Box::new(region),
+                    arguments: read.iter().map(value).collect(),
+                }
+            };
+            stages.push(stage);
         }
-        let keeps_axes = match &graph.node(self.last).kind {
-            Kind::Operation(Operation::Reduce(reduction)) => reduction.keeps_axes,
-            _ => true,
-        };
         let rows = FusedRows {
             inputs: inputs.len(),
             stages,
             row_rank: self.frame.row_rank,
-            keeps_axes,
+            keeps_axes: !self.drops_axes(graph),
         };
-        (inputs.len() <= MOST_INPUTS && self.is_whole(graph, &inputs)).then_some((rows, inputs))
+        let is_right = inputs.len() <= MOST_INPUTS
+            && self.is_whole(graph, &inputs)
+            && self.are_axes_apart(graph);
+        is_right.then_some((rows, inputs))
     }
 
     /// Whether the inputs broadcast to the shape of the rows.
@@ -271,11 +309,30 @@ impl Group {
             let is_one = rows.is_one_kernel(&given);
             return (!is_one).then(|| "no kernel folds such rows as the reductions do".to_owned());
         }
+        let is_between =
+            |id: &NodeId| *id != self.last && graph.node(*id).shape == self.frame.shape;
+        if !self.members.iter().any(is_between) {
+            return Some("no value of whole rows lies between them".to_owned());
+        }
         let whole = shape.iter().product::<i64>() * bytes;
         if (whole as u64) < LEAST_BYTES {
             return Some(format!("values of {whole} bytes stay in the caches"));
         }
+        if !is_exact(rows) {
+            return Some("functions such as exp take the time, and not the memory".to_owned());
+        }
+        if row < LEAST_ROW {
+            return Some(format!("a row of {row} elements is short"));
+        }
         (row * bytes > MOST_ROW_BYTES)
             .then(|| format!("a row of {} bytes does not stay in the caches", row * bytes))
     }
+}
+
+/// Whether all steps are rounded correctly, so that they take little but memory.
+fn is_exact(rows: &FusedRows) -> bool {
+    rows.stages.iter().all(|stage| match stage {
+        RowStage::Steps { region, .. } => region.steps.iter().all(|step| step.operation.is_exact()),
+        RowStage::Reduce { .. } => true,
+    })
 }

@@ -13,7 +13,7 @@ use crate::{Graph, Input, Kind, Node, NodeId};
 /// Rows of more bytes do not stay in a core's second cache with what is computed from them.
 pub(super) const MOST_ROW_BYTES: i64 = 128 << 10;
 /// Of values that do not stay in the caches between the operations; smaller ones take up to 1.3 times as long by rows, these 0.6 to 1.0 times.
-pub(super) const LEAST_BYTES: u64 = 8 << 20;
+const LEAST_BYTES: u64 = 8 << 20;
 
 /// Joins normalisations with the steps before and after them, on devices that compute where arrays of the host lie.
 pub fn fuse_rows(graph: &mut Graph, ops: &DeviceOps, report: &mut Report) {

@@ -80,7 +80,9 @@ impl Form {
         let (mut extents, mut strides) = coalesce_all(&shape[..lead], &part(0, lead));
         if extents.is_empty() {
             extents.push(1);
-            strides.iter_mut().for_each(|own| own.push(0));
+            for own in &mut strides {
+                own.push(0);
+            }
         }
         let are_side_by_side =
             row.len() == 1 && row_strides.iter().all(|own| matches!(own[0], 0 | 1));

@@ -214,7 +214,7 @@ impl Signature<'_> {
                     );
                 }
                 RowStage::Reduce { reduction, .. } => {
-                    text += &fold_of(index, reduction, self.dtype)
+                    text += &fold_of(index, reduction, self.dtype);
                 }
             }
         }

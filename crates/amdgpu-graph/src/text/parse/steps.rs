@@ -121,7 +121,7 @@ impl Reader<'_> {
             let dtypes: SmallVec<[Dtype; 6]> = arguments.iter().map(dtype_of).collect();
             self.expect("{")?;
             let steps = self.steps(arguments.len())?;
-            let region = Region::new(dtypes, steps);
+            let region = Box::new(Region::new(dtypes, steps));
             return Ok(RowStage::Steps { region, arguments });
         }
         let (Some(operation), [argument]) = (Reduce::from_name(name), arguments.as_slice()) else {
