@@ -26,7 +26,12 @@ class Bottleneck(nn.Module):
 
 def residual_network(width: int = 8, classes: int = 10) -> nn.Module:
     """ResNet with one block for each of its four widths."""
-    layers: list[nn.Module] = [nn.Conv2d(3, width, 7, 2, 3, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)]
+    layers: list[nn.Module] = [
+        nn.Conv2d(3, width, 7, 2, 3, bias=False),
+        nn.BatchNorm2d(width),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(3, 2, 1),
+    ]
     inputs = width
     for place in range(4):
         layers.append(Bottleneck(inputs, width << place, 2 if place else 1))
@@ -57,7 +62,9 @@ class Block(nn.Module):
         self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
         self.attention = Attention(width, heads, is_causal=is_causal)
         gelu = nn.GELU(approximate="tanh" if is_causal else "none")
-        self.network = nn.Sequential(nn.Linear(width, 4 * width), gelu, nn.Linear(4 * width, width), nn.Dropout(dropout))
+        self.network = nn.Sequential(
+            nn.Linear(width, 4 * width), gelu, nn.Linear(4 * width, width), nn.Dropout(dropout)
+        )
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         x = x + self.attention(self.first(x), mask)
@@ -69,7 +76,11 @@ class Encoder(nn.Module):
 
     def __init__(self, *, dropout: float = 0.0) -> None:
         super().__init__()
-        self.words, self.places, self.kinds = nn.Embedding(50, 32, padding_idx=0), nn.Embedding(32, 32), nn.Embedding(2, 32)
+        self.words, self.places, self.kinds = (
+            nn.Embedding(50, 32, padding_idx=0),
+            nn.Embedding(32, 32),
+            nn.Embedding(2, 32),
+        )
         self.norm = nn.LayerNorm(32, eps=1e-12)
         self.blocks = nn.ModuleList(Block(32, 4, dropout=dropout) for _ in range(2))
         self.pool, self.classes = nn.Linear(32, 32), nn.Linear(32, 3)
