@@ -50,14 +50,15 @@ def compare(asked: tuning.Convolution, wait: Callable[[], None]) -> dict[str, An
     """A line about a layer."""
     count, channels, rows, columns = asked.images
     dtype, options = DTYPES[asked.operand], asked.keywords
+    # Arrays of ours are copies: launches on memory that another library may look at are waited for.
     x = torch.randn(count, channels, rows, columns, device="cuda", dtype=dtype)
     weight = torch.randn(asked.filters, device="cuda", dtype=dtype)
     if asked.layout == "NHWC":
         x, weight = (one.to(memory_format=torch.channels_last) for one in (x, weight))
-        own_x = amdgpu.from_dlpack(x.permute(0, 2, 3, 1))
+        own_x = amdgpu.from_dlpack(x.permute(0, 2, 3, 1)).copy()
+        own_weight = amdgpu.from_dlpack(weight.permute(0, 2, 3, 1)).copy().transpose(0, 3, 1, 2)
     else:
-        own_x = amdgpu.from_dlpack(x)
-    own_weight = amdgpu.from_dlpack(weight.contiguous())
+        own_x, own_weight = (amdgpu.from_dlpack(one).copy() for one in (x, weight))
     own = lambda: ops.conv2d(own_x, own_weight, **options)  # noqa: E731
     theirs = lambda: torch.nn.functional.conv2d(x, weight, stride=asked.stride, padding=asked.padding)  # noqa: E731
     expected = theirs().float()
