@@ -2,9 +2,9 @@
 
     python tests/gpu/sort_vs_torch.py [WORD ...]
 
-Words choose the cases that have one of them in their name.
-Ours are copies of the arrays, since launches on memory that another library may look at are waited for. Prints one JSON object per line: milliseconds of ours and of PyTorch, and how many times faster ours is. Results are
-compared before they are timed. Times are the smallest of mean times of calls that queue up behind each other.
+Words choose the cases that have one of them in their name. Prints one JSON object per line: milliseconds of ours and of PyTorch, and how
+many times faster ours is. Ours are copies of the arrays, since launches on memory that another library may look at are waited for. Results
+are compared before they are timed. Times are the smallest of mean times of calls that queue up behind each other.
 """
 
 from __future__ import annotations
