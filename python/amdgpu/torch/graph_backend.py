@@ -98,10 +98,14 @@ def _dtype(node: fx.Node) -> torch.dtype:
 
 
 def _with_strides(tensor: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
-    if tensor.stride() == expected.stride():
+    shape, strides = expected.shape, expected.stride()
+    if tensor.stride() == strides:
         return tensor
-    made = torch.empty_strided(expected.shape, expected.stride(), dtype=expected.dtype, device=tensor.device)
-    return made.copy_(tensor)
+    # Where a stride is 0, all elements along the axis are one.
+    once = [1 if stride == 0 else extent for extent, stride in zip(shape, strides, strict=True)]
+    made = torch.empty_strided(once, strides, dtype=expected.dtype, device=tensor.device)
+    made.copy_(tensor[tuple(slice(extent) for extent in once)])
+    return made.expand(shape)
 
 
 def compile_parts(module: fx.GraphModule) -> fx.GraphModule:
