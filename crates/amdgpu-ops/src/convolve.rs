@@ -10,6 +10,7 @@ use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::{Convolve, ConvolveOptions, ConvolvePass};
 use amdgpu_matrix::{Fitted, ImageLayout, Matrix, Reduce, ReduceOptions, SPATIAL, TensorView};
+pub use archived::takes_channels_last;
 pub use choice::{Situation, Way, Ways, chosen, libraries, subject, ways};
 use smallvec::SmallVec;
 

@@ -2,6 +2,7 @@
 //! transposed: convolutions that are joined by pooling, normalisation and elementwise steps change together, where that lets transpositions at
 //! the borders go away, and images are transposed nowhere else.
 
+use amdgpu_abi::Dtype;
 use amdgpu_array::{Dims, row_major};
 use amdgpu_ops::convolve::Convolve;
 use amdgpu_ops::{DeviceOps, ImageLayout, Named, Operation};
@@ -25,19 +26,39 @@ const LEAST_SHARE: f64 = 0.03;
 const TO_LAST: [i64; 4] = [0, 2, 3, 1];
 const TO_FIRST: [i64; 4] = [0, 3, 1, 2];
 
+/// How a device computes convolutions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Speed {
+    /// About as fast in both layouts.
+    Even,
+    /// With channels last; images with channels first are transposed before and behind each convolution.
+    ChannelsLast,
+}
+
+impl Speed {
+    /// `None` for devices whose convolutions were not measured.
+    fn of(ops: &DeviceOps, dtype: Dtype) -> Result<Option<Self>> {
+        if ops.computes_on_host() {
+            return Ok(Some(Self::Even));
+        }
+        let is_last = amdgpu_ops::convolve::takes_channels_last(ops, dtype)?;
+        Ok(is_last.then_some(Self::ChannelsLast))
+    }
+}
+
 /// Changes the layout of images where that is faster, on devices whose convolutions were measured: those that compute where arrays of the host
-/// lie.
+/// lie, and those with archived kernels.
 ///
 /// # Errors
 ///
-/// None for graphs that were verified.
+/// `library-missing` for a damaged archive.
 pub fn choose_layouts(graph: &mut Graph, ops: &DeviceOps, report: &mut Report) -> Result<()> {
-    if !ops.computes_on_host() {
-        return Ok(());
-    }
     for island in islands(graph) {
         let (layout, id) = (island.layout, island.members[0]);
-        let (saved, whole) = island.saving(graph);
+        let Some(speed) = Speed::of(ops, graph.node(id).dtype)? else {
+            continue;
+        };
+        let (saved, whole) = island.saving(graph, speed);
         let names = ImageLayout::names(2);
         let (own, other) = match layout {
             ImageLayout::Nchw => (names[0], names[1]),
@@ -276,8 +297,9 @@ impl Island {
     }
 
     /// What the other layout saves, and what the convolutions take, in multiplications.
-    fn saving(&self, graph: &Graph) -> (f64, f64) {
+    fn saving(&self, graph: &Graph, speed: Speed) -> (f64, f64) {
         let (mut saved, mut whole) = (0.0, 0.0);
+        let bytes = |id: &NodeId| graph.node(*id).bytes() as f64;
         for id in &self.members {
             let node = graph.node(*id);
             let Kind::Operation(Operation::Convolve { options, .. }) = &node.kind else {
@@ -286,6 +308,16 @@ impl Island {
             let Some(weight) = node.inputs[1].node().map(|read| graph.node(read)) else {
                 continue;
             };
+            if speed == Speed::ChannelsLast {
+                let image = node.inputs[0].node();
+                let moved = OF_BYTES * (bytes(id) + image.as_ref().map_or(0.0, bytes));
+                saved += match self.layout {
+                    ImageLayout::Nchw => moved,
+                    ImageLayout::Nhwc => -moved,
+                };
+                whole += moved;
+                continue;
+            }
             let outputs = weight.shape[0].max(1);
             let work = node.len() as f64 * (weight.len() / outputs) as f64;
             let is_pixel = weight.shape[2..].iter().all(|extent| *extent == 1);
@@ -302,7 +334,6 @@ impl Island {
             saved += gain * work;
             whole += work;
         }
-        let bytes = |id: &NodeId| graph.node(*id).bytes() as f64;
         let (shown, read): (Vec<NodeId>, Vec<NodeId>) = self
             .entering
             .iter()

@@ -7,7 +7,7 @@ use amdgpu_matrix::{Convolve, ConvolveOptions, Fitted, ImageLayout};
 
 use crate::archived::Archived;
 use crate::archived::problem::{Epilogue, Number, Problem, VECTOR_BYTES};
-use crate::archived::{self, Convolution, Unit, convolution_layout, launch_convolution};
+use crate::archived::{self, ArchivedKernel, Convolution, Unit, convolution_layout, launch_convolution};
 use crate::operand::{Operand, Scalar};
 use crate::transpose::{dense, write};
 use crate::{DeviceOps, Result, cast};
@@ -25,6 +25,19 @@ const LEAST_GATHERED_CHANNELS: i64 = 24;
 const MAX_CORNER: i64 = 127;
 const MAX_OFFSET: i64 = 255;
 const MAX_STRIDE: i64 = 8;
+
+/// Whether convolutions of a dtype are computed by archived kernels, which take images with their channels last.
+///
+/// # Errors
+///
+/// `library-missing` for a damaged archive.
+pub fn takes_channels_last(ops: &DeviceOps, dtype: Dtype) -> Result<bool> {
+    let archive = Archived::of(ops).archive()?;
+    Ok(archive.is_some_and(|archive| {
+        let is_it = |kernel: &ArchivedKernel| kernel.operand == Number::of_dtype(dtype);
+        Number::of_dtype(dtype).is_some() && archive.first("convolution", is_it).is_some()
+    }))
+}
 
 /// Computes into an array that has elements, by an archived kernel; false for what generated kernels compute.
 ///
