@@ -14,7 +14,7 @@ use crate::ir::{AddressSpace, Function, Op, SpecialKind, Type};
 use crate::regions::HostKernel;
 
 /// Instructions of a kernel that is written out for whole vectors and for parts of one. Sixty kernels of the tests take a tenth longer to
-/// compile for it; a chain of ten operations on 4 M numbers, which the last cache holds, takes a fifth less time.
+/// compile for it; a chain of ten operations on 4 M numbers, which the last cache holds, takes up to a fifth less time.
 const MOST_INSTRUCTIONS: usize = 64;
 
 /// Whether a kernel runs whole vectors by code of their own, without masks.
