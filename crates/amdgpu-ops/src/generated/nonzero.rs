@@ -56,11 +56,9 @@ pub fn nonzero_source(x: &Operand, found: Found) -> String {
     let rank = x.rank();
     let computed = compute_type(x.dtype);
     let (parameter, setup, read) = reader(x);
-    let walked = |offsets: &[&str]| {
-        if rank == 0 {
-            return String::new();
-        }
-        source::walk("d", rank, offsets, "i", "unsigned long long")
+    let walked = |offsets: &[&str]| match rank {
+        0 => String::new(),
+        _ => source::walk("d", rank, offsets, "i", "unsigned long long"),
     };
     let (write, selected) = match found {
         Found::Counted => (String::new(), String::new()),

@@ -393,7 +393,7 @@ pub fn place_source(pass: &Pass<'_>) -> String {
     let item_bytes = i64::from(keys.key.bits.max(pass.place.map_or(0, |place| place.bits)) / 8);
     format!(
         r#"{definitions}{types}{result}{functions}
-extern "C" __global__ {bounds} void radix_place(const {memory}* memory{parameters}, unsigned long long* memory_of_passes, unsigned long long length,
+extern "C" __global__ void radix_place(const {memory}* memory{parameters}, unsigned long long* memory_of_passes, unsigned long long length,
                                        unsigned long long inner, unsigned long long chunks, unsigned pass, unsigned long long entries,
                                        unsigned long long tickets_at, unsigned long long words_at, unsigned long long next_words_at) {{
     W* const words = (W*)(memory_of_passes + words_at);
@@ -432,12 +432,6 @@ extern "C" __global__ {bounds} void radix_place(const {memory}* memory{parameter
         result = pass.result.map_or("", |result| result.definitions.as_str()),
         functions = keys.functions(),
         memory = keys.memory,
-        // Registers for three blocks of a multiprocessor; with places, two need all that they have.
-        bounds = if pass.place.is_none() {
-            format!("__launch_bounds__({}, 3)", source::BLOCK)
-        } else {
-            String::new()
-        },
         parameters = pass.parameters(),
         setup = rank_setup(own),
         fetch = keys.fetch(),
