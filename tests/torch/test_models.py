@@ -9,7 +9,7 @@ import small_models as models
 import torch
 from beside_cpu import values
 from torch import nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 
 @pytest.fixture(autouse=True)
@@ -21,15 +21,15 @@ def no_fallback():
 
 
 def classified(model, x, classes):
-    return F.cross_entropy(model(x), classes)
+    return functional.cross_entropy(model(x), classes)
 
 
 def next_words(model, words):
-    return F.cross_entropy(model(words)[:, :-1].flatten(0, 1), words[:, 1:].flatten())
+    return functional.cross_entropy(model(words)[:, :-1].flatten(0, 1), words[:, 1:].flatten())
 
 
 def denoised(model, x, time, noise):
-    return F.mse_loss(model(x, time), noise)
+    return functional.mse_loss(model(x, time), noise)
 
 
 WORDS = torch.arange(1, 33).reshape(2, 16)
@@ -41,7 +41,11 @@ MODELS = {
     "ViT": (models.VisionTransformer, classified, (values((2, 3, 16, 16)), CLASSES)),
     "U-Net": (models.Segmentation, classified, (values((2, 3, 8, 8)), torch.arange(128).reshape(2, 8, 8) % 2)),
     "LSTM": (models.Recurrent, classified, (WORDS, CLASSES)),
-    "diffusion": (models.Denoiser, denoised, (values((2, 16, 4, 4)), torch.tensor([3, 400]), values((2, 16, 4, 4)).flip(0))),
+    "diffusion": (
+        models.Denoiser,
+        denoised,
+        (values((2, 16, 4, 4)), torch.tensor([3, 400]), values((2, 16, 4, 4)).flip(0)),
+    ),
 }
 
 
@@ -70,7 +74,11 @@ def test_gradients_are_as_exact_as_on_the_cpu(name):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize(
     ("optimizer", "options"),
-    [(torch.optim.SGD, {"momentum": 0.9, "weight_decay": 1e-4}), (torch.optim.AdamW, {}), (torch.optim.AdamW, {"fused": True})],
+    [
+        (torch.optim.SGD, {"momentum": 0.9, "weight_decay": 1e-4}),
+        (torch.optim.AdamW, {}),
+        (torch.optim.AdamW, {"fused": True}),
+    ],
     ids=["sgd", "adamw", "fused-adamw"],
 )
 def test_training_lowers_the_loss(name, optimizer, options):
@@ -109,7 +117,10 @@ def test_mixed_precision_trains(name, dtype):
     torch.manual_seed(3)
     model = make().to("rdna")
     batch = [one.to("rdna") for one in batch]
-    steps, scaler = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True), torch.amp.GradScaler("rdna", init_scale=256.0)
+    steps, scaler = (
+        torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True),
+        torch.amp.GradScaler("rdna", init_scale=256.0),
+    )
     losses = []
     for _ in range(4):
         steps.zero_grad()
@@ -181,6 +192,6 @@ def test_a_small_network_learns_to_separate_images():
         steps = torch.optim.AdamW(model.parameters(), lr=2e-2, fused=True)
         for _ in range(25):
             steps.zero_grad()
-            F.cross_entropy(model(x), y).backward()
+            functional.cross_entropy(model(x), y).backward()
             steps.step()
         assert (model(x).argmax(1) == y).float().mean().item() >= 0.95

@@ -40,7 +40,20 @@ ACTIVATIONS = {
     "mish": {},
     "threshold": {"threshold": 0.3, "value": -1.0},
 }
-ARITHMETIC = ["add", "sub", "mul", "div", "maximum", "minimum", "atan2", "hypot", "copysign", "logaddexp", "fmod", "remainder"]
+ARITHMETIC = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "maximum",
+    "minimum",
+    "atan2",
+    "hypot",
+    "copysign",
+    "logaddexp",
+    "fmod",
+    "remainder",
+]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor"]
 BITS = ["bitwise_and", "bitwise_or", "bitwise_xor"]
 
@@ -289,7 +302,14 @@ def test_products_of_matrices(dtype):
     check(torch.addmm, values((4, 3), dtype), a, b, beta=0.5, alpha=2)
     check(torch.addmm, values((4, 1), dtype), a, b, beta=0)
     check(torch.bmm, values((2, 4, 5), dtype, low=-1, high=1), values((2, 5, 3), dtype, low=-1, high=1))
-    check(torch.baddbmm, values((2, 4, 3), dtype), values((2, 4, 5), dtype), values((2, 5, 3), dtype), beta=0.5, tolerance=0.2)
+    check(
+        torch.baddbmm,
+        values((2, 4, 3), dtype),
+        values((2, 4, 5), dtype),
+        values((2, 5, 3), dtype),
+        beta=0.5,
+        tolerance=0.2,
+    )
     check(torch.matmul, values((2, 3, 4, 5), dtype, low=-1, high=1), values((5, 3), dtype, low=-1, high=1))
     check(torch.mm, torch.empty(3, 0, dtype=dtype), torch.empty(0, 2, dtype=dtype))
     check(torch.nn.functional.linear, a, values((3, 5), dtype, low=-1, high=1), values((3,), dtype))

@@ -339,7 +339,7 @@ pub struct Steps {
 
 impl Steps {
     /// `operation(inputs...)` as a new tensor.
-    pub fn new(self, operation: &CStr, inputs: &[Input<'_>]) -> Outcome<Tensor> {
+    pub fn made(self, operation: &CStr, inputs: &[Input<'_>]) -> Outcome<Tensor> {
         let made = Tensor::empty(&broadcast_shape(inputs)?, self.dtype, self.place)?;
         run(operation, inputs, self.dtype, Gives::Same, &made, 0.0)?;
         Ok(made)
@@ -359,7 +359,7 @@ impl Steps {
 
     /// `scale_a a + scale_b b` as a new tensor.
     pub fn sum(self, a: (f64, &View), b: (f64, &View)) -> Outcome<Tensor> {
-        self.new(
+        self.made(
             c"linear_combination",
             &[a.1.into(), b.1.into(), a.0.into(), b.0.into()],
         )

@@ -343,8 +343,8 @@ struct Picked {
     /// Axes of the result: those of the indices stand at this place among the others.
     place: usize,
     shape: Dims,
-    /// Of the indices together.
-    picked: Dims,
+    /// The shape of the indices together.
+    together: Dims,
 }
 
 impl Picked {
@@ -381,7 +381,7 @@ impl Picked {
             )));
         }
         let shapes = indices.iter().map(|index| index.shape.as_slice());
-        let picked = broadcast(shapes)?;
+        let together = broadcast(shapes)?;
         let is_adjacent = axes.windows(2).all(|two| two[1] == two[0] + 1);
         let place = match axes.first() {
             Some(first) if is_adjacent => *first as usize,
@@ -389,7 +389,7 @@ impl Picked {
         };
         let others = (0..x.rank()).filter(|axis| !axes.contains(&(*axis as i64)));
         let mut shape: Dims = others.map(|axis| x.shape[axis]).collect();
-        for (offset, extent) in picked.iter().enumerate() {
+        for (offset, extent) in together.iter().enumerate() {
             shape.insert(place + offset, *extent);
         }
         Ok(Self {
@@ -397,7 +397,7 @@ impl Picked {
             indices,
             place,
             shape,
-            picked,
+            together,
         })
     }
 
@@ -407,7 +407,7 @@ impl Picked {
 
     /// A view in the order of the result, in the order of [`pick`].
     fn in_order_of_pick(&self, view: &View) -> View {
-        let picked = self.place..self.place + self.picked.len();
+        let picked = self.place..self.place + self.together.len();
         let others = (0..view.rank()).filter(|axis| !picked.contains(axis));
         let axes: Vec<usize> = picked.clone().chain(others).collect();
         view.permuted(&axes)

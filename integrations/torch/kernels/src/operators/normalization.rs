@@ -148,9 +148,9 @@ fn statistics(x: &View, axes: &[i64], epsilon: f64) -> Outcome<(Tensor, Tensor)>
     let steps = steps_in(wide.dtype, x.place);
     let mean = reduced(c"mean", &wide, axes, true)?;
     let variance = reduced(c"var", &wide, axes, true)?;
-    let moved = steps.new(c"add", &[(&variance).into(), epsilon.into()])?;
-    let root = steps.new(c"sqrt", &[(&moved).into()])?;
-    let scale = steps.new(c"reciprocal", &[(&root).into()])?;
+    let moved = steps.made(c"add", &[(&variance).into(), epsilon.into()])?;
+    let root = steps.made(c"sqrt", &[(&moved).into()])?;
+    let scale = steps.made(c"reciprocal", &[(&root).into()])?;
     Ok((mean, scale))
 }
 
@@ -237,21 +237,21 @@ struct Normalized {
 fn by_normalized(of: &Normalized, by_result: &View, scale: &View, axes: &[i64]) -> Outcome<Tensor> {
     let s = of.steps;
     let y = &of.values;
-    let product = s.new(c"multiply", &[by_result.into(), y.into()])?;
+    let product = s.made(c"multiply", &[by_result.into(), y.into()])?;
     let along = reduced(c"mean", &product, axes, true)?;
     let level = reduced(c"mean", &*converted(by_result, s.dtype)?, axes, true)?;
-    let bent = s.new(c"multiply", &[y.into(), (&along).into()])?;
-    let rest = s.new(c"subtract", &[by_result.into(), (&level).into()])?;
-    let rest = s.new(c"subtract", &[(&rest).into(), (&bent).into()])?;
-    s.new(c"multiply", &[(&rest).into(), scale.into()])
+    let bent = s.made(c"multiply", &[y.into(), (&along).into()])?;
+    let rest = s.made(c"subtract", &[by_result.into(), (&level).into()])?;
+    let rest = s.made(c"subtract", &[(&rest).into(), (&bent).into()])?;
+    s.made(c"multiply", &[(&rest).into(), scale.into()])
 }
 
 fn normalized(x: &View, gradient: &View, mean: &View, scale: &View) -> Outcome<Normalized> {
     let steps = steps_in(x.dtype.wide(), x.place);
-    let moved = steps.new(c"subtract", &[x.into(), mean.into()])?;
+    let moved = steps.made(c"subtract", &[x.into(), mean.into()])?;
     Ok(Normalized {
         steps,
-        values: steps.new(c"multiply", &[(&moved).into(), scale.into()])?,
+        values: steps.made(c"multiply", &[(&moved).into(), scale.into()])?,
         gradient: converted(gradient, steps.dtype)?,
     })
 }
@@ -314,7 +314,7 @@ fn layer_norm_backward(c: &Call) -> Outcome<Results> {
     let given = &parts.gradient;
     results.push(if mask[0] {
         let by_result = match weight {
-            Some(weight) => Held::Made(s.new(c"multiply", &[(&**given).into(), weight.into()])?),
+            Some(weight) => Held::Made(s.made(c"multiply", &[(&**given).into(), weight.into()])?),
             None => Held::Given((**given).clone()),
         };
         let by_x = by_normalized(&parts, &by_result, scale, &axes)?;
@@ -323,7 +323,7 @@ fn layer_norm_backward(c: &Call) -> Outcome<Results> {
         Returned::None
     });
     results.push(if mask[1] && weight.is_some() {
-        let product = s.new(c"multiply", &[(&**given).into(), (&parts.values).into()])?;
+        let product = s.made(c"multiply", &[(&**given).into(), (&parts.values).into()])?;
         Returned::Tensor(parameter_gradient(
             &product,
             &outer,
@@ -387,15 +387,15 @@ fn group_norm(c: &Call) -> Outcome<Results> {
     let images = grouped(&dense, sizes, groups);
     let (mean, scale) = statistics(&images, &[2, 3], epsilon)?;
     let s = steps_in(x.dtype.wide(), x.place);
-    let moved = s.new(c"subtract", &[(&images).into(), (&mean).into()])?;
-    let mut result = s.new(c"multiply", &[(&moved).into(), (&scale).into()])?;
+    let moved = s.made(c"subtract", &[(&images).into(), (&mean).into()])?;
+    let mut result = s.made(c"multiply", &[(&moved).into(), (&scale).into()])?;
     if let Some(weight) = c.optional(1) {
         let weight = of_channels(weight, groups);
-        result = s.new(c"multiply", &[(&result).into(), (&weight).into()])?;
+        result = s.made(c"multiply", &[(&result).into(), (&weight).into()])?;
     }
     if let Some(bias) = c.optional(2) {
         let bias = of_channels(bias, groups);
-        result = s.new(c"add", &[(&result).into(), (&bias).into()])?;
+        result = s.made(c"add", &[(&result).into(), (&bias).into()])?;
     }
     cast(&result, &grouped(&made, sizes, groups))?;
     let (flat_mean, flat_scale) = (
@@ -430,7 +430,7 @@ fn group_norm_backward(c: &Call) -> Outcome<Results> {
         let by_result = match weight {
             Some(weight) => {
                 let weight = of_channels(weight, groups);
-                Held::Made(s.new(c"multiply", &[(&*parts.gradient).into(), (&weight).into()])?)
+                Held::Made(s.made(c"multiply", &[(&*parts.gradient).into(), (&weight).into()])?)
             }
             None => Held::Given((*parts.gradient).clone()),
         };
@@ -443,7 +443,7 @@ fn group_norm_backward(c: &Call) -> Outcome<Results> {
     });
     let dtype = weight.map_or(x.dtype, |one| one.dtype);
     results.push(if mask[1] && weight.is_some() {
-        let product = s.new(
+        let product = s.made(
             c"multiply",
             &[(&*parts.gradient).into(), (&parts.values).into()],
         )?;
@@ -532,9 +532,9 @@ fn batch_norm(c: &Call, is_training: bool, momentum: f64, epsilon: f64) -> Outco
     let s = steps_in(mean.dtype, x.place);
     let kept = Tensor::empty(&mean.shape, mean.dtype, x.place)?;
     cast(&*mean, &kept)?;
-    let moved = s.new(c"add", &[(&*variance).into(), epsilon.into()])?;
-    let root = s.new(c"sqrt", &[(&moved).into()])?;
-    let scale = s.new(c"reciprocal", &[(&root).into()])?;
+    let moved = s.made(c"add", &[(&*variance).into(), epsilon.into()])?;
+    let root = s.made(c"sqrt", &[(&moved).into()])?;
+    let scale = s.made(c"reciprocal", &[(&root).into()])?;
     Ok(tensors([made, kept, scale]))
 }
 
@@ -632,17 +632,17 @@ fn running_backward(c: &Call, epsilon: f64, mask: &[bool]) -> Outcome<Results> {
         (shape[1], strides[1]) = (view.shape[0], view.strides[0]);
         view.with_layout(shape, strides)
     };
-    let moved = s.new(c"add", &[variance.into(), epsilon.into()])?;
-    let root = s.new(c"sqrt", &[(&moved).into()])?;
-    let scale = s.new(c"reciprocal", &[(&root).into()])?;
+    let moved = s.made(c"add", &[variance.into(), epsilon.into()])?;
+    let root = s.made(c"sqrt", &[(&moved).into()])?;
+    let scale = s.made(c"reciprocal", &[(&root).into()])?;
     let axes: Vec<i64> = (0..x.rank() as i64).filter(|axis| *axis != 1).collect();
     let given = converted(gradient, s.dtype)?;
     let dtype = c.optional(2).map_or(s.dtype, |one| one.dtype);
     let mut results = Results::new();
     results.push(if mask[0] {
         let factor = match c.optional(2) {
-            Some(weight) => s.new(c"multiply", &[(&scale).into(), weight.into()])?,
-            None => s.new(c"identity", &[(&scale).into()])?,
+            Some(weight) => s.made(c"multiply", &[(&scale).into(), weight.into()])?,
+            None => s.made(c"identity", &[(&scale).into()])?,
         };
         let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
         let factor = beside(&factor);
@@ -652,9 +652,9 @@ fn running_backward(c: &Call, epsilon: f64, mask: &[bool]) -> Outcome<Results> {
         Returned::None
     });
     results.push(if mask[1] {
-        let moved = s.new(c"subtract", &[x.into(), (&beside(mean)).into()])?;
-        let y = s.new(c"multiply", &[(&moved).into(), (&beside(&scale)).into()])?;
-        let product = s.new(c"multiply", &[(&*given).into(), (&y).into()])?;
+        let moved = s.made(c"subtract", &[x.into(), (&beside(mean)).into()])?;
+        let y = s.made(c"multiply", &[(&moved).into(), (&beside(&scale)).into()])?;
+        let product = s.made(c"multiply", &[(&*given).into(), (&y).into()])?;
         Returned::Tensor(parameter_gradient(&product, &axes, &channels, dtype)?)
     } else {
         Returned::None

@@ -267,7 +267,7 @@ fn dropout(c: &Call) -> Outcome<Results> {
 /// x times a factor where the mask is true, else zero.
 fn masked(x: &View, mask: &View, scale: f64, out: &View) -> Outcome {
     let s = steps_in(x.dtype, x.place);
-    let scaled = s.new(c"multiply", &[x.into(), scale.into()])?;
+    let scaled = s.made(c"multiply", &[x.into(), scale.into()])?;
     let inputs = [mask.into(), (&scaled).into(), Number::Int(0).into()];
     s.into(c"where", &inputs, out)
 }

@@ -1,6 +1,6 @@
 //! Images in another size: by the nearest pixel, or linearly between pixels, as products with the weights of each axis.
 //!
-//! Source: aten/src/ATen/native/UpSample.h of PyTorch for the places of pixels.
+//! Source: `aten/src/ATen/native/UpSample.h` of PyTorch for the places of pixels.
 
 use super::creation::of_values;
 use super::indexing::{pick, put};
