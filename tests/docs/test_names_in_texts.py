@@ -51,6 +51,12 @@ def _attribute(owner, name):
 def _resolve(dotted):
     """The object of a dotted name."""
     parts = dotted.split(".")
+    if parts[:2] == ["amdgpu", "torch"]:
+        # Its modules import torch, which is not here; they are looked for as files.
+        module = ROOT.joinpath("python", *parts)
+        if module.is_dir() or module.with_suffix(".py").exists():
+            return module
+        raise AttributeError(f"there is no module {dotted}")
     for count in range(len(parts), 0, -1):
         try:
             found = importlib.import_module(".".join(parts[:count]))

@@ -53,7 +53,10 @@ def parser() -> argparse.ArgumentParser:
     add("demo", "set everything up and run the main job on real input")
     test = add("test", "set everything up and run the tests of all languages")
     test.add_argument(
-        "names", nargs="*", metavar="SUITE", help=f"one of: {', '.join(suites.NAMES)} (all of them when none is named)"
+        "names",
+        nargs="*",
+        metavar="SUITE",
+        help=f"one of: {', '.join(suites.NAMES)} (all of them when none is named), or torch",
     )
     test.add_argument(
         "--changed",
@@ -62,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="REVISION",
         help="only what a change can reach: of the files that differ from REVISION (the last commit by default)",
     )
+    test.add_argument("--python", default="", metavar="PATH", help="the Python with torch that the suite torch takes")
     test.add_argument("--durations", action="store_true", help="say which Python tests took the most processor time")
     test.add_argument("-v", "--verbose", action="store_true", help="print the runners' whole output")
     check = add("check", "format, lint and type checks, fresh generated files, house rules")
@@ -242,6 +246,7 @@ def _test(console: Console, options: argparse.Namespace, passed_on: list[str]) -
             verbose=options.verbose,
             durations=options.durations,
             reached=reached,
+            python=options.python,
         )
         if reached is not None:
             console.line(reach.left_out(reached, suites.NAMES))

@@ -64,6 +64,9 @@ MAP: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         (f"python/amdgpu/{name}", (), ("aura", "api"))
         for name in ("compile_options", "device", "kernel", "benchmark", "shutdown")
     ),
+    ("python/amdgpu/torch", (), ("api", "docs")),
+    ("integrations/torch/", (), ("docs",)),
+    ("tests/torch/", (), ("docs",)),
     ("python/", (), ("api", "docs")),
     ("examples/", (), ("docs", "neuro")),
     ("docs/", ("tools",), ("docs",)),
@@ -128,7 +131,11 @@ def reached(files: Iterable[str], root: Path = ROOT) -> Reached:
 
 def _test_file(file: str, root: Path) -> set[str] | None:
     """A file of Python tests, or those that import a module of tests/support; None for other files."""
-    if not file.startswith("tests/") or not file.endswith(".py") or file.startswith(("tests/tools/", "tests/corpus/")):
+    if (
+        not file.startswith("tests/")
+        or not file.endswith(".py")
+        or file.startswith(("tests/tools/", "tests/corpus/", "tests/torch/"))
+    ):
         return None
     path = root / file
     if path.name.startswith("test_"):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from x import excerpts, native, node_workspace, process, rust, schedule, summaries
+from x import excerpts, native, node_workspace, process, rust, schedule, summaries, torch_suite
 from x.build import julia_is_usable, libraries_environment
 from x.console import Console, seconds_text
 from x.failure import Failure
@@ -22,6 +22,8 @@ from x.summaries import Counts
 from x.system import julia_executable
 
 TESTS = ROOT / "tests"
+# What imports torch, which the development environment does not have.
+TORCH_ONLY = (ROOT / "python" / "amdgpu" / "torch", torch_suite.TESTS)
 # Under the model checker, all threads and locks of the crate are others, so it is built on its own.
 ORDER_MODEL = ("-p", "amdgpu-hal", "--features", "model", "--test", "order_model")
 
@@ -47,6 +49,8 @@ class Context:
     durations: bool = False
     # Crates and Python test files that a change reaches; None stands for all.
     reached: Reached | None = None
+    # The interpreter with torch that the user has named.
+    python: str = ""
     said: list[str] = field(default_factory=list)
     processor_seconds: list[float] = field(default_factory=list)
 
@@ -232,7 +236,12 @@ def _python_arguments(ctx: Context) -> list[str]:
         raise Absent("tests/*/test_*.py")
     if ctx.reached is not None:
         return list(ctx.reached.python_tests)
-    return ["tests", "python", "--doctest-modules", *(f"--ignore={shown(file)}" for file in tool_tests())]
+    return [
+        "tests",
+        "python",
+        "--doctest-modules",
+        *(f"--ignore={shown(file)}" for file in [*tool_tests(), *TORCH_ONLY]),
+    ]
 
 
 def _python(ctx: Context) -> Counts:
@@ -251,6 +260,33 @@ def _python_alone(ctx: Context) -> Counts:
     # The areas that a change reaches need not have such tests.
     arguments = [*_python_arguments(ctx), "-m", "alone and not slow"]
     return _pytest(ctx, "python-alone", arguments, may_be_empty=ctx.reached is not None)
+
+
+def _torch(ctx: Context) -> Counts:
+    if not torch_suite.TESTS.is_dir():
+        raise Absent(shown(torch_suite.TESTS))
+
+    def run(command: Sequence[str], name: str) -> process.Finished:
+        return process.run(command, console=ctx.console, label=f"test {name}", log_name=name)
+
+    python = torch_suite.interpreter(ctx.python, run)
+    tools = torch_suite.tools_folder(python, run)
+    counts = Counts()
+    built = ctx.run(
+        torch_suite.build_command(python),
+        name="torch-build",
+        environment=torch_suite.environment(tools, poison=False),
+        doing="compiling the shim for this torch",
+    )
+    if built.exit_code:
+        return Counts(failed=1, failures=["the shim does not compile: " + built.tail(1).strip()])
+    # The second time the host cannot read the memory of the device, as on a GPU.
+    for name, poison in (("torch", False), ("torch-poison", True)):
+        command = torch_suite.test_command(python, ctx.passed_on)
+        environment = torch_suite.environment(tools, poison=poison)
+        done = ctx.run(command, name=name, environment=environment, excerpt=excerpts.of_pytest)
+        counts.add(summaries.read_pytest(done.output).settle(done.exit_code, f"pytest ({name})"))
+    return counts
 
 
 def test_processes() -> int:
@@ -277,11 +313,14 @@ SUITES: dict[str, Suite] = {
     "nim": Suite(_nim),
     "julia": Suite(_julia),
     "tools": Suite(_tools),
+    "torch": Suite(_torch, processors=0),
 }
-NAMES = tuple(SUITES)
+# Suites that run when they are named only.
+ON_REQUEST = frozenset({"torch"})
+NAMES = tuple(name for name in SUITES if name not in ON_REQUEST)
 # Suites of one language test their own sources; these load what the others built. Those of js/ talk to a server in Python.
-NEEDS_LIBRARIES = frozenset({"rust", "python", "js"})
-NEEDS_EXTENSION = frozenset({"python", "js"})
+NEEDS_LIBRARIES = frozenset({"rust", "python", "js", "torch"})
+NEEDS_EXTENSION = frozenset({"python", "js", "torch"})
 NEEDS_DASHBOARD = frozenset({"python", "js"})
 NEEDS_BROWSER = frozenset({"js"})
 
@@ -290,7 +329,7 @@ def validate(names: Sequence[str], passed_on: Sequence[str]) -> None:
     """Refuses a suite that does not exist, and arguments that would go to several runners."""
     for name in names:
         if name not in SUITES:
-            raise Failure(f"there is no suite `{name}`", fix=f"one of: {', '.join(NAMES)}")
+            raise Failure(f"there is no suite `{name}`", fix=f"one of: {', '.join(SUITES)}")
     if passed_on and len(names) != 1:
         raise Failure(
             "arguments after `--` go to one runner, so name one suite", fix=f"./x test python -- {' '.join(passed_on)}"
@@ -306,6 +345,7 @@ def run_suites(
     verbose: bool = False,
     durations: bool = False,
     reached: Reached | None = None,
+    python: str = "",
 ) -> int:
     """Runs the suites to the last, side by side as far as there are processors, and prints the table; 0 when nothing failed."""
     started = time.monotonic()
@@ -316,7 +356,7 @@ def run_suites(
     wanted = list(names or NAMES)
 
     def work(name: str, run: Callable[[Context], Counts]) -> None:
-        ctx = Context(console, tuple(passed_on), verbose, durations, reached)
+        ctx = Context(console, tuple(passed_on), verbose, durations, reached, python)
         result = _run_suite(ctx, name, run)
         _say(console, name, ctx, result)
         if (first := results.get(f"suite {name}")) is not None:

@@ -26,6 +26,7 @@ def required(root: Path) -> list[str]:
     return [
         "amdgpu/_native.abi3.so",
         "amdgpu/py.typed",
+        "amdgpu_torch_autoload/__init__.py",
         *(f"{_LIBRARY_FOLDER}/{name}" for name in (*_LIBRARIES, *files)),
     ]
 

@@ -6,18 +6,29 @@
 
 #include <algorithm>
 #include <array>
+#include <iomanip>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 namespace amdgpu_torch {
 namespace {
 
-using c10::CachingAllocator::format_size;
 using c10::CachingAllocator::Stat;
 using c10::CachingAllocator::StatType;
 using c10::CachingDeviceAllocator::DeviceStats;
+
+std::string format_size(uint64_t bytes) {
+    constexpr std::array<const char *, 4> units{"bytes", "KiB", "MiB", "GiB"};
+    size_t unit = 0;
+    auto size = static_cast<double>(bytes);
+    for (; size >= 1024 && unit + 1 < units.size(); ++unit) size /= 1024;
+    std::ostringstream text;
+    text << std::fixed << std::setprecision(unit == 0 ? 0 : 2) << size << ' ' << units[unit];
+    return std::move(text).str();
+}
 
 // What a tensor's memory is: the context of its DataPtr.
 struct Block {
@@ -116,7 +127,12 @@ public:
         block->stream = current_stream(index);
         agpu_memory_options options = AGPU_MEMORY_OPTIONS_INIT;
         options.stream = current_stream_or_null(index);
-        const auto status = agpu_raw_allocate(handle, bytes, &options, &block->address);
+        auto status = agpu_raw_allocate(handle, bytes, &options, &block->address);
+        if (status == AGPU_ERROR_OUT_OF_MEMORY) {
+            // Streams may have kept what was freed.
+            synchronize_device(index);
+            status = agpu_raw_allocate(handle, bytes, &options, &block->address);
+        }
         if (status == AGPU_ERROR_OUT_OF_MEMORY) out_of_memory(index, bytes);
         check(status);
         {
@@ -146,7 +162,10 @@ public:
 
     void emptyCache(c10::MempoolId_t) override {
         for (c10::DeviceIndex index = 0; index < device_count(); ++index)
-            if (is_open(index)) check(agpu_device_empty_cache(open_device(index), nullptr));
+            if (is_open(index)) {
+                synchronize_device(index);
+                check(agpu_device_empty_cache(open_device(index), nullptr));
+            }
     }
 
     void recordStream(const c10::DataPtr &pointer, c10::Stream stream) override {

@@ -210,6 +210,12 @@ agpu_stream current_stream_or_null(c10::DeviceIndex index) {
     return id == 0 ? nullptr : stream_handle(index, id);
 }
 
+void synchronize_device(c10::DeviceIndex index) {
+    for (const auto &stream : slot_of(index).streams)
+        if (const auto handle = stream.load(std::memory_order_acquire)) check(agpu_stream_synchronize(handle));
+    check(agpu_device_synchronize(open_device(index)));
+}
+
 InCurrentStream::InCurrentStream(c10::DeviceIndex index) : stream_(current_stream_or_null(index)) {
     if (stream_ == nullptr) return;
     device_ = open_device(index);

@@ -55,6 +55,9 @@ c10::Stream stream_of(c10::DeviceIndex index, c10::StreamId id);
 // NULL for the default stream: calls of libamdgpu then run in it.
 agpu_stream current_stream_or_null(c10::DeviceIndex index);
 
+// Waits for all streams of a device, and frees what they kept.
+void synchronize_device(c10::DeviceIndex index);
+
 // Lets operations of libamdgpu, which run in the default stream, take part in the order of the current stream.
 class InCurrentStream {
 public:

@@ -135,7 +135,11 @@ void replace_generator(const c10::OperatorHandle &op, torch::jit::Stack *stack) 
             (type->kind() == c10::TypeKind::OptionalType &&
              type->castRaw<c10::OptionalType>()->getElementType()->kind() == c10::TypeKind::GeneratorType);
         if (!takes_generator) continue;
-        if (argument.isGenerator() && argument.toGenerator().device().type() != device_type) continue;
+        TORCH_CHECK(
+            !argument.isGenerator() || argument.toGenerator().device().type() == device_type,
+            c10::toString(op.schema().operator_name()),
+            ": a generator of rdna is expected, not one of ",
+            argument.isGenerator() ? argument.toGenerator().device() : c10::Device(device_type));
         const auto index = first_device(torch::jit::last(*stack, parameters.size()));
         const auto range = take_random(
             argument.isGenerator() ? argument.toGenerator() : default_generator(index.value_or(current_device())), 4);

@@ -110,7 +110,7 @@ struct RdnaGuard final : c10::impl::DeviceGuardImplInterface {
     void synchronizeDevice(const c10::DeviceIndex index) const override {
         const auto chosen = index < 0 ? current_device() : index;
         check_index(chosen);
-        if (is_open(chosen)) check(agpu_device_synchronize(open_device(chosen)));
+        if (is_open(chosen)) synchronize_device(chosen);
     }
 
     void recordDataPtrOnStream(const c10::DataPtr &pointer, const c10::Stream &stream) const override {

@@ -75,4 +75,20 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "no recording",
         "File beside which each process that imports amdgpu records itself from its first moment, as `FILE.PID`: how `amdgpu record FILE -- PROGRAM` works.",
     ),
+    "AMDGPU_TORCH_DEVICE": (
+        "the AMD GPUs of list_devices(), else the NVIDIA GPUs",
+        "What is beneath the PyTorch device `rdna`: kinds or names, separated by commas, for example `cpu`. A name that stands twice is two devices of torch over one.",
+    ),
+    "AMDGPU_TORCH_FALLBACK": (
+        "warn",
+        "What happens to operators of PyTorch without a kernel for `rdna`: `warn` runs them on the CPU and says so once for each, `silent` says nothing, `error` raises.",
+    ),
+    "AMDGPU_TORCH_AUTOLOAD": (
+        "off",
+        "`1` lets `import torch` load the device `rdna`, in environments in which amdgpu is installed.",
+    ),
+    "AMDGPU_TORCH_POISON": (
+        "off",
+        "`1` lets tensors of `rdna` over CPU devices show addresses that the host cannot use, as those of a GPU, so that tests find what uses them all the same.",
+    ),
 }

@@ -12,7 +12,8 @@ from amdgpu.torch.compiling import build, installed_torch, shim_path
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command: prints where the shim is, or why it cannot be compiled; the exit code is 0 or 1."""
     parser = argparse.ArgumentParser(
-        prog="python -m amdgpu.torch.build", description="Compile the PyTorch device rdna for the PyTorch that is installed."
+        prog="python -m amdgpu.torch.build",
+        description="Compile the PyTorch device rdna for the PyTorch that is installed.",
     )
     parser.add_argument("--force", action="store_true", help="compile again what is there already")
     parser.add_argument("--verbose", action="store_true", help="print the commands of the compiler")

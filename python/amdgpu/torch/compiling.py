@@ -1,7 +1,7 @@
 """Compiles the C++ part of the device `rdna` for the PyTorch that is installed.
 
-The result is kept in the user's cache folder under a name that holds the versions of torch, Python and the sources, so that it is compiled once
-for each of them.
+The result is kept in the user's cache folder under a name that holds the versions of torch, Python and the sources, so that it is
+compiled once for each of them.
 """
 
 from __future__ import annotations
@@ -139,7 +139,11 @@ def _compiler() -> list[str]:
         )
     probe = "#if __cplusplus < 202002L\n#error\n#endif\n#include <ranges>\n#include <version>\n"
     done = subprocess.run(
-        [*command, "-std=c++20", "-fsyntax-only", "-x", "c++", "-"], input=probe, capture_output=True, text=True, check=False
+        [*command, "-std=c++20", "-fsyntax-only", "-x", "c++", "-"],
+        input=probe,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise ImportError(
@@ -219,4 +223,3 @@ def _run(command: Sequence[str], verbose: bool) -> None:
             f"the device rdna does not compile: {shlex.join(command)} ended with {done.returncode}:\n"
             + ("\n".join(errors) or done.stderr[-2000:])
         )
-

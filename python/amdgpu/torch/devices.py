@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -10,9 +9,6 @@ from typing import Any
 import torch
 
 from amdgpu.torch.loading import shim
-
-# What a function takes where a device is meant: None is the current one.
-Which = "int | str | torch.device | None"
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ def device_index(device: Any = None, *, optional: bool = False) -> int:
         return -1 if optional else current_device()
     if isinstance(device, bool) or not hasattr(device, "__index__"):
         raise TypeError(f"a device is a number, a name such as 'rdna:0' or a torch.device, not {device!r}")
-    return device.__index__()
+    return int(device.__index__())
 
 
 def is_available() -> bool:
@@ -102,7 +98,7 @@ def set_device(device: Any) -> None:
         torch.accelerator.set_device_index(index)
 
 
-class device:
+class device:  # noqa: N801 - the name of torch's modules
     """A context in which a device is the current one: `with torch.rdna.device(1): ...`."""
 
     def __init__(self, device: Any) -> None:
@@ -119,7 +115,7 @@ class device:
         set_device(self.prev_idx)
 
 
-class device_of(device):
+class device_of(device):  # noqa: N801 - the name of torch's modules
     """A context in which the device of a tensor is the current one; nothing for tensors that are not on rdna."""
 
     def __init__(self, obj: torch.Tensor) -> None:
@@ -195,10 +191,5 @@ def _is_in_bad_fork() -> bool:
 
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
-    """dtypes that `torch.autocast("rdna", dtype=...)` takes."""
+    """Dtypes that `torch.autocast("rdna", dtype=...)` takes."""
     return [torch.float16, torch.bfloat16]
-
-
-def visible_devices() -> str:
-    """What AMDGPU_TORCH_DEVICE asks for; "hip,cuda" where it is not set, of which the first that is there is taken."""
-    return os.environ.get("AMDGPU_TORCH_DEVICE") or "hip,cuda"

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-import amdgpu
+from amdgpu._native import Array
+from amdgpu.array import from_dlpack
 from amdgpu.torch.devices import device_index
 from amdgpu.torch.loading import shim
 
@@ -30,7 +31,7 @@ class _Lent:
         return shim().lend(self.tensor)
 
 
-def as_array(tensor: torch.Tensor) -> amdgpu.Array:
+def as_array(tensor: torch.Tensor) -> Array:
     """An `amdgpu.Array` over the memory of a tensor, without a copy.
 
     Args:
@@ -52,8 +53,10 @@ def as_array(tensor: torch.Tensor) -> amdgpu.Array:
     if tensor.requires_grad:
         raise BufferError("the tensor needs gradients, of which the array would know nothing; pass tensor.detach()")
     if tensor.is_conj() or tensor.is_neg():
-        raise BufferError("the tensor is a conjugate or negative view of its memory; pass tensor.resolve_conj().resolve_neg()")
-    return amdgpu.from_dlpack(_Lent(tensor))
+        raise BufferError(
+            "the tensor is a conjugate or negative view of its memory; pass tensor.resolve_conj().resolve_neg()"
+        )
+    return from_dlpack(_Lent(tensor))
 
 
 def as_tensor(array: Any, device: Any = None) -> torch.Tensor:
@@ -83,7 +86,8 @@ def install() -> None:
     def __dlpack_device__(self: torch.Tensor) -> tuple[Any, int]:  # noqa: N807 - a method of Tensor
         if self.device.type == "rdna":
             return _OTHER_DEVICE, self.device.index
-        return known(self)
+        place: tuple[Any, int] = known(self)
+        return place
 
-    __dlpack_device__._knows_rdna = True  # type: ignore[attr-defined]
-    torch.Tensor.__dlpack_device__ = __dlpack_device__  # type: ignore[method-assign]
+    __dlpack_device__._knows_rdna = True  # type: ignore[attr-defined]  # noqa: SLF001 - our own mark
+    torch.Tensor.__dlpack_device__ = __dlpack_device__

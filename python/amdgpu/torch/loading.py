@@ -57,7 +57,7 @@ def load() -> None:
 def _check_name_is_free() -> None:
     import torch
 
-    name = torch._C._get_privateuse1_backend_name()
+    name = torch._C._get_privateuse1_backend_name()  # noqa: SLF001 - torch has no other way to ask
     if name not in ("privateuseone", "rdna"):
         raise RuntimeError(
             f"torch has one place for devices of other packages, and {name!r} has taken it in this process; "
@@ -77,9 +77,7 @@ def _load_module(path: Path) -> ModuleType:
             module.load_kernels(str(KERNEL_LIBRARY))
         module.complete_operators()
     except (ImportError, RuntimeError) as error:
-        raise ImportError(
-            f"{path} cannot be loaded ({error}); run `python -m amdgpu.torch.build --force`"
-        ) from error
+        raise ImportError(f"{path} cannot be loaded ({error}); run `python -m amdgpu.torch.build --force`") from error
     sys.modules[compiling.MODULE] = module
     return module
 
@@ -90,6 +88,6 @@ def _register() -> None:
     from amdgpu.torch import exchange, rdna
 
     torch.utils.rename_privateuse1_backend("rdna")
-    torch._register_device_module("rdna", rdna)
+    torch._register_device_module("rdna", rdna)  # noqa: SLF001 - what its documentation names for this
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     exchange.install()

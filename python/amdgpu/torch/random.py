@@ -48,7 +48,7 @@ def seed_all() -> None:
 
 def initial_seed() -> int:
     """The seed of the current device."""
-    return default_generator(current_device()).initial_seed()
+    return int(default_generator(current_device()).initial_seed())
 
 
 def get_rng_state(device: Any = "rdna") -> torch.Tensor:

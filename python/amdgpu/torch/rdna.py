@@ -1,5 +1,7 @@
 """The module `torch.rdna`: the names that programs know from `torch.cuda`."""
 
+from typing import Any
+
 from amdgpu.torch.devices import (
     DeviceProperties,
     _is_in_bad_fork,
@@ -107,3 +109,18 @@ __all__ = [
     "stream",
     "synchronize",
 ]
+
+
+def _inductor_backend_init() -> None:
+    from amdgpu.torch import inductor
+
+    inductor.initialize()
+
+
+def __getattr__(name: str) -> Any:
+    # By these names versions of torch before 2.15 look for what the function above registers.
+    if name in ("Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen"):
+        from amdgpu.torch import inductor
+
+        return inductor.backend_classes()[name]
+    raise AttributeError(f"module 'torch.rdna' has no attribute {name!r}")

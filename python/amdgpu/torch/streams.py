@@ -50,8 +50,7 @@ def current_stream(device: Any = None) -> torch.Stream:
 def default_stream(device: Any = None) -> torch.Stream:
     """The default stream of a device, in which kernels run."""
     index = device_index(device)
-    kind = torch._C._get_accelerator()
-    return torch.Stream(stream_id=0, device_index=index, device_type=_device_type(kind))
+    return torch.Stream(stream_id=0, device_index=index, device_type=current_stream(index).device_type)
 
 
 def set_stream(stream: torch.Stream | None) -> None:
@@ -63,7 +62,3 @@ def set_stream(stream: torch.Stream | None) -> None:
 def stream(stream: torch.Stream | None) -> contextlib.AbstractContextManager[Any]:
     """A context in which a stream is the current one of its device; nothing for None."""
     return contextlib.nullcontext() if stream is None else stream
-
-
-def _device_type(device: torch.device) -> int:
-    return int(torch.Stream(device).device_type)

@@ -53,3 +53,15 @@ pub const REPORT_RECORDS: &str = "AMDGPU_REPORT_RECORDS";
 
 /// File beside which each process that imports amdgpu records itself from its first moment, as `FILE.PID`: how `amdgpu record FILE -- PROGRAM` works. Default: no recording.
 pub const REPORT_RECORDING: &str = "AMDGPU_REPORT_RECORDING";
+
+/// What is beneath the PyTorch device `rdna`: kinds or names, separated by commas, for example `cpu`. A name that stands twice is two devices of torch over one. Default: the AMD GPUs of list_devices(), else the NVIDIA GPUs.
+pub const TORCH_DEVICE: &str = "AMDGPU_TORCH_DEVICE";
+
+/// What happens to operators of PyTorch without a kernel for `rdna`: `warn` runs them on the CPU and says so once for each, `silent` says nothing, `error` raises. Default: warn.
+pub const TORCH_FALLBACK: &str = "AMDGPU_TORCH_FALLBACK";
+
+/// `1` lets `import torch` load the device `rdna`, in environments in which amdgpu is installed. Default: off.
+pub const TORCH_AUTOLOAD: &str = "AMDGPU_TORCH_AUTOLOAD";
+
+/// `1` lets tensors of `rdna` over CPU devices show addresses that the host cannot use, as those of a GPU, so that tests find what uses them all the same. Default: off.
+pub const TORCH_POISON: &str = "AMDGPU_TORCH_POISON";
