@@ -196,8 +196,6 @@ functions!(Functions {
     agpu_ops_matmul: fn(Handle, Handle, *const Matmul, *mut Handle) -> i32;
     agpu_ops_normalize: fn(Text, Handle, *const Normalize, *mut Handle) -> i32;
     agpu_ops_normalize_gradient: fn(Text, Handle, Handle, *const Normalize, *mut Handle, *mut Handle, *mut Handle) -> i32;
-    agpu_ops_batch_norm: fn(Handle, Handle, Handle, i64, *const BatchNorm, *mut Handle) -> i32;
-    agpu_ops_batch_norm_training: fn(Handle, i64, *const BatchNorm, *mut Handle, *mut Handle, *mut Handle) -> i32;
     agpu_ops_batch_norm_gradient: fn(Handle, Handle, i64, *const BatchNorm, *mut Handle, *mut Handle, *mut Handle) -> i32;
     agpu_ops_convolve: fn(Text, Handle, Handle, *const Convolve, *mut Handle) -> i32;
     agpu_ops_convolve_input_gradient: fn(Text, Handle, Handle, u32, *const i64, *const Convolve, *mut Handle) -> i32;

@@ -88,8 +88,14 @@ pub fn reduce(
     x.check_same_device(out)?;
     let target = Target::of(out, gives)?;
     let place = target.view().array()?;
+    let is_wider = gives != x.dtype && gives.is_float() && x.dtype.is_float();
     let options = Reduce {
         out: place.0,
+        dtype: if is_wider {
+            gives.name()?.as_ptr()
+        } else {
+            std::ptr::null()
+        },
         axes: axes.as_ptr(),
         axis_count: axes.len() as u64,
         correction,
@@ -105,6 +111,14 @@ pub fn reduce(
     ))?;
     drop(Owned(result));
     target.finish()
+}
+
+/// As [`reduced`], with float32 results of half precision.
+pub fn reduced_wide(operation: &CStr, x: &View, axes: &[i64], keeps: bool) -> Outcome<Tensor> {
+    let dtype = x.dtype.wide();
+    let made = Tensor::empty(&reduced_shape(&x.shape, axes, keeps), dtype, x.place)?;
+    reduce(operation, x, axes, keeps, (&made, dtype), 0.0)?;
+    Ok(made)
 }
 
 /// A new tensor with `operation(x)` over axes.
