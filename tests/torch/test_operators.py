@@ -269,6 +269,7 @@ def test_empty_reductions():
         on_rdna(x).max()
 
 
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom:UserWarning")
 @pytest.mark.parametrize("correction", [0, 1, 2, 12])
 def test_variances_with_corrections(correction):
     x = values((3, 4))

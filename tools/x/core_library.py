@@ -47,7 +47,10 @@ def artifact(cargo_messages: str, crate: str) -> Path:
         if not line.startswith('{"reason":"compiler-artifact"'):
             continue
         message = json.loads(line)
-        is_wanted = crate in (Path(message["manifest_path"]).parent.name, message["target"].get("name", "").replace("_", "-"))
+        is_wanted = crate in (
+            Path(message["manifest_path"]).parent.name,
+            message["target"].get("name", "").replace("_", "-"),
+        )
         if "cdylib" in message["target"]["kind"] and is_wanted:
             found = next((Path(name) for name in message["filenames"] if name.endswith(".so")), found)
     if found is None:

@@ -19,8 +19,17 @@ from x.virtual_environment import python_version_of
 ENVIRONMENT = STATE / "torch"
 TESTS = ROOT / "tests" / "torch"
 # As much of the development environment as the tests need beside torch.
-PACKAGES = ("torch>=2.10", "numpy>=1.26", "llvmlite>=0.50", "rich>=13", "ml_dtypes", "pytest>=8", "pytest-timeout")
-TOOLS = ("pytest>=8", "pytest-timeout")
+PACKAGES = (
+    "torch>=2.10",
+    "numpy>=1.26",
+    "llvmlite>=0.50",
+    "rich>=13",
+    "ml_dtypes",
+    "pytest>=8",
+    "pytest-timeout",
+    "expecttest",
+)
+TOOLS = ("pytest>=8", "pytest-timeout", "expecttest")
 
 # Runs a command under a name for its log.
 Run = Callable[[Sequence[str], str], process.Finished]
