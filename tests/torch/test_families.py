@@ -20,16 +20,17 @@ LIST = Path(__file__).with_name("native_families.txt")
 SAMPLES = 4
 TOLERANCE = 1e-4
 # Results that are random, memory that is not set, or layouts that rdna does not have.
-NOT_COMPARABLE = frozenset(
-    "rand randn randint rand_like randn_like randint_like normal bernoulli multinomial uniform exponential cauchy geometric log_normal "
-    "randperm svd_lowrank pca_lowrank empty empty_like empty_strided empty_permuted new_empty new_empty_strided to_sparse "
-    "nn.functional.dropout nn.functional.dropout2d nn.functional.dropout3d nn.functional.alpha_dropout "
-    "nn.functional.feature_alpha_dropout nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d nn.functional.rrelu "
-    "nn.functional.multi_head_attention_forward".split()
-)
+_RANDOM = """
+rand randn randint rand_like randn_like randint_like normal bernoulli multinomial uniform exponential cauchy geometric log_normal randperm
+svd_lowrank pca_lowrank nn.functional.dropout nn.functional.dropout2d nn.functional.dropout3d nn.functional.alpha_dropout
+nn.functional.feature_alpha_dropout nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d nn.functional.rrelu
+nn.functional.multi_head_attention_forward
+"""
+_NOT_SET = "empty empty_like empty_strided empty_permuted new_empty new_empty_strided to_sparse"
+NOT_COMPARABLE = frozenset(f"{_RANDOM} {_NOT_SET}".split())
 # Why a family cannot be compared this way.
 EXCEPTIONS = {
-    "as_strided.partial_views": "the samples are views, of which a copy to another device keeps the elements and not the memory around them",
+    "as_strided.partial_views": "a copy of a view on another device keeps its elements and not the memory around them",
     "tensor_split": "torch wants the places to split at on the CPU, whatever the device",
 }
 

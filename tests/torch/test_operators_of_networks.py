@@ -197,11 +197,41 @@ def test_recurrent_layers_and_their_gradients(kind):
     compare([one.grad for one in moved.parameters()], [one.grad for one in layer.parameters()], 1e-4)
 
 
-@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
-def test_images_in_other_sizes_and_their_gradients(mode):
-    options = {} if mode == "nearest" else {"align_corners": False}
-    check_gradients(functional.interpolate, wanting(2, 3, 4, 5), scale_factor=2, mode=mode, **options)
-    check_gradients(functional.interpolate, wanting(2, 3, 6, 5), size=(4, 9), mode=mode, **options)
+@pytest.mark.parametrize(
+    ("mode", "axes"),
+    [
+        ("nearest", 1),
+        ("nearest", 2),
+        ("nearest", 3),
+        ("nearest-exact", 2),
+        ("linear", 1),
+        ("bilinear", 2),
+        ("trilinear", 3),
+        ("bicubic", 2),
+    ],
+)
+def test_images_in_other_sizes_and_their_gradients(mode, axes):
+    x = wanting(2, 3, *(4, 5, 6)[:axes])
+    corners = [{}] if mode.startswith("nearest") else [{"align_corners": False}, {"align_corners": True}]
+    for options in corners:
+        check_gradients(functional.interpolate, x, scale_factor=2, mode=mode, **options)
+        check_gradients(functional.interpolate, x, size=(7, 3, 4)[:axes], mode=mode, **options)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+def test_borders_and_their_gradients(mode):
+    check_gradients(functional.pad, wanting(2, 3, 6), (2, 1), mode)
+    check_gradients(functional.pad, wanting(2, 3, 6, 5), (2, 1, 0, 3), mode)
+    check_gradients(functional.pad, wanting(1, 2, 3, 4, 5), (2, 1, 0, 3, 1, 1), mode)
+
+
+def test_places_are_drawn_by_their_chances():
+    torch.rdna.manual_seed(4)
+    chances = torch.tensor([0.1, 0.0, 0.6, 0.3], device="rdna")
+    drawn = torch.multinomial(chances.expand(20_000, 4), 1).flatten().cpu()
+    shares = torch.bincount(drawn, minlength=4) / len(drawn)
+    torch.testing.assert_close(shares, torch.tensor([0.1, 0.0, 0.6, 0.3]), rtol=0, atol=0.02)
+    assert sorted(torch.multinomial(chances, 3).cpu().tolist()) == [0, 2, 3]
 
 
 OPTIMIZERS = [

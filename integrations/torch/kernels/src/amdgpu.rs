@@ -186,6 +186,7 @@ functions!(Functions {
     agpu_ops_elementwise_at: fn(Handle, Text, *const Operand, usize, f64, *const Operand) -> i32;
     agpu_ops_reduce: fn(Text, Handle, *const Reduce, *mut Handle) -> i32;
     agpu_ops_scan: fn(Text, Handle, i64, *const Scan, *mut Handle) -> i32;
+    agpu_ops_cumulative_best: fn(Text, Handle, i64, *mut Handle, *mut Handle) -> i32;
     agpu_ops_masked_select: fn(Handle, Handle, *mut Handle) -> i32;
     agpu_ops_nonzero: fn(Handle, *mut Handle) -> i32;
     agpu_ops_sort: fn(Handle, i64, *const Sort, *mut Handle, *mut Handle) -> i32;
