@@ -46,7 +46,7 @@ def interpreter(named: str, run: Run) -> str:
             raise Failure(f"{named} is no program", fix="./x test torch --python PATH_OF_A_PYTHON_WITH_TORCH")
         return named
     python = ENVIRONMENT / "bin" / "python"
-    if not _has(run, str(python), "torch, pytest, pytest_timeout"):
+    if not _has(run, str(python), "torch, pytest, pytest_timeout, expecttest"):
         _require(run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], "torch-venv"), "cannot make .x/torch")
         pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
         _require(run([*pip, *PACKAGES], "torch-pip"), "pip could not install torch, which needs the network")
@@ -55,10 +55,10 @@ def interpreter(named: str, run: Run) -> str:
 
 def tools_folder(python: str, run: Run) -> Path | None:
     """A folder with pytest for an interpreter that has none; None where it has it."""
-    if _has(run, python, "pytest, pytest_timeout"):
+    if _has(run, python, "pytest, pytest_timeout, expecttest"):
         return None
     folder = STATE / "torch-tools" / (python_version_of(python) or "unknown")
-    if not (folder / "pytest").is_dir():
+    if not (folder / "expecttest").is_dir():
         pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--target", str(folder), *TOOLS]
         _require(run(pip, "torch-tools-pip"), "pip could not install pytest, which needs the network")
     return folder
