@@ -263,6 +263,17 @@ impl Call {
     }
 }
 
+/// Leaves what does not hold real numbers to the CPU.
+pub fn check_float(c: &Call, x: &View) -> Outcome {
+    if x.dtype.is_float() {
+        return Ok(());
+    }
+    Err(Failure::no_kernel(format!(
+        "{} of numbers that are not real has no kernel",
+        c.name
+    )))
+}
+
 /// Refuses a result that would lose its kind of numbers in an `out` of this dtype.
 pub fn check_castable(from: Dtype, out: &View) -> Outcome {
     if from.kind() <= out.dtype.kind() || (from.is_integral() && out.dtype != Dtype::BOOL) {

@@ -288,7 +288,8 @@ pub fn cast<'a>(from: impl Into<Input<'a>>, to: &View) -> Outcome {
     let operand = match from.into().resolved()? {
         Input::View(view) => {
             view.check_same_device(to)?;
-            if view.address == to.address && view.dtype == to.dtype && view.strides == to.strides {
+            let is_same = view.address == to.address && view.dtype == to.dtype;
+            if is_same && view.shape == to.shape && view.strides == to.strides {
                 return Ok(());
             }
             view.operand()?
@@ -316,6 +317,23 @@ pub fn contiguous(view: &View) -> Outcome<Held> {
     let made = Tensor::empty(&view.shape, view.dtype, view.place)?;
     cast(view, &made)?;
     Ok(Held::Made(made))
+}
+
+/// A tensor in a dtype: itself, or a copy that takes its place.
+pub fn narrowed(x: Tensor, dtype: Dtype) -> Outcome<Tensor> {
+    if x.dtype == dtype {
+        return Ok(x);
+    }
+    let made = Tensor::empty(&x.shape, dtype, x.place)?;
+    cast(&x, &made)?;
+    Ok(made)
+}
+
+/// A new tensor of zeros.
+pub fn zeros(shape: &[i64], dtype: Dtype, place: Place) -> Outcome<Tensor> {
+    let made = Tensor::empty(shape, dtype, place)?;
+    cast(Number::Int(0), &made)?;
+    Ok(made)
 }
 
 /// A view that somebody else keeps, or a tensor of this call.

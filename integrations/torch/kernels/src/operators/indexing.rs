@@ -83,15 +83,6 @@ fn check_index(index: &View) -> Outcome {
     )))
 }
 
-/// A tensor of one axis at least.
-fn with_axes(x: &View) -> View {
-    if x.rank() == 0 {
-        x.with_axis(0)
-    } else {
-        x.clone()
-    }
-}
-
 fn index_select_shape(c: &Call) -> Outcome<(usize, Dims)> {
     let (x, index) = (c.tensor(0)?, c.tensor(1)?);
     check_index(index)?;
@@ -110,8 +101,8 @@ fn index_select_shape(c: &Call) -> Outcome<(usize, Dims)> {
 }
 
 fn index_select(c: &Call, axis: usize, out: &View) -> Outcome {
-    let (x, index) = (with_axes(c.tensor(0)?), with_axes(c.tensor(1)?));
-    let out = with_axes(out);
+    let (x, index) = (c.tensor(0)?.with_axes(), c.tensor(1)?.with_axes());
+    let out = out.with_axes();
     if out.is_empty() {
         return Ok(());
     }
@@ -217,11 +208,11 @@ fn gather(c: &Call) -> Outcome<Results> {
     if out.is_empty() {
         return written();
     }
-    let (x, index) = (with_axes(x), with_axes(index));
+    let (x, index) = (x.with_axes(), index.with_axes());
     let lines = Lines::of(&x, axis, &index)?;
     let views = lines.views();
     let picked = pick(&x, &lines.axes, &views.iter().collect::<Vec<_>>())?;
-    cast(&*picked, &with_axes(&out))?;
+    cast(&*picked, &out.with_axes())?;
     written()
 }
 
@@ -234,7 +225,7 @@ enum Source {
 
 /// The values at the places of the index.
 fn part(source: &View, index: &View) -> Outcome<View> {
-    let source = with_axes(source);
+    let source = source.with_axes();
     if source.rank() != index.rank()
         || (source.shape.iter().zip(&index.shape)).any(|(own, wanted)| own < wanted)
     {
@@ -262,7 +253,7 @@ fn scatter(c: &Call, source: &Source, how: &CStr) -> Outcome<Results> {
     if index.is_empty() {
         return written();
     }
-    let (to, index) = (with_axes(&out), with_axes(index));
+    let (to, index) = (out.with_axes(), index.with_axes());
     let lines = Lines::of(&to, axis, &index)?;
     let number;
     let values = match source {
@@ -311,7 +302,7 @@ fn scatter_reduce(c: &Call) -> Outcome<Results> {
     if index.is_empty() {
         return written();
     }
-    let (to, index) = (with_axes(&out), with_axes(index));
+    let (to, index) = (out.with_axes(), index.with_axes());
     check_index(&index)?;
     let (values, index) = (
         contiguous(&part(c.tensor(2)?, &index)?)?,
@@ -507,7 +498,7 @@ fn index_add(c: &Call) -> Outcome<Results> {
     let scaled = Tensor::empty(&source.shape, out.dtype, out.place)?;
     let inputs: [Input<'_>; 2] = [source.into(), alpha.into()];
     run(c"multiply", &inputs, out.dtype, Gives::Same, &scaled, 0.0)?;
-    let (to, index, values) = (with_axes(&out), with_axes(index), with_axes(&scaled));
+    let (to, index, values) = (out.with_axes(), index.with_axes(), scaled.with_axes());
     let mut axes: Vec<usize> = (0..values.rank()).filter(|other| *other != axis).collect();
     axes.insert(0, axis);
     put(
@@ -525,7 +516,7 @@ fn index_copy(c: &Call) -> Outcome<Results> {
     check_index(index)?;
     let axis = axis_of(c.int(0)?, x.rank())?;
     let out = started(c)?;
-    let (to, index, values) = (with_axes(&out), with_axes(index), with_axes(source));
+    let (to, index, values) = (out.with_axes(), index.with_axes(), source.with_axes());
     let mut axes: Vec<usize> = (0..values.rank()).filter(|other| *other != axis).collect();
     axes.insert(0, axis);
     let values = values.permuted(&axes);
@@ -537,7 +528,7 @@ fn index_fill(c: &Call) -> Outcome<Results> {
     let (x, index) = (c.tensor(0)?, c.tensor(1)?);
     check_index(index)?;
     let axis = axis_of(c.int(0)?, x.rank())?;
-    let (to, index) = (with_axes(x), with_axes(index));
+    let (to, index) = (x.with_axes(), index.with_axes());
     if to.is_empty() || index.is_empty() {
         return written();
     }

@@ -5,8 +5,10 @@ use std::ffi::CStr;
 use super::reduction::{reduced, reduced_wide, steps_in};
 use super::table;
 use crate::amdgpu::{BatchNorm, Normalize, Owned, agpu};
-use crate::call::{Call, Results, Returned, tensors, written};
-use crate::compute::{Gives, Held, Input, Number, Steps, Target, cast, contiguous, converted, run};
+use crate::call::{Call, Results, Returned, check_float, tensors, written};
+use crate::compute::{
+    Gives, Held, Input, Steps, Target, cast, contiguous, converted, narrowed, run, zeros,
+};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
 use crate::tensor::{Dims, Made, Tensor, View, axis_of, row_major};
@@ -29,31 +31,12 @@ table! {
     c"aten::batch_norm_backward" => |c| batch_norm_backward(c, c.flag(0)?, c.real(1)?, c.flags(2)?),
 }
 
-/// A tensor without axes as one with one.
-fn with_axes(x: &View) -> View {
-    if x.rank() == 0 {
-        x.with_axis(0)
-    } else {
-        x.clone()
-    }
-}
-
 /// Whatever is added to a variance must not be negative.
 fn check_epsilon(epsilon: f64) -> Outcome {
     if epsilon >= 0.0 {
         return Ok(());
     }
     Err(Failure::no_kernel("a negative epsilon has no kernel"))
-}
-
-fn check_float(c: &Call, x: &View) -> Outcome {
-    if x.dtype.is_float() {
-        return Ok(());
-    }
-    Err(Failure::no_kernel(format!(
-        "{} of numbers that are not real has no kernel",
-        c.name
-    )))
 }
 
 fn softmax(c: &Call, operation: &CStr) -> Outcome<Results> {
@@ -65,8 +48,8 @@ fn softmax(c: &Call, operation: &CStr) -> Outcome<Results> {
         return written();
     }
     let x = converted(x, if c.flag(1)? { Dtype::F32 } else { x.dtype })?;
-    let x = contiguous(&with_axes(&x))?;
-    let out = with_axes(&out);
+    let x = contiguous(&x.with_axes())?;
+    let out = out.with_axes();
     let target = Target::of(&out, x.dtype)?;
     let place = target.view().array()?;
     let options = Normalize {
@@ -95,10 +78,10 @@ fn softmax_backward(c: &Call, operation: &CStr) -> Outcome<Results> {
         return written();
     }
     let (given, y) = (
-        contiguous(&with_axes(gradient))?,
-        contiguous(&with_axes(result_of))?,
+        contiguous(&gradient.with_axes())?,
+        contiguous(&result_of.with_axes())?,
     );
-    let out = with_axes(&out);
+    let out = out.with_axes();
     let target = Target::of(&out, y.dtype)?;
     let place = target.view().array()?;
     let options = Normalize {
@@ -281,16 +264,6 @@ fn normalized(x: &View, gradient: &View, mean: &View, scale: &View) -> Outcome<N
     })
 }
 
-/// A tensor in a dtype, which results leave with.
-fn narrowed(x: Tensor, dtype: Dtype) -> Outcome<Tensor> {
-    if x.dtype == dtype {
-        return Ok(x);
-    }
-    let made = Tensor::empty(&x.shape, dtype, x.place)?;
-    cast(&x, &made)?;
-    Ok(made)
-}
-
 /// The sum over the axes of `keep`'s complement, in the shape and dtype of a parameter.
 fn parameter_gradient(values: &View, axes: &[i64], shape: &[i64], dtype: Dtype) -> Outcome<Tensor> {
     let made = Tensor::empty(shape, dtype, values.place)?;
@@ -309,12 +282,6 @@ fn parameter_gradient(values: &View, axes: &[i64], shape: &[i64], dtype: Dtype) 
     Ok(made)
 }
 
-fn zeros(shape: &[i64], dtype: Dtype, like: &View) -> Outcome<Tensor> {
-    let made = Tensor::empty(shape, dtype, like.place)?;
-    cast(Number::Int(0), &made)?;
-    Ok(made)
-}
-
 fn layer_norm_backward(c: &Call) -> Outcome<Results> {
     let (gradient, x, mean, scale) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?, c.tensor(3)?);
     let (weight, bias) = (c.optional(4), c.optional(5));
@@ -327,7 +294,7 @@ fn layer_norm_backward(c: &Call) -> Outcome<Results> {
     if x.is_empty() {
         for (wanted, shape) in mask.iter().zip([x.shape.as_slice(), shape, shape]) {
             results.push(if *wanted {
-                Returned::Tensor(zeros(shape, x.dtype, x)?)
+                Returned::Tensor(zeros(shape, x.dtype, x.place)?)
             } else {
                 Returned::None
             });

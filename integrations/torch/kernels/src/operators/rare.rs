@@ -7,9 +7,9 @@ use super::indexing::pick;
 use super::matmul::product;
 use super::reduction::{axes_of, reduce, reduced, reduced_shape, steps_in};
 use super::table;
-use crate::call::{Call, Results, tensors, written};
+use crate::call::{Call, Results, check_float, tensors, written};
 use crate::compute::{
-    Gives, Input, Number, Steps, broadcast_shape, cast, contiguous, result_type, run,
+    Gives, Input, Number, Steps, broadcast_shape, cast, contiguous, narrowed, result_type, run,
 };
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
@@ -47,26 +47,6 @@ table! {
 
 fn steps(x: &View) -> Steps {
     steps_in(x.dtype.wide(), x.place)
-}
-
-fn check_float(c: &Call, x: &View) -> Outcome {
-    if x.dtype.is_float() {
-        return Ok(());
-    }
-    Err(Failure::no_kernel(format!(
-        "{} of numbers that are not real has no kernel",
-        c.name
-    )))
-}
-
-/// A new tensor in the dtype of x.
-fn narrowed(made: Tensor, dtype: Dtype) -> Outcome<Tensor> {
-    if made.dtype == dtype {
-        return Ok(made);
-    }
-    let narrow = Tensor::empty(&made.shape, dtype, made.place)?;
-    cast(&made, &narrow)?;
-    Ok(narrow)
 }
 
 /// other - alpha x.
