@@ -30,7 +30,7 @@ use crate::failure::Outcome;
 
 pub type Kernel = fn(&Call) -> Outcome<Results>;
 
-/// A row of a table: "aten::add.out" and its kernel.
+/// A row of a table: an operator such as `aten::add.out`, and its kernel.
 pub type Row = (&'static CStr, Kernel);
 
 /// An operator with its kernel.

@@ -22,6 +22,7 @@ table! {
     c"aten::index.Tensor_out" => index,
     c"aten::_index_put_impl_" => index_put,
     c"aten::index_add.out" => index_add,
+    c"aten::index_copy.out" => index_copy,
     c"aten::index_fill_.int_Scalar" => index_fill,
     c"aten::masked_select" => masked_select_new,
     c"aten::masked_select.out" => masked_select_out,
@@ -343,8 +344,8 @@ struct Picked {
     /// Axes of the result: those of the indices stand at this place among the others.
     place: usize,
     shape: Dims,
-    /// Of the indices together.
-    picked: Dims,
+    /// The shape of the indices together.
+    together: Dims,
 }
 
 impl Picked {
@@ -381,7 +382,7 @@ impl Picked {
             )));
         }
         let shapes = indices.iter().map(|index| index.shape.as_slice());
-        let picked = broadcast(shapes)?;
+        let together = broadcast(shapes)?;
         let is_adjacent = axes.windows(2).all(|two| two[1] == two[0] + 1);
         let place = match axes.first() {
             Some(first) if is_adjacent => *first as usize,
@@ -389,7 +390,7 @@ impl Picked {
         };
         let others = (0..x.rank()).filter(|axis| !axes.contains(&(*axis as i64)));
         let mut shape: Dims = others.map(|axis| x.shape[axis]).collect();
-        for (offset, extent) in picked.iter().enumerate() {
+        for (offset, extent) in together.iter().enumerate() {
             shape.insert(place + offset, *extent);
         }
         Ok(Self {
@@ -397,7 +398,7 @@ impl Picked {
             indices,
             place,
             shape,
-            picked,
+            together,
         })
     }
 
@@ -407,7 +408,7 @@ impl Picked {
 
     /// A view in the order of the result, in the order of [`pick`].
     fn in_order_of_pick(&self, view: &View) -> View {
-        let picked = self.place..self.place + self.picked.len();
+        let picked = self.place..self.place + self.together.len();
         let others = (0..view.rank()).filter(|axis| !picked.contains(axis));
         let axes: Vec<usize> = picked.clone().chain(others).collect();
         view.permuted(&axes)
@@ -516,6 +517,19 @@ fn index_add(c: &Call) -> Outcome<Results> {
         &values.permuted(&axes),
         c"add",
     )?;
+    written()
+}
+
+fn index_copy(c: &Call) -> Outcome<Results> {
+    let (x, index, source) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    check_index(index)?;
+    let axis = axis_of(c.int(0)?, x.rank())?;
+    let out = started(c)?;
+    let (to, index, values) = (with_axes(&out), with_axes(index), with_axes(source));
+    let mut axes: Vec<usize> = (0..values.rank()).filter(|other| *other != axis).collect();
+    axes.insert(0, axis);
+    let values = values.permuted(&axes);
+    put(&to, &[axis as i64], &[&index], &values, c"assign")?;
     written()
 }
 
@@ -692,17 +706,35 @@ fn roll(c: &Call) -> Outcome<Results> {
     if x.is_empty() {
         return Ok(tensors([made]));
     }
-    if axes.len() != 1 || shifts.len() != 1 {
-        return Err(Failure::no_kernel("roll of several axes has no kernel"));
+    if axes.is_empty() && shifts.len() == 1 {
+        // In row-major order, as if there were one axis.
+        let dense = contiguous(x)?;
+        let flat =
+            |view: &View| view.with_layout(Dims::from_slice(&[x.len()]), Dims::from_slice(&[1]));
+        roll_to(&flat(&dense), 0, shifts[0], &flat(&made))?;
+        return Ok(tensors([made]));
     }
-    let axis = axis_of(axes[0], x.rank())?;
+    if axes.len() != shifts.len() || axes.is_empty() || x.rank() == 0 {
+        return Err(Failure::no_kernel("such shifts have no kernel"));
+    }
+    let mut before = Held::Given((**x).clone());
+    for (axis, shift) in axes.iter().zip(shifts) {
+        let step = Tensor::empty(&x.shape, x.dtype, x.place)?;
+        roll_to(&before, axis_of(*axis, x.rank())?, *shift, &step)?;
+        before = Held::Made(step);
+    }
+    cast(&*before, &made)?;
+    Ok(tensors([made]))
+}
+
+/// Moves elements along an axis; what leaves it enters at the other end.
+fn roll_to(x: &View, axis: usize, shift: i64, out: &View) -> Outcome {
     let extent = x.shape[axis];
-    let start = shifts[0].rem_euclid(extent);
+    let start = shift.rem_euclid(extent);
     for (from, to, length) in [(0, start, extent - start), (extent - start, 0, start)] {
         if length > 0 {
-            let target = made.narrow(axis, to, length);
-            cast(&x.narrow(axis, from, length), &target)?;
+            cast(&x.narrow(axis, from, length), &out.narrow(axis, to, length))?;
         }
     }
-    Ok(tensors([made]))
+    Ok(())
 }
