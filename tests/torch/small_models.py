@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 
 class Bottleneck(nn.Module):
@@ -21,7 +21,7 @@ class Bottleneck(nn.Module):
         self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu(self.branch(x) + self.shortcut(x))
+        return functional.relu(self.branch(x) + self.shortcut(x))
 
 
 def residual_network(width: int = 8, classes: int = 10) -> nn.Module:
@@ -50,7 +50,7 @@ class Attention(nn.Module):
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         batch, length, width = x.shape
         q, k, v = self.inner(x).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
-        seen = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=self.is_causal)
+        seen = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=self.is_causal)
         return self.outer(seen.transpose(1, 2).reshape(batch, length, width))
 
 
@@ -139,8 +139,8 @@ class Segmentation(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         fine = self.down(x)
-        coarse = self.middle(F.max_pool2d(fine, 2))
-        up = self.up(coarse) + F.interpolate(coarse, scale_factor=2, mode="nearest")
+        coarse = self.middle(functional.max_pool2d(fine, 2))
+        up = self.up(coarse) + functional.interpolate(coarse, scale_factor=2, mode="nearest")
         return self.classes(self.merged(torch.cat([fine, up], 1)))
 
 
@@ -166,6 +166,6 @@ class Denoiser(nn.Module):
 
     def forward(self, x: Tensor, time: Tensor) -> Tensor:
         angles = time[:, None].to(x.dtype) * torch.exp(-torch.arange(8, device=x.device, dtype=x.dtype))
-        moment = self.time(F.silu(torch.cat([angles.sin(), angles.cos()], -1)))
-        x = x + self.second(F.silu(self.first(F.silu(self.norm(x))) + moment[:, :, None, None]))
+        moment = self.time(functional.silu(torch.cat([angles.sin(), angles.cos()], -1)))
+        x = x + self.second(functional.silu(self.first(functional.silu(self.norm(x))) + moment[:, :, None, None]))
         return self.block(x.flatten(2).transpose(1, 2)).transpose(1, 2).reshape(x.shape)

@@ -31,15 +31,19 @@ def test_what_is_not_compiled_yet_is_told_with_the_command(tmp_path):
 
 def test_a_missing_compiler_is_told(tmp_path):
     for compiler, sentence in (("no-such-compiler", "no C++ compiler was found"), ("false", "does not know C++20")):
-        done = run(
-            "import sys; sys.argv = ['-m']\nfrom amdgpu.torch.build import main\nsys.exit(main([]))",
-            check=False,
-            AMDGPU_CACHE_DIR=str(tmp_path),
-            CXX=compiler,
-        )
+        done = run("amdgpu.torch.build", check=False, module=True, AMDGPU_CACHE_DIR=str(tmp_path), CXX=compiler)
         assert done.returncode == 1
         assert sentence in done.stderr
         assert "g++ 12" in done.stderr
+
+
+def test_packages_that_are_run_as_modules_get_the_device(tmp_path):
+    package = tmp_path / "trains"
+    package.mkdir()
+    (package / "__init__.py").write_text("import amdgpu.torch\n")
+    (package / "main.py").write_text("import torch\nprint(torch.rdna.device_count())\n")
+    folders = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    assert run("trains.main", module=True, PYTHONPATH=folders).stdout.strip() == "2"
 
 
 @pytest.mark.parametrize(("version", "sentence"), [("2.9.1", "needs PyTorch 2.10 or newer; this is 2.9.1")])

@@ -9,7 +9,7 @@ import small_models as models
 import torch
 from beside_cpu import values
 from torch import nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 
 @pytest.fixture(autouse=True)
@@ -21,15 +21,15 @@ def no_fallback():
 
 
 def classified(model, x, classes):
-    return F.cross_entropy(model(x), classes)
+    return functional.cross_entropy(model(x), classes)
 
 
 def next_words(model, words):
-    return F.cross_entropy(model(words)[:, :-1].flatten(0, 1), words[:, 1:].flatten())
+    return functional.cross_entropy(model(words)[:, :-1].flatten(0, 1), words[:, 1:].flatten())
 
 
 def denoised(model, x, time, noise):
-    return F.mse_loss(model(x, time), noise)
+    return functional.mse_loss(model(x, time), noise)
 
 
 WORDS = torch.arange(1, 33).reshape(2, 16)
@@ -192,6 +192,6 @@ def test_a_small_network_learns_to_separate_images():
         steps = torch.optim.AdamW(model.parameters(), lr=2e-2, fused=True)
         for _ in range(25):
             steps.zero_grad()
-            F.cross_entropy(model(x), y).backward()
+            functional.cross_entropy(model(x), y).backward()
             steps.step()
         assert (model(x).argmax(1) == y).float().mean().item() >= 0.95

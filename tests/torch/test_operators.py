@@ -269,6 +269,7 @@ def test_empty_reductions():
         on_rdna(x).max()
 
 
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom:UserWarning")
 @pytest.mark.parametrize("correction", [0, 1, 2, 12])
 def test_variances_with_corrections(correction):
     x = values((3, 4))
@@ -288,6 +289,12 @@ def test_prefixes(name):
     for x in (values((3, 4)), values((3, 4), torch.int32), values((3, 4)).T, values(())):
         check(getattr(torch, name), x, 0)
         check(getattr(torch, name), x, -1)
+
+
+@pytest.mark.parametrize("name", ["cummax", "cummin"])
+def test_best_values_so_far(name):
+    check(getattr(torch, name), values((3, 4)), 1)
+    check(getattr(torch, name), values((3, 4), torch.int64), 0)
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -345,6 +352,7 @@ def test_values_are_put_at_indices():
     check(torch.index_add, x, 1, index, values((4, 3)))
     check(torch.index_add, x, 0, index, values((3, 5)), alpha=2)
     check(torch.index_fill, x, 0, index, 7.0)
+    check(torch.index_copy, x, 1, torch.tensor([3, 1]), values((4, 2)))
 
     def assign(x, m):
         y = x.clone()
@@ -388,6 +396,8 @@ def test_tensors_are_joined_and_turned():
     check(torch.stack, [parts[0], parts[2]], 1)
     check(torch.flip, values((3, 4)), [0, 1])
     check(torch.roll, values((3, 4)), 3, 1)
+    check(torch.roll, values((3, 4)), (1, -2), (0, 1))
+    check(torch.roll, values((3, 4)), 5)
     check(torch.tril, values((4, 5)), -1)
     check(torch.triu, values((2, 4, 5)), 1)
     check(torch.nn.functional.pad, values((2, 3)), (1, 2), value=3.0)

@@ -1,4 +1,4 @@
-"""Operators of networks and their gradients beside torch's CPU: convolutions, pooling, norms, losses, attention, cells, optimizers, random numbers."""
+"""Operators of networks and their gradients beside torch's CPU: convolutions, norms, losses, attention, optimizers, random numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import torch
 from beside_cpu import FLOATS, check, check_gradients, compare, on_rdna, values
 from torch import nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 
 @pytest.fixture(autouse=True)
@@ -25,13 +25,18 @@ def wanting(*shape, dtype=torch.float32, low=-1, high=1):
 
 
 CONVOLUTIONS = [
-    (F.conv1d, (2, 4, 9), (6, 2, 3), {"stride": 2, "padding": 1, "groups": 2}),
-    (F.conv2d, (2, 3, 7, 8), (4, 3, 3, 3), {"padding": 1}),
-    (F.conv2d, (2, 4, 7, 8), (4, 1, 3, 2), {"stride": (2, 1), "padding": (0, 1), "dilation": (1, 2), "groups": 4}),
-    (F.conv3d, (1, 2, 4, 5, 6), (3, 2, 2, 3, 2), {"padding": (1, 0, 1)}),
-    (F.conv_transpose1d, (2, 4, 6), (4, 3, 3), {"stride": 2, "output_padding": 1}),
-    (F.conv_transpose2d, (2, 4, 5, 6), (4, 3, 3, 3), {"stride": 2, "padding": 1, "output_padding": (1, 0)}),
-    (F.conv_transpose3d, (1, 2, 3, 3, 3), (2, 2, 2, 2, 2), {"stride": 2}),
+    (functional.conv1d, (2, 4, 9), (6, 2, 3), {"stride": 2, "padding": 1, "groups": 2}),
+    (functional.conv2d, (2, 3, 7, 8), (4, 3, 3, 3), {"padding": 1}),
+    (
+        functional.conv2d,
+        (2, 4, 7, 8),
+        (4, 1, 3, 2),
+        {"stride": (2, 1), "padding": (0, 1), "dilation": (1, 2), "groups": 4},
+    ),
+    (functional.conv3d, (1, 2, 4, 5, 6), (3, 2, 2, 3, 2), {"padding": (1, 0, 1)}),
+    (functional.conv_transpose1d, (2, 4, 6), (4, 3, 3), {"stride": 2, "output_padding": 1}),
+    (functional.conv_transpose2d, (2, 4, 5, 6), (4, 3, 3, 3), {"stride": 2, "padding": 1, "output_padding": (1, 0)}),
+    (functional.conv_transpose3d, (1, 2, 3, 3, 3), (2, 2, 2, 2, 2), {"stride": 2}),
 ]
 
 
@@ -45,7 +50,7 @@ def test_convolutions_and_their_gradients(function, images, weights, options):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_convolutions_of_half_precision(dtype):
     check(
-        F.conv2d,
+        functional.conv2d,
         values((2, 3, 7, 8), dtype, low=-1, high=1),
         values((4, 3, 3, 3), dtype, low=-1, high=1),
         tolerance=5e-2,
@@ -54,22 +59,26 @@ def test_convolutions_of_half_precision(dtype):
 
 def test_convolutions_of_other_memory_formats():
     x = values((2, 3, 7, 8)).contiguous(memory_format=torch.channels_last)
-    check(F.conv2d, x, values((4, 3, 3, 3)), tolerance=1e-4)
+    check(functional.conv2d, x, values((4, 3, 3, 3)), tolerance=1e-4)
 
 
 POOLS = [
-    (F.max_pool2d, (2, 3, 8, 9), {"kernel_size": 3, "stride": 2, "padding": 1}),
-    (F.max_pool2d, (3, 8, 9), {"kernel_size": (2, 3), "ceil_mode": True}),
-    (F.max_pool2d, (2, 3, 9, 9), {"kernel_size": 3, "dilation": 2, "stride": 1}),
-    (F.max_pool3d, (1, 2, 4, 6, 6), {"kernel_size": 2}),
-    (F.max_pool1d, (2, 3, 8), {"kernel_size": 2}),
-    (F.avg_pool2d, (2, 3, 8, 9), {"kernel_size": 3, "stride": 2, "padding": 1}),
-    (F.avg_pool2d, (2, 3, 8, 9), {"kernel_size": 3, "padding": 1, "count_include_pad": False, "ceil_mode": True}),
-    (F.avg_pool2d, (3, 8, 8), {"kernel_size": 2, "divisor_override": 3}),
-    (F.avg_pool3d, (1, 2, 4, 6, 6), {"kernel_size": 2}),
-    (F.adaptive_avg_pool2d, (2, 3, 8, 9), {"output_size": (3, 4)}),
-    (F.adaptive_avg_pool2d, (2, 3, 8, 9), {"output_size": 1}),
-    (F.adaptive_max_pool2d, (2, 3, 8, 9), {"output_size": (3, 4)}),
+    (functional.max_pool2d, (2, 3, 8, 9), {"kernel_size": 3, "stride": 2, "padding": 1}),
+    (functional.max_pool2d, (3, 8, 9), {"kernel_size": (2, 3), "ceil_mode": True}),
+    (functional.max_pool2d, (2, 3, 9, 9), {"kernel_size": 3, "dilation": 2, "stride": 1}),
+    (functional.max_pool3d, (1, 2, 4, 6, 6), {"kernel_size": 2}),
+    (functional.max_pool1d, (2, 3, 8), {"kernel_size": 2}),
+    (functional.avg_pool2d, (2, 3, 8, 9), {"kernel_size": 3, "stride": 2, "padding": 1}),
+    (
+        functional.avg_pool2d,
+        (2, 3, 8, 9),
+        {"kernel_size": 3, "padding": 1, "count_include_pad": False, "ceil_mode": True},
+    ),
+    (functional.avg_pool2d, (3, 8, 8), {"kernel_size": 2, "divisor_override": 3}),
+    (functional.avg_pool3d, (1, 2, 4, 6, 6), {"kernel_size": 2}),
+    (functional.adaptive_avg_pool2d, (2, 3, 8, 9), {"output_size": (3, 4)}),
+    (functional.adaptive_avg_pool2d, (2, 3, 8, 9), {"output_size": 1}),
+    (functional.adaptive_max_pool2d, (2, 3, 8, 9), {"output_size": (3, 4)}),
 ]
 
 
@@ -89,14 +98,14 @@ def test_softmax_and_its_gradients(name, axis):
 
 
 def test_norms_and_their_gradients():
-    check_gradients(F.layer_norm, wanting(3, 4, 6), (6,), wanting(6), wanting(6))
-    check_gradients(F.layer_norm, wanting(3, 4, 6), (4, 6), wanting(4, 6), None, 1e-3)
-    check_gradients(F.layer_norm, wanting(3, 4, 6), (6,))
-    check_gradients(F.group_norm, wanting(2, 6, 4, 5), 3, wanting(6), wanting(6))
-    check_gradients(F.group_norm, wanting(2, 6, 4), 2)
-    check_gradients(F.instance_norm, wanting(2, 3, 4, 5))
+    check_gradients(functional.layer_norm, wanting(3, 4, 6), (6,), wanting(6), wanting(6))
+    check_gradients(functional.layer_norm, wanting(3, 4, 6), (4, 6), wanting(4, 6), None, 1e-3)
+    check_gradients(functional.layer_norm, wanting(3, 4, 6), (6,))
+    check_gradients(functional.group_norm, wanting(2, 6, 4, 5), 3, wanting(6), wanting(6))
+    check_gradients(functional.group_norm, wanting(2, 6, 4), 2)
+    check_gradients(functional.instance_norm, wanting(2, 3, 4, 5))
     for dtype in (torch.float16, torch.bfloat16):
-        check(F.layer_norm, values((3, 6), dtype), (6,), values((6,), dtype), values((6,), dtype))
+        check(functional.layer_norm, values((3, 6), dtype), (6,), values((6,), dtype), values((6,), dtype))
 
 
 @pytest.mark.parametrize("is_training", [True, False])
@@ -124,23 +133,30 @@ def test_batch_norm_its_gradients_and_running_statistics(shape, is_training):
 def test_losses_and_their_gradients(reduction):
     x, classes = wanting(5, 4), torch.tensor([1, 0, 3, -100, 2])
     weight = torch.tensor([0.5, 1.0, 2.0, 1.5])
-    check_gradients(F.cross_entropy, x, classes, reduction=reduction)
-    check_gradients(F.cross_entropy, x, classes, weight, reduction=reduction)
-    check_gradients(F.cross_entropy, wanting(2, 4, 3, 3), torch.arange(18).reshape(2, 3, 3) % 4, reduction=reduction)
-    check_gradients(F.cross_entropy, x, torch.tensor([1, 0, 3, 1, 2]), label_smoothing=0.1, reduction=reduction)
-    for function in (F.mse_loss, F.smooth_l1_loss, F.l1_loss):
+    check_gradients(functional.cross_entropy, x, classes, reduction=reduction)
+    check_gradients(functional.cross_entropy, x, classes, weight, reduction=reduction)
+    check_gradients(
+        functional.cross_entropy, wanting(2, 4, 3, 3), torch.arange(18).reshape(2, 3, 3) % 4, reduction=reduction
+    )
+    check_gradients(
+        functional.cross_entropy, x, torch.tensor([1, 0, 3, 1, 2]), label_smoothing=0.1, reduction=reduction
+    )
+    for function in (functional.mse_loss, functional.smooth_l1_loss, functional.l1_loss):
         check_gradients(function, x, values((5, 4)), reduction=reduction)
     check_gradients(
-        F.binary_cross_entropy, wanting(5, 4, low=0.1, high=0.9), values((5, 4), low=0, high=1), reduction=reduction
+        functional.binary_cross_entropy,
+        wanting(5, 4, low=0.1, high=0.9),
+        values((5, 4), low=0, high=1),
+        reduction=reduction,
     )
-    check_gradients(F.binary_cross_entropy_with_logits, x, values((5, 4), low=0, high=1), reduction=reduction)
+    check_gradients(functional.binary_cross_entropy_with_logits, x, values((5, 4), low=0, high=1), reduction=reduction)
 
 
 def test_rows_of_tables_and_their_gradients():
     indices = torch.tensor([[1, 0, 2], [1, 1, 3]])
-    check_gradients(F.embedding, indices, wanting(4, 5))
-    check_gradients(F.embedding, indices, wanting(4, 5), padding_idx=1)
-    check_gradients(F.embedding, indices, wanting(4, 5), scale_grad_by_freq=True)
+    check_gradients(functional.embedding, indices, wanting(4, 5))
+    check_gradients(functional.embedding, indices, wanting(4, 5), padding_idx=1)
+    check_gradients(functional.embedding, indices, wanting(4, 5), scale_grad_by_freq=True)
 
 
 ATTENTIONS = [
@@ -156,14 +172,14 @@ ATTENTIONS = [
 def test_attention_and_its_gradients(options):
     keys = 5 if options.get("is_causal") else 7
     q, k, v = wanting(2, 3, 5, 8), wanting(2, 3, keys, 8), wanting(2, 3, keys, 8)
-    check_gradients(F.scaled_dot_product_attention, q, k, v, **options)
+    check_gradients(functional.scaled_dot_product_attention, q, k, v, **options)
 
 
 def test_attention_takes_the_kernel_of_the_device():
     name = "aten::_scaled_dot_product_fused_attention_overrideable"
     before = torch.rdna.native_report().get(name, 0)
     q = on_rdna(values((2, 3, 5, 8)))
-    F.scaled_dot_product_attention(q, q, q, is_causal=True)
+    functional.scaled_dot_product_attention(q, q, q, is_causal=True)
     assert torch.rdna.native_report()[name] == before + 1
 
 
@@ -181,11 +197,41 @@ def test_recurrent_layers_and_their_gradients(kind):
     compare([one.grad for one in moved.parameters()], [one.grad for one in layer.parameters()], 1e-4)
 
 
-@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
-def test_images_in_other_sizes_and_their_gradients(mode):
-    options = {} if mode == "nearest" else {"align_corners": False}
-    check_gradients(F.interpolate, wanting(2, 3, 4, 5), scale_factor=2, mode=mode, **options)
-    check_gradients(F.interpolate, wanting(2, 3, 6, 5), size=(4, 9), mode=mode, **options)
+@pytest.mark.parametrize(
+    ("mode", "axes"),
+    [
+        ("nearest", 1),
+        ("nearest", 2),
+        ("nearest", 3),
+        ("nearest-exact", 2),
+        ("linear", 1),
+        ("bilinear", 2),
+        ("trilinear", 3),
+        ("bicubic", 2),
+    ],
+)
+def test_images_in_other_sizes_and_their_gradients(mode, axes):
+    x = wanting(2, 3, *(4, 5, 6)[:axes])
+    corners = [{}] if mode.startswith("nearest") else [{"align_corners": False}, {"align_corners": True}]
+    for options in corners:
+        check_gradients(functional.interpolate, x, scale_factor=2, mode=mode, **options)
+        check_gradients(functional.interpolate, x, size=(7, 3, 4)[:axes], mode=mode, **options)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+def test_borders_and_their_gradients(mode):
+    check_gradients(functional.pad, wanting(2, 3, 6), (2, 1), mode)
+    check_gradients(functional.pad, wanting(2, 3, 6, 5), (2, 1, 0, 3), mode)
+    check_gradients(functional.pad, wanting(1, 2, 3, 4, 5), (2, 1, 0, 3, 1, 1), mode)
+
+
+def test_places_are_drawn_by_their_chances():
+    torch.rdna.manual_seed(4)
+    chances = torch.tensor([0.1, 0.0, 0.6, 0.3], device="rdna")
+    drawn = torch.multinomial(chances.expand(20_000, 4), 1).flatten().cpu()
+    shares = torch.bincount(drawn, minlength=4) / len(drawn)
+    torch.testing.assert_close(shares, torch.tensor([0.1, 0.0, 0.6, 0.3]), rtol=0, atol=0.02)
+    assert sorted(torch.multinomial(chances, 3).cpu().tolist()) == [0, 2, 3]
 
 
 OPTIMIZERS = [
@@ -268,9 +314,9 @@ def test_generators_repeat_their_numbers():
 def test_dropout_scales_what_it_keeps_and_its_gradient_alike():
     torch.rdna.manual_seed(2)
     x = torch.ones(10_000, device="rdna", requires_grad=True)
-    y = F.dropout(x, 0.25)
+    y = functional.dropout(x, 0.25)
     assert y.detach().cpu().unique().tolist() == pytest.approx([0.0, 1 / 0.75])
     assert abs((y == 0).float().mean().item() - 0.25) < 0.02
     y.sum().backward()
     assert torch.equal(x.grad, y.detach())
-    assert torch.equal(F.dropout(x, 0.25, training=False), x)
+    assert torch.equal(functional.dropout(x, 0.25, training=False), x)

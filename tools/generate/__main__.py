@@ -114,7 +114,9 @@ def generate() -> dict[Path, str]:
         docs / "metrics.md": emit_docs.emit_metrics(metrics),
         docs / "grafana" / "amdgpu.json": emit_grafana.emit(metrics),
         docs / "environment.md": emit_docs.emit_environment(environment),
-        docs / "pytorch_operators.md": emit_torch.emit_docs(ROOT / "integrations" / "torch" / "kernels" / "src" / "operators"),
+        docs / "pytorch_operators.md": emit_torch.emit_docs(
+            ROOT / "integrations" / "torch" / "kernels" / "src" / "operators"
+        ),
     }
 
 

@@ -4,10 +4,7 @@ The device is `hip`, else `cuda`, or what AMDGPU_TORCH_DEVICE names (docs/pytorc
 installed, once, by `python -m amdgpu.torch.build`.
 """
 
-import sys
-
 from amdgpu.torch import loading
 
-# While `python -m` looks for `amdgpu.torch.build`, this package is imported and the shim need not be there yet.
-if sys.argv[:1] != ["-m"]:
+if not loading.is_command():
     loading.load()

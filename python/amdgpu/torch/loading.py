@@ -31,6 +31,14 @@ def shim() -> Any:
     return _shim
 
 
+def is_command() -> bool:
+    """Whether the interpreter looks for `amdgpu.torch.build` to run it: this package is imported before, and the shim need not be there."""
+    # Python's own arguments as they were given; `sys.argv` begins with "-m" until the module was found.
+    return sys.argv[:1] == ["-m"] and any(
+        argument.removeprefix("-m").startswith("amdgpu.torch.") for argument in sys.orig_argv[1:]
+    )
+
+
 def load() -> None:
     """Registers the device, unless it is registered already.
 

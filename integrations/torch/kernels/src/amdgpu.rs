@@ -186,6 +186,7 @@ functions!(Functions {
     agpu_ops_elementwise_at: fn(Handle, Text, *const Operand, usize, f64, *const Operand) -> i32;
     agpu_ops_reduce: fn(Text, Handle, *const Reduce, *mut Handle) -> i32;
     agpu_ops_scan: fn(Text, Handle, i64, *const Scan, *mut Handle) -> i32;
+    agpu_ops_cumulative_best: fn(Text, Handle, i64, *mut Handle, *mut Handle) -> i32;
     agpu_ops_masked_select: fn(Handle, Handle, *mut Handle) -> i32;
     agpu_ops_nonzero: fn(Handle, *mut Handle) -> i32;
     agpu_ops_sort: fn(Handle, i64, *const Sort, *mut Handle, *mut Handle) -> i32;
@@ -196,8 +197,6 @@ functions!(Functions {
     agpu_ops_matmul: fn(Handle, Handle, *const Matmul, *mut Handle) -> i32;
     agpu_ops_normalize: fn(Text, Handle, *const Normalize, *mut Handle) -> i32;
     agpu_ops_normalize_gradient: fn(Text, Handle, Handle, *const Normalize, *mut Handle, *mut Handle, *mut Handle) -> i32;
-    agpu_ops_batch_norm: fn(Handle, Handle, Handle, i64, *const BatchNorm, *mut Handle) -> i32;
-    agpu_ops_batch_norm_training: fn(Handle, i64, *const BatchNorm, *mut Handle, *mut Handle, *mut Handle) -> i32;
     agpu_ops_batch_norm_gradient: fn(Handle, Handle, i64, *const BatchNorm, *mut Handle, *mut Handle, *mut Handle) -> i32;
     agpu_ops_convolve: fn(Text, Handle, Handle, *const Convolve, *mut Handle) -> i32;
     agpu_ops_convolve_input_gradient: fn(Text, Handle, Handle, u32, *const i64, *const Convolve, *mut Handle) -> i32;

@@ -104,6 +104,7 @@ pub fn tensors<const N: usize>(made: [Tensor; N]) -> Results {
 }
 
 /// The result of a kernel that writes to its arguments.
+#[allow(clippy::unnecessary_wraps, reason = "kernels end with it")]
 pub fn written() -> Outcome<Results> {
     Ok(Results::new())
 }
@@ -260,6 +261,17 @@ impl Call {
             self.name
         ))
     }
+}
+
+/// Leaves what does not hold real numbers to the CPU.
+pub fn check_float(c: &Call, x: &View) -> Outcome {
+    if x.dtype.is_float() {
+        return Ok(());
+    }
+    Err(Failure::no_kernel(format!(
+        "{} of numbers that are not real has no kernel",
+        c.name
+    )))
 }
 
 /// Refuses a result that would lose its kind of numbers in an `out` of this dtype.

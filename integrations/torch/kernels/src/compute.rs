@@ -218,7 +218,12 @@ pub enum Gives {
     Part,
 }
 
-/// `operation(inputs...)` in `common`, converted to the dtype of `out`, whose shape inputs broadcast to. "where" takes its condition as it is.
+/// Whether an operation takes an input in a dtype of its own: the condition of "where", and statistics beside what they standardise.
+fn keeps_dtype(operation: &CStr, place: usize) -> bool {
+    (operation == c"where" && place == 0) || (operation == c"standardize" && place > 0)
+}
+
+/// `operation(inputs...)` in `common`, converted to the dtype of `out`, whose shape inputs broadcast to.
 pub fn run(
     operation: &CStr,
     inputs: &[Input<'_>],
@@ -240,15 +245,15 @@ pub fn run(
     let mut converted: SmallVec<[Tensor; 4]> = SmallVec::new();
     let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
     for (place, input) in inputs.iter().enumerate() {
-        let is_condition = place == 0 && operation == c"where";
+        let keeps_dtype = keeps_dtype(operation, place);
         match input.resolved()? {
-            Input::Number(number) if is_condition => {
+            Input::Number(number) if keeps_dtype && operation == c"where" => {
                 operands.push(Number::Bool(number.real() != 0.0).operand(Dtype::BOOL)?);
             }
             Input::Number(number) => operands.push(number.operand(common)?),
             Input::View(view) => {
                 view.check_same_device(out)?;
-                if view.dtype == common || is_condition {
+                if view.dtype == common || keeps_dtype {
                     operands.push(view.operand()?);
                 } else {
                     let made = Tensor::empty(&view.shape, common, out.place)?;
@@ -283,7 +288,8 @@ pub fn cast<'a>(from: impl Into<Input<'a>>, to: &View) -> Outcome {
     let operand = match from.into().resolved()? {
         Input::View(view) => {
             view.check_same_device(to)?;
-            if view.address == to.address && view.dtype == to.dtype && view.strides == to.strides {
+            let is_same = view.address == to.address && view.dtype == to.dtype;
+            if is_same && view.shape == to.shape && view.strides == to.strides {
                 return Ok(());
             }
             view.operand()?
@@ -313,6 +319,23 @@ pub fn contiguous(view: &View) -> Outcome<Held> {
     Ok(Held::Made(made))
 }
 
+/// A tensor in a dtype: itself, or a copy that takes its place.
+pub fn narrowed(x: Tensor, dtype: Dtype) -> Outcome<Tensor> {
+    if x.dtype == dtype {
+        return Ok(x);
+    }
+    let made = Tensor::empty(&x.shape, dtype, x.place)?;
+    cast(&x, &made)?;
+    Ok(made)
+}
+
+/// A new tensor of zeros.
+pub fn zeros(shape: &[i64], dtype: Dtype, place: Place) -> Outcome<Tensor> {
+    let made = Tensor::empty(shape, dtype, place)?;
+    cast(Number::Int(0), &made)?;
+    Ok(made)
+}
+
 /// A view that somebody else keeps, or a tensor of this call.
 pub enum Held {
     Given(View),
@@ -339,7 +362,7 @@ pub struct Steps {
 
 impl Steps {
     /// `operation(inputs...)` as a new tensor.
-    pub fn new(self, operation: &CStr, inputs: &[Input<'_>]) -> Outcome<Tensor> {
+    pub fn made(self, operation: &CStr, inputs: &[Input<'_>]) -> Outcome<Tensor> {
         let made = Tensor::empty(&broadcast_shape(inputs)?, self.dtype, self.place)?;
         run(operation, inputs, self.dtype, Gives::Same, &made, 0.0)?;
         Ok(made)
@@ -359,7 +382,7 @@ impl Steps {
 
     /// `scale_a a + scale_b b` as a new tensor.
     pub fn sum(self, a: (f64, &View), b: (f64, &View)) -> Outcome<Tensor> {
-        self.new(
+        self.made(
             c"linear_combination",
             &[a.1.into(), b.1.into(), a.0.into(), b.0.into()],
         )

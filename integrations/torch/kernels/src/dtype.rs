@@ -1,6 +1,6 @@
 //! Element types by torch's numbers, and how they meet.
 //!
-//! Source: c10/core/ScalarType.h and c10/core/ScalarType.cpp (promoteTypes) of PyTorch.
+//! Source: `c10/core/ScalarType.h` and `c10/core/ScalarType.cpp` (`promoteTypes`) of PyTorch.
 
 use std::ffi::CStr;
 
@@ -230,12 +230,10 @@ impl Meeting {
             return higher.or(lower);
         };
         Some(match first.kind() {
-            Kind::Complex => first,
             Kind::Float if second.is_complex() => first.to_complex(),
-            Kind::Float => first,
-            Kind::Bool => first.promoted(second),
-            Kind::Integer if second.kind() >= Kind::Float => first.promoted(second),
-            Kind::Integer => first,
+            Kind::Complex | Kind::Float => first,
+            Kind::Integer if second.is_integral() => first,
+            Kind::Bool | Kind::Integer => first.promoted(second),
         })
     }
 }

@@ -52,6 +52,7 @@ impl Library {
 macro_rules! functions {
     ($table:ident { $($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)* }) => {
         #[derive(Clone, Copy)]
+        #[allow(clippy::struct_field_names, reason = "fields have the names of the functions")]
         pub struct $table {
             $(pub $name: unsafe extern "C-unwind" fn($($argument),*) $(-> $result)?,)*
         }

@@ -1,4 +1,4 @@
-//! Kernels of the PyTorch device `rdna`: `libamdgpu_torch.so`.
+//! Kernels of the device `rdna` of PyTorch: `libamdgpu_torch.so`.
 //!
 //! Contract
 //! - Operators take tensors as views of memory and call operations of `libamdgpu.so`; nothing is computed here. Both libraries, torch's and
@@ -7,6 +7,19 @@
 //! - The shim calls [`agpu_torch_call`] for each operator of [`operators::all`]. An operator writes to its arguments or leaves results, which
 //!   the shim takes. What no kernel takes is told apart from what is wrong: the shim runs it on the CPU.
 //! - Nothing unwinds into the caller: a panic is a failure with a message.
+
+#![allow(
+    clippy::float_cmp,
+    reason = "arguments of operators are compared with the very numbers that they mean"
+)]
+#![allow(
+    clippy::many_single_char_names,
+    reason = "c is the call, s the steps of a kernel; the others are tensors by the names of their formulas"
+)]
+#![allow(
+    clippy::similar_names,
+    reason = "indices and what is picked by them stand side by side"
+)]
 
 mod amdgpu;
 mod call;

@@ -20,17 +20,18 @@ mod reduction;
 mod sorting;
 mod upsample;
 
-use std::collections::HashMap;
 use std::ffi::CStr;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicU64;
+
+use rustc_hash::FxHashMap;
 
 use crate::call::{Call, Results};
 use crate::failure::Outcome;
 
 pub type Kernel = fn(&Call) -> Outcome<Results>;
 
-/// A row of a table: "aten::add.out" and its kernel.
+/// A row of a table: an operator such as `aten::add.out`, and its kernel.
 pub type Row = (&'static CStr, Kernel);
 
 /// An operator with its kernel.
@@ -82,7 +83,7 @@ static TABLES: &[&[Row]] = &[
 /// All operators in their order, and their places by name.
 struct Operators {
     all: Vec<Operator>,
-    places: HashMap<&'static CStr, usize>,
+    places: FxHashMap<&'static CStr, usize>,
 }
 
 static OPERATORS: LazyLock<Operators> = LazyLock::new(|| {

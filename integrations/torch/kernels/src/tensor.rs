@@ -141,6 +141,15 @@ impl View {
         view
     }
 
+    /// A tensor without axes as one with one.
+    pub fn with_axes(&self) -> Self {
+        if self.rank() == 0 {
+            self.with_axis(0)
+        } else {
+            self.clone()
+        }
+    }
+
     pub fn without_axis(&self, place: usize) -> Self {
         let mut view = self.clone();
         view.shape.remove(place);

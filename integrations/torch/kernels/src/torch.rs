@@ -1,6 +1,6 @@
 //! The stable C interface of LibTorch: `aoti_torch_*` and `torch_*`, found in the `libtorch_cpu.so` that the process has loaded.
 //!
-//! Source: torch/csrc/inductor/aoti_torch/c/shim.h and torch/csrc/stable/c/shim.h of PyTorch 2.10 to 2.15.
+//! Source: `torch/csrc/inductor/aoti_torch/c/shim.h` and `torch/csrc/stable/c/shim.h` of PyTorch 2.10 to 2.15.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::OnceLock;

@@ -157,7 +157,7 @@ fn scaled(c: &Call, operation: &CStr, sign: f64) -> Outcome<Results> {
         dtype: common,
         place: c.place()?,
     };
-    let product = steps.new(c"multiply", &[inputs[1], alpha.into()])?;
+    let product = steps.made(c"multiply", &[inputs[1], alpha.into()])?;
     let inputs = [inputs[0], (&product).into()];
     write(c, operation, &inputs, common, Gives::Same, 0.0)
 }
@@ -177,7 +177,7 @@ fn quotient(c: &Call, mode: &str) -> Outcome<Results> {
                 place: c.place()?,
             };
             if common.is_float() {
-                let exact = steps.new(c"divide", &inputs)?;
+                let exact = steps.made(c"divide", &inputs)?;
                 return write(
                     c,
                     c"trunc",
@@ -188,8 +188,8 @@ fn quotient(c: &Call, mode: &str) -> Outcome<Results> {
                 );
             }
             // What is left of the division goes first, so that it comes out even.
-            let rest = steps.new(c"fmod", &inputs)?;
-            let even = steps.new(c"subtract", &[inputs[0], (&rest).into()])?;
+            let rest = steps.made(c"fmod", &inputs)?;
+            let even = steps.made(c"subtract", &[inputs[0], (&rest).into()])?;
             let inputs = [(&even).into(), inputs[1]];
             write(c, c"floor_divide", &inputs, common, Gives::Same, 0.0)
         }
@@ -247,7 +247,7 @@ fn clamp_tensors(c: &Call) -> Outcome<Results> {
                 place: c.place()?,
             };
             // `max` wins where it is below `min`, and NaN stays.
-            let raised = steps.new(c"maximum", &inputs[..2])?;
+            let raised = steps.made(c"maximum", &inputs[..2])?;
             let inputs = [(&raised).into(), high.into()];
             write(c, c"minimum", &inputs, common, Gives::Same, 0.0)
         }
@@ -271,7 +271,7 @@ fn lerp_number(c: &Call) -> Outcome<Results> {
         dtype: result_type(&pair(c)?, a.dtype).wide(),
         place: c.place()?,
     };
-    let way = steps.new(c"subtract", &[b.into(), a.into()])?;
+    let way = steps.made(c"subtract", &[b.into(), a.into()])?;
     let (from, factor) = if weight.abs() < 0.5 {
         (a, weight)
     } else {
@@ -294,8 +294,8 @@ fn lerp_tensor(c: &Call) -> Outcome<Results> {
         dtype: result_type(&pair(c)?, a.dtype).wide(),
         place: c.place()?,
     };
-    let way = steps.new(c"subtract", &[b.into(), a.into()])?;
-    let part = steps.new(c"multiply", &[(&way).into(), weight.into()])?;
+    let way = steps.made(c"subtract", &[b.into(), a.into()])?;
+    let part = steps.made(c"multiply", &[(&way).into(), weight.into()])?;
     let inputs = [a.into(), (&part).into()];
     write(c, c"add", &inputs, steps.dtype, Gives::Same, 0.0)
 }
@@ -317,7 +317,7 @@ fn added(c: &Call, operation: &CStr) -> Outcome<Results> {
         dtype: common.wide(),
         place: c.place()?,
     };
-    let part = steps.new(operation, &inputs[1..])?;
+    let part = steps.made(operation, &inputs[1..])?;
     if common.is_float() {
         let inputs = [inputs[0], (&part).into(), 1.0.into(), value.real().into()];
         return write(
@@ -329,7 +329,7 @@ fn added(c: &Call, operation: &CStr) -> Outcome<Results> {
             0.0,
         );
     }
-    let part = steps.new(c"multiply", &[(&part).into(), value.into()])?;
+    let part = steps.made(c"multiply", &[(&part).into(), value.into()])?;
     let inputs = [inputs[0], (&part).into()];
     write(c, c"add", &inputs, steps.dtype, Gives::Same, 0.0)
 }

@@ -6,7 +6,7 @@ use super::reduction::sum_but;
 use super::table;
 use crate::amdgpu::{Convolve, Owned, agpu};
 use crate::call::{Call, Results, Returned, tensors};
-use crate::compute::{Number, cast, contiguous};
+use crate::compute::{contiguous, zeros};
 use crate::failure::{Failure, Outcome};
 use crate::tensor::{Dims, Tensor, View};
 
@@ -191,15 +191,9 @@ fn backward(c: &Call) -> Outcome<Results> {
     Ok(results)
 }
 
-fn zeros(x: &View) -> Outcome<Tensor> {
-    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
-    cast(Number::Int(0), &made)?;
-    Ok(made)
-}
-
 fn by_images(settings: &Settings, gradient: &View, x: &View, weight: &View) -> Outcome<Tensor> {
     if gradient.is_empty() || x.is_empty() {
-        return zeros(x);
+        return zeros(&x.shape, x.dtype, x.place);
     }
     let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
     let weight = contiguous(weight)?;
@@ -222,7 +216,7 @@ fn by_images(settings: &Settings, gradient: &View, x: &View, weight: &View) -> O
 
 fn by_weights(settings: &Settings, gradient: &View, x: &View, weight: &View) -> Outcome<Tensor> {
     if gradient.is_empty() || x.is_empty() {
-        return zeros(weight);
+        return zeros(&weight.shape, weight.dtype, weight.place);
     }
     let made = Tensor::empty(&weight.shape, weight.dtype, weight.place)?;
     let x = contiguous(x)?;

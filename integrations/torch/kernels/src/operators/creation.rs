@@ -177,7 +177,7 @@ fn triangle(c: &Call, test: &std::ffi::CStr) -> Outcome<Results> {
         dtype: Dtype::I64,
         place: x.place,
     };
-    let limits = steps.new(
+    let limits = steps.made(
         c"add",
         &[
             (&rows.with_axis(1)).into(),

@@ -168,7 +168,7 @@ fn steps(x: &View, dtype: Dtype) -> Steps {
 
 fn frac(c: &Call) -> Outcome<Results> {
     let x = c.tensor(0)?;
-    let whole = steps(x, x.dtype).new(c"trunc", &[x.into()])?;
+    let whole = steps(x, x.dtype).made(c"trunc", &[x.into()])?;
     let inputs = [x.into(), (&whole).into()];
     write(c, c"subtract", &inputs, x.dtype.wide(), Gives::Same, 0.0)
 }
@@ -176,7 +176,7 @@ fn frac(c: &Call) -> Outcome<Results> {
 fn rsqrt(c: &Call) -> Outcome<Results> {
     let x = c.tensor(0)?;
     let common = float_of(x, c.last()?);
-    let root = steps(x, common).new(c"sqrt", &[x.into()])?;
+    let root = steps(x, common).made(c"sqrt", &[x.into()])?;
     let common = common.wide();
     write(
         c,
@@ -265,7 +265,7 @@ fn leaky_relu_backward(c: &Call) -> Outcome<Results> {
     gradient(c, c"leaky_relu_gradient", slope)
 }
 
-/// scale * x where x is positive, else scale * alpha * (e^(input_scale x) - 1).
+/// `scale x` where x is positive, else `scale alpha (e^(input_scale x) - 1)`.
 fn elu(c: &Call) -> Outcome<Results> {
     let x = c.tensor(0)?;
     let (alpha, scale, input_scale) = (c.real_or(0, 1.0)?, c.real_or(1, 1.0)?, c.real_or(2, 1.0)?);
@@ -273,10 +273,10 @@ fn elu(c: &Call) -> Outcome<Results> {
         return activation(c, c"elu", alpha);
     }
     let s = steps(x, x.dtype);
-    let scaled = s.new(c"multiply", &[x.into(), input_scale.into()])?;
-    let bent = s.new(c"expm1", &[(&scaled).into()])?;
-    let bent = s.new(c"multiply", &[(&bent).into(), (alpha * scale).into()])?;
-    let straight = s.new(c"multiply", &[x.into(), scale.into()])?;
+    let scaled = s.made(c"multiply", &[x.into(), input_scale.into()])?;
+    let bent = s.made(c"expm1", &[(&scaled).into()])?;
+    let bent = s.made(c"multiply", &[(&bent).into(), (alpha * scale).into()])?;
+    let straight = s.made(c"multiply", &[x.into(), scale.into()])?;
     let is_bent = s.test(c"less_equal", &[x.into(), 0.0.into()])?;
     let inputs = [(&is_bent).into(), (&bent).into(), (&straight).into()];
     write(c, c"where", &inputs, s.dtype, Gives::Same, 0.0)
@@ -291,18 +291,18 @@ fn elu_backward(c: &Call) -> Outcome<Results> {
     let s = steps(given, given.dtype);
     // Of the result y the slope below zero is input_scale (y + alpha scale), of x it is input_scale alpha scale e^(input_scale x).
     let slope = if c.flag(3)? {
-        let sum = s.new(c"add", &[given.into(), (alpha * scale).into()])?;
-        s.new(c"multiply", &[(&sum).into(), input_scale.into()])?
+        let sum = s.made(c"add", &[given.into(), (alpha * scale).into()])?;
+        s.made(c"multiply", &[(&sum).into(), input_scale.into()])?
     } else {
-        let scaled = s.new(c"multiply", &[given.into(), input_scale.into()])?;
-        let power = s.new(c"exp", &[(&scaled).into()])?;
-        s.new(
+        let scaled = s.made(c"multiply", &[given.into(), input_scale.into()])?;
+        let power = s.made(c"exp", &[(&scaled).into()])?;
+        s.made(
             c"multiply",
             &[(&power).into(), (alpha * scale * input_scale).into()],
         )?
     };
     let is_bent = s.test(c"less_equal", &[given.into(), 0.0.into()])?;
-    let slope = s.new(
+    let slope = s.made(
         c"where",
         &[(&is_bent).into(), (&slope).into(), scale.into()],
     )?;
@@ -315,9 +315,9 @@ fn softplus(c: &Call) -> Outcome<Results> {
     let x = c.tensor(0)?;
     let (beta, limit) = (c.real_or(0, 1.0)?, c.real_or(1, 20.0)?);
     let s = steps(x, x.dtype);
-    let scaled = s.new(c"multiply", &[x.into(), beta.into()])?;
-    let bent = s.new(c"softplus", &[(&scaled).into()])?;
-    let bent = s.new(c"divide", &[(&bent).into(), beta.into()])?;
+    let scaled = s.made(c"multiply", &[x.into(), beta.into()])?;
+    let bent = s.made(c"softplus", &[(&scaled).into()])?;
+    let bent = s.made(c"divide", &[(&bent).into(), beta.into()])?;
     let is_straight = s.test(c"greater", &[(&scaled).into(), limit.into()])?;
     let inputs = [(&is_straight).into(), x.into(), (&bent).into()];
     write(c, c"where", &inputs, s.dtype, Gives::Same, 0.0)
@@ -327,8 +327,8 @@ fn softplus_backward(c: &Call) -> Outcome<Results> {
     let (gradient, x) = (c.tensor(0)?, c.tensor(1)?);
     let (beta, limit) = (c.real(0)?, c.real(1)?);
     let s = steps(x, x.dtype);
-    let scaled = s.new(c"multiply", &[x.into(), beta.into()])?;
-    let bent = s.new(c"softplus_gradient", &[(&scaled).into(), gradient.into()])?;
+    let scaled = s.made(c"multiply", &[x.into(), beta.into()])?;
+    let bent = s.made(c"softplus_gradient", &[(&scaled).into(), gradient.into()])?;
     let is_straight = s.test(c"greater", &[(&scaled).into(), limit.into()])?;
     let inputs = [(&is_straight).into(), gradient.into(), (&bent).into()];
     write(c, c"where", &inputs, s.dtype, Gives::Same, 0.0)
@@ -392,9 +392,9 @@ fn hardtanh_backward_new(c: &Call) -> Outcome<Results> {
 /// min(max(x + 3, 0), 6) / 6.
 fn hard_part(x: &View) -> Outcome<Tensor> {
     let s = steps(x, x.dtype);
-    let moved = s.new(c"add", &[x.into(), 3.0.into()])?;
-    let cut = s.new(c"clip", &[(&moved).into(), 0.0.into(), 6.0.into()])?;
-    s.new(c"divide", &[(&cut).into(), 6.0.into()])
+    let moved = s.made(c"add", &[x.into(), 3.0.into()])?;
+    let cut = s.made(c"clip", &[(&moved).into(), 0.0.into(), 6.0.into()])?;
+    s.made(c"divide", &[(&cut).into(), 6.0.into()])
 }
 
 fn hardswish(c: &Call) -> Outcome<Results> {
@@ -432,8 +432,8 @@ fn hardsigmoid(c: &Call) -> Outcome<Results> {
 fn mish(c: &Call) -> Outcome<Results> {
     let x = c.tensor(0)?;
     let s = steps(x, x.dtype);
-    let soft = s.new(c"softplus", &[x.into()])?;
-    let part = s.new(c"tanh", &[(&soft).into()])?;
+    let soft = s.made(c"softplus", &[x.into()])?;
+    let part = s.made(c"tanh", &[(&soft).into()])?;
     let inputs = [x.into(), (&part).into()];
     write(c, c"multiply", &inputs, s.dtype, Gives::Same, 0.0)
 }

@@ -131,7 +131,7 @@ fn encoder_layer(c: &Call) -> Outcome<Results> {
         s.into(activation, &[(&inner).into()], &inner)?;
         linear(&inner, c.tensor(11)?, c.tensor(12)?)
     };
-    let sum = |a: &View, b: &View| s.new(c"add", &[a.into(), b.into()]);
+    let sum = |a: &View, b: &View| s.made(c"add", &[a.into(), b.into()]);
     let result = if norm_first {
         let attended = projections.attend(&*norm(x, 5)?, mask.as_deref())?;
         let middle = sum(x, &attended)?;

@@ -22,6 +22,7 @@ table! {
     c"aten::index.Tensor_out" => index,
     c"aten::_index_put_impl_" => index_put,
     c"aten::index_add.out" => index_add,
+    c"aten::index_copy.out" => index_copy,
     c"aten::index_fill_.int_Scalar" => index_fill,
     c"aten::masked_select" => masked_select_new,
     c"aten::masked_select.out" => masked_select_out,
@@ -82,15 +83,6 @@ fn check_index(index: &View) -> Outcome {
     )))
 }
 
-/// A tensor of one axis at least.
-fn with_axes(x: &View) -> View {
-    if x.rank() == 0 {
-        x.with_axis(0)
-    } else {
-        x.clone()
-    }
-}
-
 fn index_select_shape(c: &Call) -> Outcome<(usize, Dims)> {
     let (x, index) = (c.tensor(0)?, c.tensor(1)?);
     check_index(index)?;
@@ -109,8 +101,8 @@ fn index_select_shape(c: &Call) -> Outcome<(usize, Dims)> {
 }
 
 fn index_select(c: &Call, axis: usize, out: &View) -> Outcome {
-    let (x, index) = (with_axes(c.tensor(0)?), with_axes(c.tensor(1)?));
-    let out = with_axes(out);
+    let (x, index) = (c.tensor(0)?.with_axes(), c.tensor(1)?.with_axes());
+    let out = out.with_axes();
     if out.is_empty() {
         return Ok(());
     }
@@ -216,11 +208,11 @@ fn gather(c: &Call) -> Outcome<Results> {
     if out.is_empty() {
         return written();
     }
-    let (x, index) = (with_axes(x), with_axes(index));
+    let (x, index) = (x.with_axes(), index.with_axes());
     let lines = Lines::of(&x, axis, &index)?;
     let views = lines.views();
     let picked = pick(&x, &lines.axes, &views.iter().collect::<Vec<_>>())?;
-    cast(&*picked, &with_axes(&out))?;
+    cast(&*picked, &out.with_axes())?;
     written()
 }
 
@@ -233,7 +225,7 @@ enum Source {
 
 /// The values at the places of the index.
 fn part(source: &View, index: &View) -> Outcome<View> {
-    let source = with_axes(source);
+    let source = source.with_axes();
     if source.rank() != index.rank()
         || (source.shape.iter().zip(&index.shape)).any(|(own, wanted)| own < wanted)
     {
@@ -261,7 +253,7 @@ fn scatter(c: &Call, source: &Source, how: &CStr) -> Outcome<Results> {
     if index.is_empty() {
         return written();
     }
-    let (to, index) = (with_axes(&out), with_axes(index));
+    let (to, index) = (out.with_axes(), index.with_axes());
     let lines = Lines::of(&to, axis, &index)?;
     let number;
     let values = match source {
@@ -310,7 +302,7 @@ fn scatter_reduce(c: &Call) -> Outcome<Results> {
     if index.is_empty() {
         return written();
     }
-    let (to, index) = (with_axes(&out), with_axes(index));
+    let (to, index) = (out.with_axes(), index.with_axes());
     check_index(&index)?;
     let (values, index) = (
         contiguous(&part(c.tensor(2)?, &index)?)?,
@@ -343,8 +335,8 @@ struct Picked {
     /// Axes of the result: those of the indices stand at this place among the others.
     place: usize,
     shape: Dims,
-    /// Of the indices together.
-    picked: Dims,
+    /// The shape of the indices together.
+    together: Dims,
 }
 
 impl Picked {
@@ -381,7 +373,7 @@ impl Picked {
             )));
         }
         let shapes = indices.iter().map(|index| index.shape.as_slice());
-        let picked = broadcast(shapes)?;
+        let together = broadcast(shapes)?;
         let is_adjacent = axes.windows(2).all(|two| two[1] == two[0] + 1);
         let place = match axes.first() {
             Some(first) if is_adjacent => *first as usize,
@@ -389,7 +381,7 @@ impl Picked {
         };
         let others = (0..x.rank()).filter(|axis| !axes.contains(&(*axis as i64)));
         let mut shape: Dims = others.map(|axis| x.shape[axis]).collect();
-        for (offset, extent) in picked.iter().enumerate() {
+        for (offset, extent) in together.iter().enumerate() {
             shape.insert(place + offset, *extent);
         }
         Ok(Self {
@@ -397,7 +389,7 @@ impl Picked {
             indices,
             place,
             shape,
-            picked,
+            together,
         })
     }
 
@@ -407,7 +399,7 @@ impl Picked {
 
     /// A view in the order of the result, in the order of [`pick`].
     fn in_order_of_pick(&self, view: &View) -> View {
-        let picked = self.place..self.place + self.picked.len();
+        let picked = self.place..self.place + self.together.len();
         let others = (0..view.rank()).filter(|axis| !picked.contains(axis));
         let axes: Vec<usize> = picked.clone().chain(others).collect();
         view.permuted(&axes)
@@ -506,7 +498,7 @@ fn index_add(c: &Call) -> Outcome<Results> {
     let scaled = Tensor::empty(&source.shape, out.dtype, out.place)?;
     let inputs: [Input<'_>; 2] = [source.into(), alpha.into()];
     run(c"multiply", &inputs, out.dtype, Gives::Same, &scaled, 0.0)?;
-    let (to, index, values) = (with_axes(&out), with_axes(index), with_axes(&scaled));
+    let (to, index, values) = (out.with_axes(), index.with_axes(), scaled.with_axes());
     let mut axes: Vec<usize> = (0..values.rank()).filter(|other| *other != axis).collect();
     axes.insert(0, axis);
     put(
@@ -519,11 +511,24 @@ fn index_add(c: &Call) -> Outcome<Results> {
     written()
 }
 
+fn index_copy(c: &Call) -> Outcome<Results> {
+    let (x, index, source) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    check_index(index)?;
+    let axis = axis_of(c.int(0)?, x.rank())?;
+    let out = started(c)?;
+    let (to, index, values) = (out.with_axes(), index.with_axes(), source.with_axes());
+    let mut axes: Vec<usize> = (0..values.rank()).filter(|other| *other != axis).collect();
+    axes.insert(0, axis);
+    let values = values.permuted(&axes);
+    put(&to, &[axis as i64], &[&index], &values, c"assign")?;
+    written()
+}
+
 fn index_fill(c: &Call) -> Outcome<Results> {
     let (x, index) = (c.tensor(0)?, c.tensor(1)?);
     check_index(index)?;
     let axis = axis_of(c.int(0)?, x.rank())?;
-    let (to, index) = (with_axes(x), with_axes(index));
+    let (to, index) = (x.with_axes(), index.with_axes());
     if to.is_empty() || index.is_empty() {
         return written();
     }
@@ -692,17 +697,35 @@ fn roll(c: &Call) -> Outcome<Results> {
     if x.is_empty() {
         return Ok(tensors([made]));
     }
-    if axes.len() != 1 || shifts.len() != 1 {
-        return Err(Failure::no_kernel("roll of several axes has no kernel"));
+    if axes.is_empty() && shifts.len() == 1 {
+        // In row-major order, as if there were one axis.
+        let dense = contiguous(x)?;
+        let flat =
+            |view: &View| view.with_layout(Dims::from_slice(&[x.len()]), Dims::from_slice(&[1]));
+        roll_to(&flat(&dense), 0, shifts[0], &flat(&made))?;
+        return Ok(tensors([made]));
     }
-    let axis = axis_of(axes[0], x.rank())?;
+    if axes.len() != shifts.len() || axes.is_empty() || x.rank() == 0 {
+        return Err(Failure::no_kernel("such shifts have no kernel"));
+    }
+    let mut before = Held::Given((**x).clone());
+    for (axis, shift) in axes.iter().zip(shifts) {
+        let step = Tensor::empty(&x.shape, x.dtype, x.place)?;
+        roll_to(&before, axis_of(*axis, x.rank())?, *shift, &step)?;
+        before = Held::Made(step);
+    }
+    cast(&*before, &made)?;
+    Ok(tensors([made]))
+}
+
+/// Moves elements along an axis; what leaves it enters at the other end.
+fn roll_to(x: &View, axis: usize, shift: i64, out: &View) -> Outcome {
     let extent = x.shape[axis];
-    let start = shifts[0].rem_euclid(extent);
+    let start = shift.rem_euclid(extent);
     for (from, to, length) in [(0, start, extent - start), (extent - start, 0, start)] {
         if length > 0 {
-            let target = made.narrow(axis, to, length);
-            cast(&x.narrow(axis, from, length), &target)?;
+            cast(&x.narrow(axis, from, length), &out.narrow(axis, to, length))?;
         }
     }
-    Ok(tensors([made]))
+    Ok(())
 }

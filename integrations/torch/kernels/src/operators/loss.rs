@@ -113,12 +113,12 @@ impl Classes<'_> {
             return reduce(c"sum", &counts, &axes, false, (total, total.dtype), 0.0);
         };
         let inputs: [Input<'_>; 3] = [(&counts).into(), self.target.into(), Number::Int(0).into()];
-        let classes = s.new(c"where", &inputs)?;
+        let classes = s.made(c"where", &inputs)?;
         let flat = classes.with_layout(Dims::from_slice(&[classes.len()]), Dims::from_slice(&[1]));
         let picked = super::indexing::pick(weight, &[0], &[&flat])?;
         let weights = picked.with_layout(classes.shape.clone(), classes.strides.clone());
         let s = steps_in(total.dtype, total.place);
-        let chosen = s.new(
+        let chosen = s.made(
             c"where",
             &[(&counts).into(), (&weights).into(), Number::Int(0).into()],
         )?;
@@ -205,7 +205,7 @@ fn element_loss(c: &Call, operation: &CStr) -> Outcome<Results> {
     let (x, target) = (c.tensor(0)?, c.tensor(1)?);
     let reduction = reduction(c.int(0)?)?;
     let s = steps_in(x.dtype.promoted(target.dtype).wide(), x.place);
-    let terms = s.new(operation, &[x.into(), target.into()])?;
+    let terms = s.made(operation, &[x.into(), target.into()])?;
     let out = c.last()?.resized(&loss_shape(c, reduction)?)?;
     joined(&terms, reduction, &out)?;
     written()
@@ -247,13 +247,13 @@ fn mse_backward_out(c: &Call) -> Outcome<Results> {
 fn smooth_terms(c: &Call, beta: f64) -> Outcome<Tensor> {
     let (x, target) = (c.tensor(0)?, c.tensor(1)?);
     let s = steps_in(x.dtype.promoted(target.dtype).wide(), x.place);
-    let way = s.new(c"subtract", &[x.into(), target.into()])?;
-    let size = s.new(c"absolute", &[(&way).into()])?;
-    let far = s.new(c"subtract", &[(&size).into(), (beta / 2.0).into()])?;
-    let square = s.new(c"square", &[(&way).into()])?;
-    let near = s.new(c"multiply", &[(&square).into(), (0.5 / beta).into()])?;
+    let way = s.made(c"subtract", &[x.into(), target.into()])?;
+    let size = s.made(c"absolute", &[(&way).into()])?;
+    let far = s.made(c"subtract", &[(&size).into(), (beta / 2.0).into()])?;
+    let square = s.made(c"square", &[(&way).into()])?;
+    let near = s.made(c"multiply", &[(&square).into(), (0.5 / beta).into()])?;
     let is_near = s.test(c"less", &[(&size).into(), beta.into()])?;
-    s.new(
+    s.made(
         c"where",
         &[(&is_near).into(), (&near).into(), (&far).into()],
     )
@@ -283,12 +283,12 @@ fn smooth_l1_backward(c: &Call) -> Outcome<Results> {
         ));
     }
     let s = steps_in(x.dtype.promoted(target.dtype).wide(), x.place);
-    let way = s.new(c"subtract", &[x.into(), target.into()])?;
-    let slope = s.new(c"divide", &[(&way).into(), beta.into()])?;
-    let slope = s.new(c"clip", &[(&slope).into(), (-1.0).into(), 1.0.into()])?;
+    let way = s.made(c"subtract", &[x.into(), target.into()])?;
+    let slope = s.made(c"divide", &[(&way).into(), beta.into()])?;
+    let slope = s.made(c"clip", &[(&slope).into(), (-1.0).into(), 1.0.into()])?;
     let out = c.last()?.resized(&pair_shape(c, 1)?)?;
     let part = share(reduction, out.len());
-    let slope = s.new(c"multiply", &[(&slope).into(), part.into()])?;
+    let slope = s.made(c"multiply", &[(&slope).into(), part.into()])?;
     s.into(c"multiply", &[(&slope).into(), gradient.into()], &out)?;
     written()
 }
@@ -299,7 +299,7 @@ fn huber_new(c: &Call) -> Outcome<Results> {
     let delta = c.real_or(1, 1.0)?;
     let terms = smooth_terms(c, delta)?;
     let s = steps_in(terms.dtype, terms.place);
-    let terms = s.new(c"multiply", &[(&terms).into(), delta.into()])?;
+    let terms = s.made(c"multiply", &[(&terms).into(), delta.into()])?;
     let made = Tensor::empty(&loss_shape(c, reduction)?, x.dtype, x.place)?;
     joined(&terms, reduction, &made)?;
     Ok(tensors([made]))
@@ -315,7 +315,7 @@ fn weighted(
     let x = c.tensor(0)?;
     let s = steps_in(terms.dtype, terms.place);
     let terms = match weight {
-        Some(weight) => s.new(c"multiply", &[(&terms).into(), weight.into()])?,
+        Some(weight) => s.made(c"multiply", &[(&terms).into(), weight.into()])?,
         None => terms,
     };
     let made = Tensor::empty(&loss_shape(c, reduction)?, x.dtype, x.place)?;
@@ -326,7 +326,7 @@ fn weighted(
 fn bce_new(c: &Call) -> Outcome<Results> {
     let (x, target) = (c.tensor(0)?, c.tensor(1)?);
     let s = steps_in(x.dtype.wide(), x.place);
-    let terms = s.new(c"bce", &[x.into(), target.into()])?;
+    let terms = s.made(c"bce", &[x.into(), target.into()])?;
     weighted(c, terms, c.optional(2), reduction(c.int_or(0, 1)?)?)
 }
 
@@ -334,14 +334,14 @@ fn bce_backward_new(c: &Call) -> Outcome<Results> {
     let (gradient, x, target) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
     let reduction = reduction(c.int_or(0, 1)?)?;
     let s = steps_in(x.dtype.wide(), x.place);
-    let given = s.new(
+    let given = s.made(
         c"multiply",
         &[gradient.into(), share(reduction, x.len()).into()],
     )?;
     let wide = given.expanded(&x.shape)?;
     let given = match c.optional(3) {
-        Some(weight) => s.new(c"multiply", &[(&wide).into(), weight.into()])?,
-        None => s.new(c"identity", &[(&wide).into()])?,
+        Some(weight) => s.made(c"multiply", &[(&wide).into(), weight.into()])?,
+        None => s.made(c"identity", &[(&wide).into()])?,
     };
     let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
     run(
@@ -363,6 +363,6 @@ fn bce_with_logits_new(c: &Call) -> Outcome<Results> {
         ));
     }
     let s = steps_in(x.dtype.wide(), x.place);
-    let terms = s.new(c"bce_with_logits", &[x.into(), target.into()])?;
+    let terms = s.made(c"bce_with_logits", &[x.into(), target.into()])?;
     weighted(c, terms, c.optional(2), reduction(c.int_or(0, 1)?)?)
 }

@@ -2,11 +2,13 @@
 
 use std::ffi::CStr;
 
-use super::reduction::{reduced, steps_in};
+use super::reduction::{reduced, reduced_wide, steps_in};
 use super::table;
 use crate::amdgpu::{BatchNorm, Normalize, Owned, agpu};
-use crate::call::{Call, Results, Returned, tensors, written};
-use crate::compute::{Held, Number, Steps, Target, cast, contiguous, converted};
+use crate::call::{Call, Results, Returned, check_float, tensors, written};
+use crate::compute::{
+    Gives, Held, Input, Steps, Target, cast, contiguous, converted, narrowed, run, zeros,
+};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
 use crate::tensor::{Dims, Made, Tensor, View, axis_of, row_major};
@@ -29,31 +31,12 @@ table! {
     c"aten::batch_norm_backward" => |c| batch_norm_backward(c, c.flag(0)?, c.real(1)?, c.flags(2)?),
 }
 
-/// A tensor without axes as one with one.
-fn with_axes(x: &View) -> View {
-    if x.rank() == 0 {
-        x.with_axis(0)
-    } else {
-        x.clone()
-    }
-}
-
 /// Whatever is added to a variance must not be negative.
 fn check_epsilon(epsilon: f64) -> Outcome {
     if epsilon >= 0.0 {
         return Ok(());
     }
     Err(Failure::no_kernel("a negative epsilon has no kernel"))
-}
-
-fn check_float(c: &Call, x: &View) -> Outcome {
-    if x.dtype.is_float() {
-        return Ok(());
-    }
-    Err(Failure::no_kernel(format!(
-        "{} of numbers that are not real has no kernel",
-        c.name
-    )))
 }
 
 fn softmax(c: &Call, operation: &CStr) -> Outcome<Results> {
@@ -65,8 +48,8 @@ fn softmax(c: &Call, operation: &CStr) -> Outcome<Results> {
         return written();
     }
     let x = converted(x, if c.flag(1)? { Dtype::F32 } else { x.dtype })?;
-    let x = contiguous(&with_axes(&x))?;
-    let out = with_axes(&out);
+    let x = contiguous(&x.with_axes())?;
+    let out = out.with_axes();
     let target = Target::of(&out, x.dtype)?;
     let place = target.view().array()?;
     let options = Normalize {
@@ -95,10 +78,10 @@ fn softmax_backward(c: &Call, operation: &CStr) -> Outcome<Results> {
         return written();
     }
     let (given, y) = (
-        contiguous(&with_axes(gradient))?,
-        contiguous(&with_axes(result_of))?,
+        contiguous(&gradient.with_axes())?,
+        contiguous(&result_of.with_axes())?,
     );
-    let out = with_axes(&out);
+    let out = out.with_axes();
     let target = Target::of(&out, y.dtype)?;
     let place = target.view().array()?;
     let options = Normalize {
@@ -142,16 +125,31 @@ fn last_axes(x: &View, shape: &[i64], name: &str) -> Outcome<Vec<i64>> {
     Ok((x.rank() as i64 - count as i64..x.rank() as i64).collect())
 }
 
+/// 1 / sqrt(variance + epsilon).
+fn inverse_root(variance: &View, epsilon: f64) -> Outcome<Tensor> {
+    let s = steps_in(variance.dtype, variance.place);
+    let moved = s.made(c"add", &[variance.into(), epsilon.into()])?;
+    let root = s.made(c"sqrt", &[(&moved).into()])?;
+    s.made(c"reciprocal", &[(&root).into()])
+}
+
 /// Mean and 1 / sqrt(variance + epsilon) over axes, which stay with one element.
 fn statistics(x: &View, axes: &[i64], epsilon: f64) -> Outcome<(Tensor, Tensor)> {
-    let wide = converted(x, x.dtype.wide())?;
-    let steps = steps_in(wide.dtype, x.place);
-    let mean = reduced(c"mean", &wide, axes, true)?;
-    let variance = reduced(c"var", &wide, axes, true)?;
-    let moved = steps.new(c"add", &[(&variance).into(), epsilon.into()])?;
-    let root = steps.new(c"sqrt", &[(&moved).into()])?;
-    let scale = steps.new(c"reciprocal", &[(&root).into()])?;
-    Ok((mean, scale))
+    let mean = reduced_wide(c"mean", x, axes, true)?;
+    let variance = reduced_wide(c"var", x, axes, true)?;
+    Ok((mean, inverse_root(&variance, epsilon)?))
+}
+
+/// (x - mean) scale + shift, in the dtype of x.
+fn standardize(
+    x: &View,
+    mean: Input<'_>,
+    scale: Input<'_>,
+    shift: Input<'_>,
+    out: &View,
+) -> Outcome {
+    let inputs = [x.into(), mean, scale, shift];
+    run(c"standardize", &inputs, x.dtype, Gives::Same, out, 0.0)
 }
 
 fn layer_norm(c: &Call) -> Outcome<Results> {
@@ -237,33 +235,33 @@ struct Normalized {
 fn by_normalized(of: &Normalized, by_result: &View, scale: &View, axes: &[i64]) -> Outcome<Tensor> {
     let s = of.steps;
     let y = &of.values;
-    let product = s.new(c"multiply", &[by_result.into(), y.into()])?;
+    let by_result = converted(by_result, s.dtype)?;
+    let product = s.made(c"multiply", &[(&*by_result).into(), y.into()])?;
     let along = reduced(c"mean", &product, axes, true)?;
-    let level = reduced(c"mean", &*converted(by_result, s.dtype)?, axes, true)?;
-    let bent = s.new(c"multiply", &[y.into(), (&along).into()])?;
-    let rest = s.new(c"subtract", &[by_result.into(), (&level).into()])?;
-    let rest = s.new(c"subtract", &[(&rest).into(), (&bent).into()])?;
-    s.new(c"multiply", &[(&rest).into(), scale.into()])
+    let level = reduced(c"mean", &by_result, axes, true)?;
+    // Both memories are free again: one for what goes off, the other for the result.
+    standardize(y, 0.0.into(), (&along).into(), (&level).into(), &product)?;
+    let made = Tensor::empty(&by_result.shape, s.dtype, s.place)?;
+    standardize(
+        &by_result,
+        (&product).into(),
+        scale.into(),
+        0.0.into(),
+        &made,
+    )?;
+    Ok(made)
 }
 
 fn normalized(x: &View, gradient: &View, mean: &View, scale: &View) -> Outcome<Normalized> {
     let steps = steps_in(x.dtype.wide(), x.place);
-    let moved = steps.new(c"subtract", &[x.into(), mean.into()])?;
+    let x = converted(x, steps.dtype)?;
+    let values = Tensor::empty(&x.shape, steps.dtype, x.place)?;
+    standardize(&x, mean.into(), scale.into(), 0.0.into(), &values)?;
     Ok(Normalized {
         steps,
-        values: steps.new(c"multiply", &[(&moved).into(), scale.into()])?,
+        values,
         gradient: converted(gradient, steps.dtype)?,
     })
-}
-
-/// A tensor in a dtype, which results leave with.
-fn narrowed(x: Tensor, dtype: Dtype) -> Outcome<Tensor> {
-    if x.dtype == dtype {
-        return Ok(x);
-    }
-    let made = Tensor::empty(&x.shape, dtype, x.place)?;
-    cast(&x, &made)?;
-    Ok(made)
 }
 
 /// The sum over the axes of `keep`'s complement, in the shape and dtype of a parameter.
@@ -284,12 +282,6 @@ fn parameter_gradient(values: &View, axes: &[i64], shape: &[i64], dtype: Dtype) 
     Ok(made)
 }
 
-fn zeros(shape: &[i64], dtype: Dtype, like: &View) -> Outcome<Tensor> {
-    let made = Tensor::empty(shape, dtype, like.place)?;
-    cast(Number::Int(0), &made)?;
-    Ok(made)
-}
-
 fn layer_norm_backward(c: &Call) -> Outcome<Results> {
     let (gradient, x, mean, scale) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?, c.tensor(3)?);
     let (weight, bias) = (c.optional(4), c.optional(5));
@@ -302,7 +294,7 @@ fn layer_norm_backward(c: &Call) -> Outcome<Results> {
     if x.is_empty() {
         for (wanted, shape) in mask.iter().zip([x.shape.as_slice(), shape, shape]) {
             results.push(if *wanted {
-                Returned::Tensor(zeros(shape, x.dtype, x)?)
+                Returned::Tensor(zeros(shape, x.dtype, x.place)?)
             } else {
                 Returned::None
             });
@@ -314,7 +306,7 @@ fn layer_norm_backward(c: &Call) -> Outcome<Results> {
     let given = &parts.gradient;
     results.push(if mask[0] {
         let by_result = match weight {
-            Some(weight) => Held::Made(s.new(c"multiply", &[(&**given).into(), weight.into()])?),
+            Some(weight) => Held::Made(s.made(c"multiply", &[(&**given).into(), weight.into()])?),
             None => Held::Given((**given).clone()),
         };
         let by_x = by_normalized(&parts, &by_result, scale, &axes)?;
@@ -323,7 +315,7 @@ fn layer_norm_backward(c: &Call) -> Outcome<Results> {
         Returned::None
     });
     results.push(if mask[1] && weight.is_some() {
-        let product = s.new(c"multiply", &[(&**given).into(), (&parts.values).into()])?;
+        let product = s.made(c"multiply", &[(&**given).into(), (&parts.values).into()])?;
         Returned::Tensor(parameter_gradient(
             &product,
             &outer,
@@ -387,15 +379,15 @@ fn group_norm(c: &Call) -> Outcome<Results> {
     let images = grouped(&dense, sizes, groups);
     let (mean, scale) = statistics(&images, &[2, 3], epsilon)?;
     let s = steps_in(x.dtype.wide(), x.place);
-    let moved = s.new(c"subtract", &[(&images).into(), (&mean).into()])?;
-    let mut result = s.new(c"multiply", &[(&moved).into(), (&scale).into()])?;
+    let moved = s.made(c"subtract", &[(&images).into(), (&mean).into()])?;
+    let mut result = s.made(c"multiply", &[(&moved).into(), (&scale).into()])?;
     if let Some(weight) = c.optional(1) {
         let weight = of_channels(weight, groups);
-        result = s.new(c"multiply", &[(&result).into(), (&weight).into()])?;
+        result = s.made(c"multiply", &[(&result).into(), (&weight).into()])?;
     }
     if let Some(bias) = c.optional(2) {
         let bias = of_channels(bias, groups);
-        result = s.new(c"add", &[(&result).into(), (&bias).into()])?;
+        result = s.made(c"add", &[(&result).into(), (&bias).into()])?;
     }
     cast(&result, &grouped(&made, sizes, groups))?;
     let (flat_mean, flat_scale) = (
@@ -430,7 +422,7 @@ fn group_norm_backward(c: &Call) -> Outcome<Results> {
         let by_result = match weight {
             Some(weight) => {
                 let weight = of_channels(weight, groups);
-                Held::Made(s.new(c"multiply", &[(&*parts.gradient).into(), (&weight).into()])?)
+                Held::Made(s.made(c"multiply", &[(&*parts.gradient).into(), (&weight).into()])?)
             }
             None => Held::Given((*parts.gradient).clone()),
         };
@@ -443,7 +435,7 @@ fn group_norm_backward(c: &Call) -> Outcome<Results> {
     });
     let dtype = weight.map_or(x.dtype, |one| one.dtype);
     results.push(if mask[1] && weight.is_some() {
-        let product = s.new(
+        let product = s.made(
             c"multiply",
             &[(&*parts.gradient).into(), (&parts.values).into()],
         )?;
@@ -464,10 +456,9 @@ fn group_norm_backward(c: &Call) -> Outcome<Results> {
     Ok(results)
 }
 
-fn batch_options(epsilon: f64, weight: Option<&Owned>, bias: Option<&Owned>) -> BatchNorm {
+fn batch_options(epsilon: f64, weight: Option<&Owned>) -> BatchNorm {
     BatchNorm {
         weight: weight.map_or(0, |one| one.0),
-        bias: bias.map_or(0, |one| one.0),
         epsilon,
         has_epsilon: 1,
         ..BatchNorm::default()
@@ -476,6 +467,32 @@ fn batch_options(epsilon: f64, weight: Option<&Owned>, bias: Option<&Owned>) -> 
 
 fn array_of(given: Option<&Held>) -> Outcome<Option<Owned>> {
     given.map(|one| one.array()).transpose()
+}
+
+/// A value for each channel, beside images.
+fn beside(channels: &View, rank: usize) -> View {
+    let mut shape = Dims::from_elem(1, rank);
+    let mut strides = Dims::from_elem(1, rank);
+    (shape[1], strides[1]) = (channels.shape[0], channels.strides[0]);
+    channels.with_layout(shape, strides)
+}
+
+/// (x - mean) scale weight + bias of each channel.
+fn of_each_channel(c: &Call, x: &View, mean: &View, scale: &View, out: &View) -> Outcome {
+    let s = steps_in(scale.dtype, x.place);
+    let product;
+    let factor = match c.optional(1) {
+        Some(weight) => {
+            product = s.made(c"multiply", &[scale.into(), weight.into()])?;
+            &product
+        }
+        None => scale,
+    };
+    let rank = x.rank();
+    let (mean, factor) = (beside(mean, rank), beside(factor, rank));
+    let bias = c.optional(2).map(|bias| beside(bias, rank));
+    let shift = bias.as_ref().map_or(0.0.into(), Input::from);
+    standardize(x, (&mean).into(), (&factor).into(), shift, out)
 }
 
 /// Normalises each channel: with its own statistics, which move the running ones, or with the running ones.
@@ -489,53 +506,26 @@ fn batch_norm(c: &Call, is_training: bool, momentum: f64, epsilon: f64) -> Outco
         ));
     }
     let dense = contiguous(x)?;
-    let held = (
-        c.optional(1).map(|one| contiguous(one)).transpose()?,
-        c.optional(2).map(|one| contiguous(one)).transpose()?,
-    );
-    let (weight, bias) = (array_of(held.0.as_ref())?, array_of(held.1.as_ref())?);
-    let options = batch_options(epsilon, weight.as_ref(), bias.as_ref());
-    let array = dense.array()?;
     let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
     if !is_training {
-        let (mean, variance) = (c.tensor(3)?.array()?, c.tensor(4)?.array()?);
-        let mut result = 0;
-        agpu!(agpu_ops_batch_norm(
-            array.0,
-            mean.0,
-            variance.0,
-            1,
-            &raw const options,
-            &raw mut result
-        ))?;
-        cast(&*Made::of(result, x.place)?, &made)?;
+        let scale = inverse_root(c.tensor(4)?, epsilon)?;
+        of_each_channel(c, &dense, c.tensor(3)?, &scale, &made)?;
         let empty = || Tensor::empty(&[0], x.dtype.wide(), x.place);
         return Ok(tensors([made, empty()?, empty()?]));
     }
-    let (mut result, mut mean, mut variance) = (0, 0, 0);
-    agpu!(agpu_ops_batch_norm_training(
-        array.0,
-        1,
-        &raw const options,
-        &raw mut result,
-        &raw mut mean,
-        &raw mut variance
-    ))?;
-    let (result, mean, variance) = (
-        Made::of(result, x.place)?,
-        Made::of(mean, x.place)?,
-        Made::of(variance, x.place)?,
-    );
-    cast(&*result, &made)?;
+    let axes = other_axes(x.rank());
+    let mean = reduced_wide(c"mean", &dense, &axes, false)?;
+    let variance = reduced_wide(c"var", &dense, &axes, false)?;
+    let scale = inverse_root(&variance, epsilon)?;
+    of_each_channel(c, &dense, &mean, &scale, &made)?;
     let count = (x.len() / x.shape[1]) as f64;
     move_statistics(c, (&mean, &variance), momentum, count)?;
-    let s = steps_in(mean.dtype, x.place);
-    let kept = Tensor::empty(&mean.shape, mean.dtype, x.place)?;
-    cast(&*mean, &kept)?;
-    let moved = s.new(c"add", &[(&*variance).into(), epsilon.into()])?;
-    let root = s.new(c"sqrt", &[(&moved).into()])?;
-    let scale = s.new(c"reciprocal", &[(&root).into()])?;
-    Ok(tensors([made, kept, scale]))
+    Ok(tensors([made, mean, scale]))
+}
+
+/// All axes but that of the channels.
+fn other_axes(rank: usize) -> Vec<i64> {
+    (0..rank as i64).filter(|axis| *axis != 1).collect()
 }
 
 /// Moves running mean and variance, the latter without bias, towards those of a batch.
@@ -589,7 +579,7 @@ fn batch_norm_backward(
     let (dense, given) = (contiguous(x)?, contiguous(gradient)?);
     let held = c.optional(2).map(|one| contiguous(one)).transpose()?;
     let weight = array_of(held.as_ref())?;
-    let options = batch_options(epsilon, weight.as_ref(), None);
+    let options = batch_options(epsilon, weight.as_ref());
     let (array, given) = (dense.array()?, given.array()?);
     let (mut by_x, mut by_weight, mut by_bias) = (0, 0, 0);
     agpu!(agpu_ops_batch_norm_gradient(
@@ -626,23 +616,16 @@ fn running_backward(c: &Call, epsilon: f64, mask: &[bool]) -> Outcome<Results> {
     let (mean, variance) = (c.tensor(3)?, c.tensor(4)?);
     let s = steps_in(x.dtype.wide(), x.place);
     let channels = [x.shape[1]];
-    let beside = |view: &View| {
-        let mut shape = Dims::from_elem(1, x.rank());
-        let mut strides = Dims::from_elem(1, x.rank());
-        (shape[1], strides[1]) = (view.shape[0], view.strides[0]);
-        view.with_layout(shape, strides)
-    };
-    let moved = s.new(c"add", &[variance.into(), epsilon.into()])?;
-    let root = s.new(c"sqrt", &[(&moved).into()])?;
-    let scale = s.new(c"reciprocal", &[(&root).into()])?;
-    let axes: Vec<i64> = (0..x.rank() as i64).filter(|axis| *axis != 1).collect();
+    let beside = |channels: &View| beside(channels, x.rank());
+    let scale = inverse_root(variance, epsilon)?;
+    let axes = other_axes(x.rank());
     let given = converted(gradient, s.dtype)?;
     let dtype = c.optional(2).map_or(s.dtype, |one| one.dtype);
     let mut results = Results::new();
     results.push(if mask[0] {
         let factor = match c.optional(2) {
-            Some(weight) => s.new(c"multiply", &[(&scale).into(), weight.into()])?,
-            None => s.new(c"identity", &[(&scale).into()])?,
+            Some(weight) => s.made(c"multiply", &[(&scale).into(), weight.into()])?,
+            None => s.made(c"identity", &[(&scale).into()])?,
         };
         let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
         let factor = beside(&factor);
@@ -652,9 +635,9 @@ fn running_backward(c: &Call, epsilon: f64, mask: &[bool]) -> Outcome<Results> {
         Returned::None
     });
     results.push(if mask[1] {
-        let moved = s.new(c"subtract", &[x.into(), (&beside(mean)).into()])?;
-        let y = s.new(c"multiply", &[(&moved).into(), (&beside(&scale)).into()])?;
-        let product = s.new(c"multiply", &[(&*given).into(), (&y).into()])?;
+        let moved = s.made(c"subtract", &[x.into(), (&beside(mean)).into()])?;
+        let y = s.made(c"multiply", &[(&moved).into(), (&beside(&scale)).into()])?;
+        let product = s.made(c"multiply", &[(&*given).into(), (&y).into()])?;
         Returned::Tensor(parameter_gradient(&product, &axes, &channels, dtype)?)
     } else {
         Returned::None

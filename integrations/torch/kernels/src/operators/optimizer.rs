@@ -103,9 +103,9 @@ fn prepared(s: Steps, gradient: &View, scale: Option<&Tensor>, maximizes: bool) 
         s.into(c"divide", &[gradient.into(), scale.into()], gradient)?;
     }
     if maximizes {
-        s.new(c"negative", &[gradient.into()])
+        s.made(c"negative", &[gradient.into()])
     } else {
-        s.new(c"identity", &[gradient.into()])
+        s.made(c"identity", &[gradient.into()])
     }
 }
 
@@ -181,7 +181,7 @@ impl Adam {
             gradient = &decayed;
         }
         s.sum_into((first, of.mean), (1.0 - first, gradient), of.mean)?;
-        let square = s.new(c"square", &[gradient.into()])?;
+        let square = s.made(c"square", &[gradient.into()])?;
         s.sum_into((second, of.square), (1.0 - second, &square), of.square)?;
         let mut variance = of.square;
         if let Some(largest) = of.largest {
@@ -191,18 +191,18 @@ impl Adam {
         // Numbers of steps differ between tensors and lie on the device, as do the corrections for them.
         let correction = |beta: f64| -> Outcome<Tensor> {
             let wide = steps_in(Dtype::F64, of.x.place);
-            let power = wide.new(c"power", &[beta.into(), of.step.into()])?;
-            wide.new(c"subtract", &[1.0.into(), (&power).into()])
+            let power = wide.made(c"power", &[beta.into(), of.step.into()])?;
+            wide.made(c"subtract", &[1.0.into(), (&power).into()])
         };
         let (of_mean, of_square) = (correction(first)?, correction(second)?);
         let wide = steps_in(Dtype::F64, of.x.place);
-        let size = wide.new(c"divide", &[self.rate.into(), (&of_mean).into()])?;
-        let level = wide.new(c"sqrt", &[(&of_square).into()])?;
-        let root = s.new(c"sqrt", &[variance.into()])?;
-        let root = s.new(c"divide", &[(&root).into(), (&level).into()])?;
-        let root = s.new(c"add", &[(&root).into(), self.epsilon.into()])?;
-        let way = s.new(c"divide", &[of.mean.into(), (&root).into()])?;
-        let way = s.new(c"multiply", &[(&way).into(), (&size).into()])?;
+        let size = wide.made(c"divide", &[self.rate.into(), (&of_mean).into()])?;
+        let level = wide.made(c"sqrt", &[(&of_square).into()])?;
+        let root = s.made(c"sqrt", &[variance.into()])?;
+        let root = s.made(c"divide", &[(&root).into(), (&level).into()])?;
+        let root = s.made(c"add", &[(&root).into(), self.epsilon.into()])?;
+        let way = s.made(c"divide", &[of.mean.into(), (&root).into()])?;
+        let way = s.made(c"multiply", &[(&way).into(), (&size).into()])?;
         s.into(c"subtract", &[of.x.into(), (&way).into()], of.x)
     }
 }
@@ -240,7 +240,7 @@ fn sgd(c: &Call) -> Outcome<Results> {
             gradient = if is_nesterov {
                 s.sum((1.0, &gradient), (momentum, kept))?
             } else {
-                s.new(c"identity", &[kept.into()])?
+                s.made(c"identity", &[kept.into()])?
             };
         }
         s.sum_into((1.0, x), (-rate, &gradient), x)?;
@@ -272,24 +272,24 @@ fn update_scale(c: &Call) -> Outcome<Results> {
     let s = steps_in(scale.dtype, scale.place);
     let counting = steps_in(tracker.dtype, tracker.place);
     let is_found = s.test(c"not_equal", &[found.into(), 0.0.into()])?;
-    let next = counting.new(c"add", &[tracker.into(), Number::Int(1).into()])?;
+    let next = counting.made(c"add", &[tracker.into(), Number::Int(1).into()])?;
     let is_due = counting.test(c"equal", &[(&next).into(), Number::Int(interval).into()])?;
-    let grown = s.new(c"multiply", &[scale.into(), growth.into()])?;
+    let grown = s.made(c"multiply", &[scale.into(), growth.into()])?;
     // A scale that would be infinite stays.
     let is_finite = s.test(c"isfinite", &[(&grown).into()])?;
-    let grown = s.new(
+    let grown = s.made(
         c"where",
         &[(&is_finite).into(), (&grown).into(), scale.into()],
     )?;
-    let shrunk = s.new(c"multiply", &[scale.into(), backoff.into()])?;
-    let kept = s.new(c"where", &[(&is_due).into(), (&grown).into(), scale.into()])?;
+    let shrunk = s.made(c"multiply", &[scale.into(), backoff.into()])?;
+    let kept = s.made(c"where", &[(&is_due).into(), (&grown).into(), scale.into()])?;
     s.into(
         c"where",
         &[(&is_found).into(), (&shrunk).into(), (&kept).into()],
         scale,
     )?;
     let zero = Number::Int(0);
-    let kept = counting.new(c"where", &[(&is_due).into(), zero.into(), (&next).into()])?;
+    let kept = counting.made(c"where", &[(&is_due).into(), zero.into(), (&next).into()])?;
     counting.into(
         c"where",
         &[(&is_found).into(), zero.into(), (&kept).into()],

@@ -30,6 +30,7 @@ table! {
         random_span(c, c.int(0)?, end, 2)
     },
     c"aten::randperm.generator_out" => permutation,
+    c"aten::multinomial" => multinomial,
     c"aten::native_dropout" => dropout,
     c"aten::native_dropout_backward" => dropout_backward,
 }
@@ -237,6 +238,41 @@ fn permutation(c: &Call) -> Outcome<Results> {
     written()
 }
 
+/// The places of values that are drawn with chances as large as they are: the largest of the chances divided by exponential numbers
+/// (Efraimidis & Spirakis 2006). Several draws that may give one place again fall back.
+fn multinomial(c: &Call) -> Outcome<Results> {
+    let chances = c.tensor(0)?;
+    let (count, is_replaced) = (c.int(0)?, c.flag_or(1, false)?);
+    let Some(extent) = chances.shape.last().copied() else {
+        return Err(Failure::refused("prob_dist must be 1 or 2 dim"));
+    };
+    if !chances.dtype.is_float() || chances.is_empty() || (is_replaced && count != 1) {
+        return Err(Failure::no_kernel("such draws have no kernel"));
+    }
+    if count <= 0 || count > extent {
+        return Err(Failure::refused(format!(
+            "cannot sample n_sample={count} > prob_dist.size(-1)={extent} samples without replacement"
+        )));
+    }
+    let s = steps_in(chances.dtype.wide(), chances.place);
+    let numbers = Tensor::empty(&chances.shape, s.dtype, s.place)?;
+    draw(
+        &numbers,
+        c"exponential",
+        (1.0, 0.0),
+        s.dtype,
+        c.generator(2)?,
+    )?;
+    s.into(c"divide", &[chances.into(), (&numbers).into()], &numbers)?;
+    let mut shape = chances.shape.clone();
+    let last = shape.len() - 1;
+    shape[last] = count;
+    let values = Tensor::empty(&shape, s.dtype, s.place)?;
+    let places = Tensor::empty(&shape, Dtype::I64, s.place)?;
+    super::sorting::largest(&numbers, count, last, &values, &places)?;
+    Ok(tensors([places]))
+}
+
 /// x where a mask is true, divided by the chance of that, and the mask.
 fn dropout(c: &Call) -> Outcome<Results> {
     let x = c.tensor(0)?;
@@ -267,7 +303,7 @@ fn dropout(c: &Call) -> Outcome<Results> {
 /// x times a factor where the mask is true, else zero.
 fn masked(x: &View, mask: &View, scale: f64, out: &View) -> Outcome {
     let s = steps_in(x.dtype, x.place);
-    let scaled = s.new(c"multiply", &[x.into(), scale.into()])?;
+    let scaled = s.made(c"multiply", &[x.into(), scale.into()])?;
     let inputs = [mask.into(), (&scaled).into(), Number::Int(0).into()];
     s.into(c"where", &inputs, out)
 }

@@ -7,9 +7,9 @@ use super::indexing::pick;
 use super::matmul::product;
 use super::reduction::{axes_of, reduce, reduced, reduced_shape, steps_in};
 use super::table;
-use crate::call::{Call, Results, tensors, written};
+use crate::call::{Call, Results, check_float, tensors, written};
 use crate::compute::{
-    Gives, Input, Number, Steps, broadcast_shape, cast, contiguous, result_type, run,
+    Gives, Input, Number, Steps, broadcast_shape, cast, contiguous, narrowed, result_type, run,
 };
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
@@ -49,26 +49,6 @@ fn steps(x: &View) -> Steps {
     steps_in(x.dtype.wide(), x.place)
 }
 
-fn check_float(c: &Call, x: &View) -> Outcome {
-    if x.dtype.is_float() {
-        return Ok(());
-    }
-    Err(Failure::no_kernel(format!(
-        "{} of numbers that are not real has no kernel",
-        c.name
-    )))
-}
-
-/// A new tensor in the dtype of x.
-fn narrowed(made: Tensor, dtype: Dtype) -> Outcome<Tensor> {
-    if made.dtype == dtype {
-        return Ok(made);
-    }
-    let narrow = Tensor::empty(&made.shape, dtype, made.place)?;
-    cast(&made, &narrow)?;
-    Ok(narrow)
-}
-
 /// other - alpha x.
 fn reversed_difference(c: &Call, other: Input<'_>, alpha: usize) -> Outcome<Results> {
     let x = c.tensor(0)?;
@@ -80,10 +60,10 @@ fn reversed_difference(c: &Call, other: Input<'_>, alpha: usize) -> Outcome<Resu
         Number::Int(1)
     };
     if factor.is_one() {
-        return Ok(tensors([s.new(c"subtract", &inputs)?]));
+        return Ok(tensors([s.made(c"subtract", &inputs)?]));
     }
-    let part = s.new(c"multiply", &[x.into(), factor.into()])?;
-    Ok(tensors([s.new(c"subtract", &[other, (&part).into()])?]))
+    let part = s.made(c"multiply", &[x.into(), factor.into()])?;
+    Ok(tensors([s.made(c"subtract", &[other, (&part).into()])?]))
 }
 
 /// The better of both; where one is NaN the other.
@@ -96,8 +76,8 @@ fn without_nan(c: &Call, operation: &CStr) -> Outcome<Results> {
     let s = steps_in(common, c.place()?);
     let a_is_nan = s.test(c"isnan", &inputs[..1])?;
     let b_is_nan = s.test(c"isnan", &inputs[1..])?;
-    let best = s.new(operation, &inputs)?;
-    let best = s.new(c"where", &[(&b_is_nan).into(), inputs[0], (&best).into()])?;
+    let best = s.made(operation, &inputs)?;
+    let best = s.made(c"where", &[(&b_is_nan).into(), inputs[0], (&best).into()])?;
     let inputs = [(&a_is_nan).into(), inputs[1], (&best).into()];
     write(c, c"where", &inputs, common, Gives::Same, 0.0)
 }
@@ -113,11 +93,11 @@ fn xlogy(c: &Call) -> Outcome<Results> {
         common
     };
     let s = steps_in(common.wide(), c.place()?);
-    let logarithm = s.new(c"log", &inputs[1..])?;
-    let product = s.new(c"multiply", &[inputs[0], (&logarithm).into()])?;
+    let logarithm = s.made(c"log", &inputs[1..])?;
+    let product = s.made(c"multiply", &[inputs[0], (&logarithm).into()])?;
     let is_zero = s.test(c"equal", &[inputs[0], 0.0.into()])?;
     let is_nan = s.test(c"isnan", &inputs[1..])?;
-    let result = s.new(
+    let result = s.made(
         c"where",
         &[(&is_zero).into(), 0.0.into(), (&product).into()],
     )?;
@@ -154,8 +134,8 @@ fn nan_to_num(c: &Call) -> Outcome<Results> {
     let is_nan = s.test(c"isnan", &[x.into()])?;
     let is_high = s.test(c"equal", &[x.into(), f64::INFINITY.into()])?;
     let is_low = s.test(c"equal", &[x.into(), f64::NEG_INFINITY.into()])?;
-    let result = s.new(c"where", &[(&is_nan).into(), nan.into(), x.into()])?;
-    let result = s.new(
+    let result = s.made(c"where", &[(&is_nan).into(), nan.into(), x.into()])?;
+    let result = s.made(
         c"where",
         &[(&is_high).into(), high.into(), (&result).into()],
     )?;
@@ -168,7 +148,7 @@ fn heaviside(c: &Call) -> Outcome<Results> {
     let s = steps_in(x.dtype, x.place);
     let is_zero = s.test(c"equal", &[x.into(), Number::Int(0).into()])?;
     let is_high = s.test(c"greater", &[x.into(), Number::Int(0).into()])?;
-    let step = s.new(c"identity", &[(&is_high).into()])?;
+    let step = s.made(c"identity", &[(&is_high).into()])?;
     let inputs = [(&is_zero).into(), value.into(), (&step).into()];
     write(c, c"where", &inputs, x.dtype, Gives::Same, 0.0)
 }
@@ -178,9 +158,9 @@ fn log_sigmoid(c: &Call) -> Outcome<Results> {
     let x = c.tensor(0)?;
     check_float(c, x)?;
     let s = steps(x);
-    let turned = s.new(c"negative", &[x.into()])?;
-    let soft = s.new(c"softplus", &[(&turned).into()])?;
-    let result = s.new(c"negative", &[(&soft).into()])?;
+    let turned = s.made(c"negative", &[x.into()])?;
+    let soft = s.made(c"softplus", &[(&turned).into()])?;
+    let result = s.made(c"negative", &[(&soft).into()])?;
     let buffer = Tensor::empty(&[0], x.dtype, x.place)?;
     Ok(tensors([narrowed(result, x.dtype)?, buffer]))
 }
@@ -188,9 +168,9 @@ fn log_sigmoid(c: &Call) -> Outcome<Results> {
 fn log_sigmoid_backward(c: &Call) -> Outcome<Results> {
     let (gradient, x) = (c.tensor(0)?, c.tensor(1)?);
     let s = steps(x);
-    let turned = s.new(c"negative", &[x.into()])?;
-    let part = s.new(c"sigmoid", &[(&turned).into()])?;
-    let result = s.new(c"multiply", &[(&part).into(), gradient.into()])?;
+    let turned = s.made(c"negative", &[x.into()])?;
+    let part = s.made(c"sigmoid", &[(&turned).into()])?;
+    let result = s.made(c"multiply", &[(&part).into(), gradient.into()])?;
     Ok(tensors([narrowed(result, x.dtype)?]))
 }
 
@@ -212,7 +192,7 @@ fn glu(c: &Call) -> Outcome<Results> {
     check_float(c, x)?;
     let (_, a, b) = halves(x, c.int_or(0, -1)?)?;
     let s = steps(x);
-    let gate = s.new(c"sigmoid", &[(&b).into()])?;
+    let gate = s.made(c"sigmoid", &[(&b).into()])?;
     let inputs = [(&a).into(), (&gate).into()];
     write(c, c"multiply", &inputs, s.dtype, Gives::Same, 0.0)
 }
@@ -223,10 +203,10 @@ fn glu_backward(c: &Call) -> Outcome<Results> {
     let s = steps(x);
     let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
     let size = a.shape[axis];
-    let gate = s.new(c"sigmoid", &[(&b).into()])?;
+    let gate = s.made(c"sigmoid", &[(&b).into()])?;
     let inputs = [gradient.into(), (&gate).into()];
     s.into(c"multiply", &inputs, &made.narrow(axis, 0, size))?;
-    let product = s.new(c"multiply", &[gradient.into(), (&a).into()])?;
+    let product = s.made(c"multiply", &[gradient.into(), (&a).into()])?;
     let inputs = [(&gate).into(), (&product).into()];
     s.into(c"sigmoid_gradient", &inputs, &made.narrow(axis, size, size))?;
     Ok(tensors([made]))
@@ -235,7 +215,7 @@ fn glu_backward(c: &Call) -> Outcome<Results> {
 /// Whether values lie in [-limit, limit].
 fn inside(x: &View, limit: f64) -> Outcome<Tensor> {
     let s = steps_in(x.dtype, x.place);
-    let size = s.new(c"absolute", &[x.into()])?;
+    let size = s.made(c"absolute", &[x.into()])?;
     s.test(c"less_equal", &[(&size).into(), limit.into()])
 }
 
@@ -254,8 +234,8 @@ fn softshrink(c: &Call) -> Outcome<Results> {
     let limit = c.real_or(0, 0.5)?;
     let s = steps(x);
     let mask = inside(x, limit)?;
-    let cut = s.new(c"clip", &[x.into(), (-limit).into(), limit.into()])?;
-    let rest = s.new(c"subtract", &[x.into(), (&cut).into()])?;
+    let cut = s.made(c"clip", &[x.into(), (-limit).into(), limit.into()])?;
+    let rest = s.made(c"subtract", &[x.into(), (&cut).into()])?;
     let inputs = [(&mask).into(), 0.0.into(), (&rest).into()];
     write(c, c"where", &inputs, s.dtype, Gives::Same, 0.0)
 }
@@ -272,22 +252,22 @@ fn shrink_backward(c: &Call) -> Outcome<Results> {
 fn hardswish_backward(c: &Call) -> Outcome<Results> {
     let (gradient, x) = (c.tensor(0)?, c.tensor(1)?);
     let s = steps(x);
-    let slope = s.new(c"add", &[x.into(), 1.5.into()])?;
-    let slope = s.new(c"divide", &[(&slope).into(), 3.0.into()])?;
+    let slope = s.made(c"add", &[x.into(), 1.5.into()])?;
+    let slope = s.made(c"divide", &[(&slope).into(), 3.0.into()])?;
     let is_low = s.test(c"less_equal", &[x.into(), (-3.0).into()])?;
     let is_high = s.test(c"greater_equal", &[x.into(), 3.0.into()])?;
-    let slope = s.new(c"where", &[(&is_low).into(), 0.0.into(), (&slope).into()])?;
-    let slope = s.new(c"where", &[(&is_high).into(), 1.0.into(), (&slope).into()])?;
-    let result = s.new(c"multiply", &[(&slope).into(), gradient.into()])?;
+    let slope = s.made(c"where", &[(&is_low).into(), 0.0.into(), (&slope).into()])?;
+    let slope = s.made(c"where", &[(&is_high).into(), 1.0.into(), (&slope).into()])?;
+    let result = s.made(c"multiply", &[(&slope).into(), gradient.into()])?;
     Ok(tensors([narrowed(result, x.dtype)?]))
 }
 
 fn hardsigmoid_backward(c: &Call) -> Outcome<Results> {
     let (gradient, x) = (c.tensor(0)?, c.tensor(1)?);
     let s = steps(x);
-    let size = s.new(c"absolute", &[x.into()])?;
+    let size = s.made(c"absolute", &[x.into()])?;
     let mask = s.test(c"less", &[(&size).into(), 3.0.into()])?;
-    let part = s.new(c"divide", &[gradient.into(), 6.0.into()])?;
+    let part = s.made(c"divide", &[gradient.into(), 6.0.into()])?;
     let inputs = [(&mask).into(), (&part).into(), 0.0.into()];
     write(c, c"where", &inputs, s.dtype, Gives::Same, 0.0)
 }
@@ -295,9 +275,9 @@ fn hardsigmoid_backward(c: &Call) -> Outcome<Results> {
 fn prelu(c: &Call) -> Outcome<Results> {
     let (x, weight) = (c.tensor(0)?, c.tensor(1)?);
     let s = steps_in(x.dtype, x.place);
-    let bent = s.new(c"multiply", &[x.into(), weight.into()])?;
+    let bent = s.made(c"multiply", &[x.into(), weight.into()])?;
     let is_high = s.test(c"greater", &[x.into(), 0.0.into()])?;
-    let made = s.new(c"where", &[(&is_high).into(), x.into(), (&bent).into()])?;
+    let made = s.made(c"where", &[(&is_high).into(), x.into(), (&bent).into()])?;
     Ok(tensors([made]))
 }
 
@@ -305,13 +285,13 @@ fn prelu_backward(c: &Call) -> Outcome<Results> {
     let (gradient, x, weight) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
     let s = steps_in(x.dtype, x.place);
     let is_high = s.test(c"greater", &[x.into(), 0.0.into()])?;
-    let bent = s.new(c"multiply", &[gradient.into(), weight.into()])?;
-    let by_x = s.new(
+    let bent = s.made(c"multiply", &[gradient.into(), weight.into()])?;
+    let by_x = s.made(
         c"where",
         &[(&is_high).into(), gradient.into(), (&bent).into()],
     )?;
-    let bent = s.new(c"multiply", &[gradient.into(), x.into()])?;
-    let by_weight = s.new(c"where", &[(&is_high).into(), 0.0.into(), (&bent).into()])?;
+    let bent = s.made(c"multiply", &[gradient.into(), x.into()])?;
+    let by_weight = s.made(c"where", &[(&is_high).into(), 0.0.into(), (&bent).into()])?;
     Ok(tensors([by_x, by_weight]))
 }
 
@@ -323,7 +303,7 @@ fn nansum(c: &Call) -> Outcome<Results> {
     let keeps = c.flag_or(1, false)?;
     let s = steps_in(dtype, x.place);
     let is_nan = steps_in(x.dtype, x.place).test(c"isnan", &[x.into()])?;
-    let clean = s.new(c"where", &[(&is_nan).into(), 0.0.into(), x.into()])?;
+    let clean = s.made(c"where", &[(&is_nan).into(), 0.0.into(), x.into()])?;
     Ok(tensors([reduced(c"sum", &clean, &axes, keeps)?]))
 }
 
@@ -367,7 +347,7 @@ fn norm(c: &Call) -> Outcome<Results> {
     let keeps = c.flag_or(2, false)?;
     let out = c.last()?.resized(&reduced_shape(&x.shape, &axes, keeps))?;
     let s = steps(x);
-    let squares = s.new(c"square", &[x.into()])?;
+    let squares = s.made(c"square", &[x.into()])?;
     let sum = reduced(c"sum", &squares, &axes, keeps)?;
     s.into(c"sqrt", &[(&sum).into()], &out)?;
     written()

@@ -38,9 +38,9 @@ fn gates(x: &View) -> Outcome<[View; 4]> {
 fn forward(c: &Call) -> Outcome<Results> {
     let (input, hidden, before) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
     let s = steps_in(input.dtype, input.place);
-    let mut sum = s.new(c"add", &[input.into(), hidden.into()])?;
+    let mut sum = s.made(c"add", &[input.into(), hidden.into()])?;
     for bias in [c.optional(3), c.optional(4)].into_iter().flatten() {
-        sum = s.new(c"add", &[(&sum).into(), bias.into()])?;
+        sum = s.made(c"add", &[(&sum).into(), bias.into()])?;
     }
     let workspace = Tensor::empty(&sum.shape, s.dtype, s.place)?;
     let (from, to) = (gates(&sum)?, gates(&workspace)?);
@@ -49,11 +49,11 @@ fn forward(c: &Call) -> Outcome<Results> {
         s.into(activation, &[from.into()], to)?;
     }
     let [enter, forget, cell, leave] = &to;
-    let kept = s.new(c"multiply", &[forget.into(), before.into()])?;
-    let entered = s.new(c"multiply", &[enter.into(), cell.into()])?;
-    let state = s.new(c"add", &[(&kept).into(), (&entered).into()])?;
-    let bent = s.new(c"tanh", &[(&state).into()])?;
-    let result = s.new(c"multiply", &[leave.into(), (&bent).into()])?;
+    let kept = s.made(c"multiply", &[forget.into(), before.into()])?;
+    let entered = s.made(c"multiply", &[enter.into(), cell.into()])?;
+    let state = s.made(c"add", &[(&kept).into(), (&entered).into()])?;
+    let bent = s.made(c"tanh", &[(&state).into()])?;
+    let result = s.made(c"multiply", &[leave.into(), (&bent).into()])?;
     Ok(tensors([result, state, workspace]))
 }
 
@@ -61,15 +61,15 @@ fn forward(c: &Call) -> Outcome<Results> {
 fn by_state(s: Steps, c: &Call, leave: &View, bent: &View) -> Outcome<Tensor> {
     let through = match c.optional(0) {
         Some(by_result) => {
-            let product = s.new(c"multiply", &[by_result.into(), leave.into()])?;
-            Some(s.new(c"tanh_gradient", &[bent.into(), (&product).into()])?)
+            let product = s.made(c"multiply", &[by_result.into(), leave.into()])?;
+            Some(s.made(c"tanh_gradient", &[bent.into(), (&product).into()])?)
         }
         None => None,
     };
     match (through, c.optional(1)) {
-        (Some(through), Some(direct)) => s.new(c"add", &[(&through).into(), direct.into()]),
+        (Some(through), Some(direct)) => s.made(c"add", &[(&through).into(), direct.into()]),
         (Some(through), None) => Ok(through),
-        (None, Some(direct)) => s.new(c"identity", &[direct.into()]),
+        (None, Some(direct)) => s.made(c"identity", &[direct.into()]),
         (None, None) => Err(Failure::no_kernel("no gradient of an LSTM cell is defined")),
     }
 }
@@ -79,20 +79,20 @@ fn backward(c: &Call) -> Outcome<Results> {
     let (before, after, workspace) = (c.tensor(2)?, c.tensor(3)?, c.tensor(4)?);
     let s = steps_in(workspace.dtype, workspace.place);
     let [enter, forget, cell, leave] = &gates(workspace)?;
-    let bent = s.new(c"tanh", &[after.into()])?;
+    let bent = s.made(c"tanh", &[after.into()])?;
     let state = by_state(s, c, leave, &bent)?;
     let made = Tensor::empty(&workspace.shape, s.dtype, s.place)?;
     let to = gates(&made)?;
     for (place, (other, own)) in [(cell, enter), (&**before, forget)].into_iter().enumerate() {
-        let product = s.new(c"multiply", &[(&state).into(), other.into()])?;
+        let product = s.made(c"multiply", &[(&state).into(), other.into()])?;
         let inputs = [own.into(), (&product).into()];
         s.into(c"sigmoid_gradient", &inputs, &to[place])?;
     }
-    let product = s.new(c"multiply", &[(&state).into(), enter.into()])?;
+    let product = s.made(c"multiply", &[(&state).into(), enter.into()])?;
     s.into(c"tanh_gradient", &[cell.into(), (&product).into()], &to[2])?;
     match c.optional(0) {
         Some(by_result) => {
-            let product = s.new(c"multiply", &[by_result.into(), (&bent).into()])?;
+            let product = s.made(c"multiply", &[by_result.into(), (&bent).into()])?;
             s.into(
                 c"sigmoid_gradient",
                 &[leave.into(), (&product).into()],
@@ -101,7 +101,7 @@ fn backward(c: &Call) -> Outcome<Results> {
         }
         None => crate::compute::cast(0.0, &to[3])?,
     }
-    let by_before = s.new(c"multiply", &[(&state).into(), forget.into()])?;
+    let by_before = s.made(c"multiply", &[(&state).into(), forget.into()])?;
     let bias = if c.flag(0)? {
         Returned::Tensor(reduced(c"sum", &made, &[0], false)?)
     } else {
@@ -114,13 +114,13 @@ fn backward(c: &Call) -> Outcome<Results> {
     ]))
 }
 
-/// With reset r, update z and what is proposed n = tanh(x_n + r h_n): n + z (h - n). The workspace keeps r, z, n, h and h_n.
+/// With reset r, update z and what is proposed, `n = tanh(x_n + r h_n)`: `n + z (h - n)`. The workspace keeps r, z, n, h and `h_n`.
 fn gru(c: &Call) -> Outcome<Results> {
     let (input, hidden, before) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
     let s = steps_in(input.dtype, input.place);
     let with_bias = |x: &View, bias: Option<&Tensor>| match bias {
-        Some(bias) => s.new(c"add", &[x.into(), bias.into()]),
-        None => s.new(c"identity", &[x.into()]),
+        Some(bias) => s.made(c"add", &[x.into(), bias.into()]),
+        None => s.made(c"identity", &[x.into()]),
     };
     let (x, h) = (
         with_bias(input, c.optional(3))?,
@@ -133,18 +133,18 @@ fn gru(c: &Call) -> Outcome<Results> {
     shape[last] *= 5;
     let workspace = Tensor::empty(&shape, s.dtype, s.place)?;
     let [reset, update, new, kept, of_hidden] = parts::<5>(&workspace)?;
-    let sum = s.new(c"add", &[(&x_reset).into(), (&h_reset).into()])?;
+    let sum = s.made(c"add", &[(&x_reset).into(), (&h_reset).into()])?;
     s.into(c"sigmoid", &[(&sum).into()], &reset)?;
-    let sum = s.new(c"add", &[(&x_update).into(), (&h_update).into()])?;
+    let sum = s.made(c"add", &[(&x_update).into(), (&h_update).into()])?;
     s.into(c"sigmoid", &[(&sum).into()], &update)?;
-    let part = s.new(c"multiply", &[(&reset).into(), (&h_new).into()])?;
-    let sum = s.new(c"add", &[(&x_new).into(), (&part).into()])?;
+    let part = s.made(c"multiply", &[(&reset).into(), (&h_new).into()])?;
+    let sum = s.made(c"add", &[(&x_new).into(), (&part).into()])?;
     s.into(c"tanh", &[(&sum).into()], &new)?;
     s.into(c"identity", &[before.into()], &kept)?;
     s.into(c"identity", &[(&h_new).into()], &of_hidden)?;
-    let way = s.new(c"subtract", &[before.into(), (&new).into()])?;
-    let way = s.new(c"multiply", &[(&update).into(), (&way).into()])?;
-    let result = s.new(c"add", &[(&new).into(), (&way).into()])?;
+    let way = s.made(c"subtract", &[before.into(), (&new).into()])?;
+    let way = s.made(c"multiply", &[(&update).into(), (&way).into()])?;
+    let result = s.made(c"add", &[(&new).into(), (&way).into()])?;
     Ok(tensors([result, workspace]))
 }
 
@@ -159,18 +159,18 @@ fn gru_backward(c: &Call) -> Outcome<Results> {
     let by_hidden = Tensor::empty(&shape, s.dtype, s.place)?;
     let ([i_reset, i_update, i_new], [h_reset, h_update, h_new]) =
         (parts::<3>(&by_input)?, parts::<3>(&by_hidden)?);
-    let by_before = s.new(c"multiply", &[gradient.into(), (&update).into()])?;
-    let by_new = s.new(c"subtract", &[gradient.into(), (&by_before).into()])?;
+    let by_before = s.made(c"multiply", &[gradient.into(), (&update).into()])?;
+    let by_new = s.made(c"subtract", &[gradient.into(), (&by_before).into()])?;
     s.into(c"tanh_gradient", &[(&new).into(), (&by_new).into()], &i_new)?;
     s.into(c"multiply", &[(&i_new).into(), (&reset).into()], &h_new)?;
-    let product = s.new(c"multiply", &[(&i_new).into(), (&of_hidden).into()])?;
+    let product = s.made(c"multiply", &[(&i_new).into(), (&of_hidden).into()])?;
     s.into(
         c"sigmoid_gradient",
         &[(&reset).into(), (&product).into()],
         &i_reset,
     )?;
-    let way = s.new(c"subtract", &[(&before).into(), (&new).into()])?;
-    let product = s.new(c"multiply", &[gradient.into(), (&way).into()])?;
+    let way = s.made(c"subtract", &[(&before).into(), (&new).into()])?;
+    let product = s.made(c"multiply", &[gradient.into(), (&way).into()])?;
     s.into(
         c"sigmoid_gradient",
         &[(&update).into(), (&product).into()],

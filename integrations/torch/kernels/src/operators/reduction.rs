@@ -88,8 +88,14 @@ pub fn reduce(
     x.check_same_device(out)?;
     let target = Target::of(out, gives)?;
     let place = target.view().array()?;
+    let is_wider = gives != x.dtype && gives.is_float() && x.dtype.is_float();
     let options = Reduce {
         out: place.0,
+        dtype: if is_wider {
+            gives.name()?.as_ptr()
+        } else {
+            std::ptr::null()
+        },
         axes: axes.as_ptr(),
         axis_count: axes.len() as u64,
         correction,
@@ -105,6 +111,14 @@ pub fn reduce(
     ))?;
     drop(Owned(result));
     target.finish()
+}
+
+/// As [`reduced`], with float32 results of half precision.
+pub fn reduced_wide(operation: &CStr, x: &View, axes: &[i64], keeps: bool) -> Outcome<Tensor> {
+    let dtype = x.dtype.wide();
+    let made = Tensor::empty(&reduced_shape(&x.shape, axes, keeps), dtype, x.place)?;
+    reduce(operation, x, axes, keeps, (&made, dtype), 0.0)?;
+    Ok(made)
 }
 
 /// A new tensor with `operation(x)` over axes.
@@ -321,12 +335,12 @@ fn spread_to(
         dtype: x.dtype,
         place: x.place,
     };
-    let squares = steps.new(c"multiply", &inputs[..2])?;
+    let squares = steps.made(c"multiply", &inputs[..2])?;
     let quotient = [(&squares).into(), inputs[2]];
     if operation == c"var" {
         return steps.into(c"divide", &quotient, out);
     }
-    let variance = steps.new(c"divide", &quotient)?;
+    let variance = steps.made(c"divide", &quotient)?;
     steps.into(c"sqrt", &[(&variance).into()], out)
 }
 
@@ -382,11 +396,11 @@ fn vector_norm(c: &Call) -> Outcome<Results> {
         Ok(made)
     };
     if order == 2.0 {
-        let sum = joined(c"sum", &*steps.new(c"square", &[x.into()])?)?;
+        let sum = joined(c"sum", &*steps.made(c"square", &[x.into()])?)?;
         steps.into(c"sqrt", &[(&sum).into()], &out)?;
         return written();
     }
-    let size = steps.new(c"absolute", &[x.into()])?;
+    let size = steps.made(c"absolute", &[x.into()])?;
     let result = if order.is_infinite() {
         joined(if order > 0.0 { c"max" } else { c"min" }, &size)?
     } else if order == 0.0 {
@@ -395,9 +409,9 @@ fn vector_norm(c: &Call) -> Outcome<Results> {
     } else if order == 1.0 {
         joined(c"sum", &size)?
     } else {
-        let powers = steps.new(c"power", &[(&size).into(), order.into()])?;
+        let powers = steps.made(c"power", &[(&size).into(), order.into()])?;
         let sum = joined(c"sum", &powers)?;
-        steps.new(c"power", &[(&sum).into(), (1.0 / order).into()])?
+        steps.made(c"power", &[(&sum).into(), (1.0 / order).into()])?
     };
     cast(&result, &out)?;
     written()

@@ -1,5 +1,7 @@
 //! Lines in order, and the best values of each.
 
+use std::ffi::CStr;
+
 use super::table;
 use crate::amdgpu::{Sort, TopK, agpu};
 use crate::call::{Call, Results, written};
@@ -10,6 +12,8 @@ use crate::tensor::{Made, View, axis_of};
 table! {
     c"aten::sort.values_stable" => sort,
     c"aten::topk.values" => top_k,
+    c"aten::_cummax_helper" => |c| running_best(c, c"cummax"),
+    c"aten::_cummin_helper" => |c| running_best(c, c"cummin"),
 }
 
 /// Of a tensor without axes: itself and place 0.
@@ -65,10 +69,41 @@ fn sorted(
     written()
 }
 
+/// The best of the values so far along an axis, and where it is.
+fn running_best(c: &Call, operation: &CStr) -> Outcome<Results> {
+    let (x, values, indices) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
+    let axis = axis_of(c.int(0)?, x.rank())?;
+    if x.is_empty() {
+        return written();
+    }
+    if x.rank() == 0 {
+        return only(x, values, indices);
+    }
+    let dense = contiguous(x)?;
+    let (array, mut made, mut places) = (dense.array()?, 0, 0);
+    agpu!(agpu_ops_cumulative_best(
+        operation.as_ptr(),
+        array.0,
+        axis as i64,
+        &raw mut made,
+        &raw mut places
+    ))?;
+    let (made, places) = (Made::of(made, x.place)?, Made::of(places, x.place)?);
+    cast(&*made, values)?;
+    cast(&*places, indices)?;
+    written()
+}
+
+/// The largest values along an axis, and their places.
+pub fn largest(x: &View, k: i64, axis: usize, values: &View, indices: &View) -> Outcome {
+    best(x, k, axis, &TopK::default(), values, indices)?;
+    Ok(())
+}
+
 /// The largest first, where NaN is larger than any number.
 fn descending(x: &View, axis: usize, values: &View, indices: &View) -> Outcome<Results> {
-    let options = TopK::default();
-    best(x, x.shape[axis], axis, &options, values, indices)
+    largest(x, x.shape[axis], axis, values, indices)?;
+    written()
 }
 
 fn best(

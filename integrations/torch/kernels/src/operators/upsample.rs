@@ -1,6 +1,6 @@
-//! Images in another size: by the nearest pixel, or linearly between pixels, as products with the weights of each axis.
+//! Images in another size: by the nearest pixel, or between pixels linearly or by cubic curves (Keys 1981), as products with the weights of each axis.
 //!
-//! Source: aten/src/ATen/native/UpSample.h of PyTorch for the places of pixels.
+//! Source: `aten/src/ATen/native/UpSample.h` of PyTorch for the places of pixels.
 
 use super::creation::of_values;
 use super::indexing::{pick, put};
@@ -13,16 +13,26 @@ use crate::failure::{Failure, Outcome};
 use crate::tensor::{Dims, Place, Tensor, View, row_major};
 
 table! {
-    c"aten::upsample_nearest1d.out" => |c| nearest(c, 1),
-    c"aten::upsample_nearest1d_backward.grad_input" => |c| nearest_backward(c, 1),
-    c"aten::upsample_nearest2d.out" => |c| nearest(c, 2),
-    c"aten::upsample_nearest2d_backward.grad_input" => |c| nearest_backward(c, 2),
-    c"aten::upsample_nearest3d.out" => |c| nearest(c, 3),
-    c"aten::upsample_nearest3d_backward.grad_input" => |c| nearest_backward(c, 3),
-    c"aten::upsample_linear1d.out" => |c| linear(c, 1),
-    c"aten::upsample_linear1d_backward.grad_input" => |c| linear_backward(c, 1),
-    c"aten::upsample_bilinear2d.out" => |c| linear(c, 2),
-    c"aten::upsample_bilinear2d_backward.grad_input" => |c| linear_backward(c, 2),
+    c"aten::upsample_nearest1d.out" => |c| nearest(c, 1, 0.0),
+    c"aten::upsample_nearest1d_backward.grad_input" => |c| nearest_backward(c, 1, 0.0),
+    c"aten::_upsample_nearest_exact1d.out" => |c| nearest(c, 1, 0.5),
+    c"aten::_upsample_nearest_exact1d_backward.grad_input" => |c| nearest_backward(c, 1, 0.5),
+    c"aten::upsample_nearest2d.out" => |c| nearest(c, 2, 0.0),
+    c"aten::upsample_nearest2d_backward.grad_input" => |c| nearest_backward(c, 2, 0.0),
+    c"aten::_upsample_nearest_exact2d.out" => |c| nearest(c, 2, 0.5),
+    c"aten::_upsample_nearest_exact2d_backward.grad_input" => |c| nearest_backward(c, 2, 0.5),
+    c"aten::upsample_nearest3d.out" => |c| nearest(c, 3, 0.0),
+    c"aten::upsample_nearest3d_backward.grad_input" => |c| nearest_backward(c, 3, 0.0),
+    c"aten::_upsample_nearest_exact3d.out" => |c| nearest(c, 3, 0.5),
+    c"aten::_upsample_nearest_exact3d_backward.grad_input" => |c| nearest_backward(c, 3, 0.5),
+    c"aten::upsample_linear1d.out" => |c| between(c, 1, LINEAR),
+    c"aten::upsample_linear1d_backward.grad_input" => |c| between_backward(c, 1, LINEAR),
+    c"aten::upsample_bilinear2d.out" => |c| between(c, 2, LINEAR),
+    c"aten::upsample_bilinear2d_backward.grad_input" => |c| between_backward(c, 2, LINEAR),
+    c"aten::upsample_trilinear3d.out" => |c| between(c, 3, LINEAR),
+    c"aten::upsample_trilinear3d_backward.grad_input" => |c| between_backward(c, 3, LINEAR),
+    c"aten::upsample_bicubic2d.out" => |c| between(c, 2, CUBIC),
+    c"aten::upsample_bicubic2d_backward.grad_input" => |c| between_backward(c, 2, CUBIC),
 }
 
 /// Extents of images before and behind.
@@ -57,6 +67,7 @@ fn ratio(c: &Call, place: usize, input: i64, output: i64) -> Outcome<f64> {
 fn nearest_places(
     c: &Call,
     first: usize,
+    middle: f32,
     from: &[i64],
     to: &[i64],
     place: Place,
@@ -65,7 +76,7 @@ fn nearest_places(
     for (axis, (input, output)) in from.iter().zip(to).enumerate() {
         let ratio = ratio(c, first + axis, *input, *output)? as f32;
         let places: Vec<i64> = (0..*output)
-            .map(|pixel| ((pixel as f32 * ratio).floor() as i64).min(input - 1))
+            .map(|pixel| (((pixel as f32 + middle) * ratio).floor() as i64).min(input - 1))
             .collect();
         let mut shape = Dims::from_elem(1, from.len());
         shape[axis] = *output;
@@ -79,11 +90,11 @@ fn images_first(rank: usize, spatial: usize) -> Vec<usize> {
     (spatial..rank).chain(0..spatial).collect()
 }
 
-fn nearest(c: &Call, spatial: usize) -> Outcome<Results> {
+fn nearest(c: &Call, spatial: usize, middle: f32) -> Outcome<Results> {
     let x = c.tensor(0)?;
     let shape = result_shape(x, c.ints(0)?, spatial)?;
     let out = c.last()?.resized(&shape)?;
-    let places = nearest_places(c, 1, &x.shape[2..], &shape[2..], x.place)?;
+    let places = nearest_places(c, 1, middle, &x.shape[2..], &shape[2..], x.place)?;
     let axes: Vec<i64> = (2..x.rank() as i64).collect();
     let views: Vec<&View> = places.iter().map(|one| &**one).collect();
     let picked = pick(x, &axes, &views)?;
@@ -91,14 +102,14 @@ fn nearest(c: &Call, spatial: usize) -> Outcome<Results> {
     written()
 }
 
-fn nearest_backward(c: &Call, spatial: usize) -> Outcome<Results> {
+fn nearest_backward(c: &Call, spatial: usize, middle: f32) -> Outcome<Results> {
     let gradient = c.tensor(0)?;
     let shape = Dims::from_slice(c.ints(1)?);
     if gradient.is_empty() || shape.len() != spatial + 2 {
         return Err(Failure::no_kernel("images of no pixels have no kernel"));
     }
     let out = c.last()?.resized(&shape)?;
-    let places = nearest_places(c, 2, &shape[2..], &gradient.shape[2..], out.place)?;
+    let places = nearest_places(c, 2, middle, &shape[2..], &gradient.shape[2..], out.place)?;
     let axes: Vec<i64> = (2..shape.len() as i64).collect();
     let views: Vec<&View> = places.iter().map(|one| &**one).collect();
     let wide = Tensor::empty(&shape, gradient.dtype.wide(), out.place)?;
@@ -110,12 +121,39 @@ fn nearest_backward(c: &Call, spatial: usize) -> Outcome<Results> {
     written()
 }
 
+/// The pixels beside a place, and the share of each.
+type Curve = fn(f64) -> Vec<(i64, f64)>;
+
+const LINEAR: Curve = |at| {
+    let at = at.max(0.0);
+    let (first, way) = (at.floor() as i64, at.fract());
+    vec![(first, 1.0 - way), (first + 1, way)]
+};
+
+const CUBIC: Curve = |at| {
+    // The slope that torch and others choose.
+    let slope = -0.75;
+    let first = at.floor();
+    let share = |distance: f64| {
+        let d = distance.abs();
+        if d <= 1.0 {
+            ((slope + 2.0) * d - (slope + 3.0)) * d * d + 1.0
+        } else {
+            ((slope * d - 5.0 * slope) * d + 8.0 * slope) * d - 4.0 * slope
+        }
+    };
+    let beside = (-1..=2).map(|offset| first as i64 + offset);
+    beside
+        .map(|pixel| (pixel, share(at - pixel as f64)))
+        .collect()
+};
+
 /// Weights (output, input) of the pixels of an axis.
 fn weights(
     c: &Call,
     (input, output): (i64, i64),
     scale: usize,
-    aligns_corners: bool,
+    (aligns_corners, curve): (bool, Curve),
     place: Place,
 ) -> Outcome<Tensor> {
     let ratio = if aligns_corners {
@@ -132,13 +170,12 @@ fn weights(
         let at = if aligns_corners {
             pixel as f64 * ratio
         } else {
-            ((pixel as f64 + 0.5) * ratio - 0.5).max(0.0)
+            (pixel as f64 + 0.5) * ratio - 0.5
         };
-        let first = (at.floor() as i64).min(input - 1);
-        let second = (first + 1).min(input - 1);
-        let share = (at - first as f64).clamp(0.0, 1.0) as f32;
-        all[(pixel * input + first) as usize] += 1.0 - share;
-        all[(pixel * input + second) as usize] += share;
+        for (offset, share) in curve(at) {
+            let from = offset.clamp(0, input - 1);
+            all[(pixel * input + from) as usize] += share as f32;
+        }
     }
     of_values(&all, &[output, input], Dtype::F32, place)
 }
@@ -168,7 +205,7 @@ fn along(x: &View, axis: usize, weights: &View) -> Outcome<Tensor> {
     Ok(result)
 }
 
-fn linear(c: &Call, spatial: usize) -> Outcome<Results> {
+fn between(c: &Call, spatial: usize, curve: Curve) -> Outcome<Results> {
     let x = c.tensor(0)?;
     let shape = result_shape(x, c.ints(0)?, spatial)?;
     let aligns_corners = c.flag(1)?;
@@ -177,14 +214,14 @@ fn linear(c: &Call, spatial: usize) -> Outcome<Results> {
     cast(x, &image)?;
     for axis in 0..spatial {
         let sizes = (x.shape[2 + axis], shape[2 + axis]);
-        let weights = weights(c, sizes, 2 + axis, aligns_corners, x.place)?;
+        let weights = weights(c, sizes, 2 + axis, (aligns_corners, curve), x.place)?;
         image = along(&image, 2 + axis, &weights)?;
     }
     cast(&image, &out)?;
     written()
 }
 
-fn linear_backward(c: &Call, spatial: usize) -> Outcome<Results> {
+fn between_backward(c: &Call, spatial: usize, curve: Curve) -> Outcome<Results> {
     let gradient = c.tensor(0)?;
     let shape = Dims::from_slice(c.ints(1)?);
     let aligns_corners = c.flag(2)?;
@@ -196,7 +233,7 @@ fn linear_backward(c: &Call, spatial: usize) -> Outcome<Results> {
     cast(gradient, &image)?;
     for axis in 0..spatial {
         let sizes = (shape[2 + axis], gradient.shape[2 + axis]);
-        let weights = weights(c, sizes, 3 + axis, aligns_corners, out.place)?;
+        let weights = weights(c, sizes, 3 + axis, (aligns_corners, curve), out.place)?;
         image = along(&image, 2 + axis, &weights.permuted(&[1, 0]))?;
     }
     cast(&image, &out)?;
