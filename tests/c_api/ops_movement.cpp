@@ -24,6 +24,14 @@ int main() {
         const auto sorted = ops::sort(array_of<float>(device, "float32", {3}, {2, 3, 1}), 0, true);
         CHECK((sorted.values.read<float>() == std::vector<float>{3, 2, 1} && sorted.indices.read<std::int64_t>() == std::vector<std::int64_t>{1, 0, 2}));
         CHECK((ops::nonzero(array_of<float>(device, "float32", {3}, {0, 3, 1})).read<std::int64_t>() == std::vector<std::int64_t>{1, 2}));
+        float values[3] = {1, 2, 3}, sums[3] = {0};
+        const std::int64_t three[1] = {3};
+        const agpu_operand given = {AGPU_OPERAND_MEMORY, 1, "float32", values, three, nullptr, 0, 0, 0};
+        const agpu_operand one = {AGPU_OPERAND_REAL, 0, "float32", nullptr, nullptr, nullptr, 0, 1, 0};
+        const agpu_operand made = {AGPU_OPERAND_MEMORY, 1, "float32", sums, three, nullptr, 0, 0, 0};
+        ops::elementwise_at(device, "add", {given, one}, made);
+        CHECK(sums[0] == 2 && sums[2] == 4);
+        expect(AGPU_ERROR_ARGUMENT_COUNT, "operands", [&] { ops::elementwise_at(device, "add", {given}, made); });
         expect(AGPU_ERROR_UNSUPPORTED_DTYPE, "must be int32 or int64", [&] { (void)ops::embedding(x, x); });
         expect(AGPU_ERROR_UNSUPPORTED_DTYPE, "int7", [&] { (void)ops::cast(x, "int7"); });
     }

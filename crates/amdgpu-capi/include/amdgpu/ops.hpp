@@ -243,6 +243,12 @@ inline Sorted sort(const Array &x, std::int64_t axis = -1, bool is_descending = 
     return {Array(values), Array(indices)};
 }
 
+// operation(inputs...) of memory at addresses and numbers, with the result at `out`; no arrays are made. "cast" converts its one input.
+inline void elementwise_at(const Device &device, const std::string &operation, const std::vector<agpu_operand> &inputs, const agpu_operand &out,
+                           double alpha = 0) {
+    check(agpu_ops_elementwise_at(device.get(), operation.c_str(), inputs.data(), inputs.size(), alpha, &out));
+}
+
 // The elements at arrays of indices, one for each of the axes.
 inline Array pick(const Array &x, const std::vector<std::int64_t> &axes, const std::vector<Array> &indices) {
     std::vector<agpu_array> given;
