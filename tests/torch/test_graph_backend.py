@@ -120,7 +120,7 @@ def test_views_writes_and_other_shapes_are_compiled(device):
 
 
 def test_operators_outside_of_graphs_are_told_once(device):
-    graph_backend._told.clear()
+    graph_backend.told.clear()
     program = torch.compile(lambda x: torch.sort(x * 2 + 1)[0] + 1, backend=graph_backend.amdgpu_backend)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

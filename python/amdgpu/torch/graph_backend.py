@@ -21,12 +21,13 @@ from torch._functorch.aot_autograd import make_boxed_func
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-import amdgpu
 from amdgpu._native import Array
 from amdgpu.torch import graph_operators
 from amdgpu.torch.exchange import as_array, as_tensor
+from amdgpu.traced_function import jit
 
-_told: set[str] = set()
+# Operators that were said to run one by one.
+told: set[str] = set()
 
 
 class _Support(OperatorSupportBase):
@@ -64,7 +65,7 @@ class Part(torch.nn.Module):
         (output,) = self._nodes[-1].args
         self._is_single = isinstance(output, fx.Node)
         self._outputs: list[Any] = [output] if isinstance(output, fx.Node) else list(output)  # type: ignore[arg-type]
-        self.traced = amdgpu.jit(self._compute)
+        self.traced = jit(self._compute)
 
     def forward(self, *tensors: torch.Tensor) -> Any:
         """The results of the part, with the strides that torch expects of them."""
@@ -136,8 +137,8 @@ def _tell(module: fx.GraphModule) -> None:
         and node.target is not operator.getitem
         and node.target not in graph_operators.TABLE
     }
-    if unknown := sorted(outside - _told):
-        _told.update(unknown)
+    if unknown := sorted(outside - told):
+        told.update(unknown)
         names = ", ".join(unknown)
         warnings.warn(f"operators that run one by one beside graphs of amdgpu: {names}", UserWarning, stacklevel=2)
 

@@ -248,15 +248,9 @@ pub fn convolve(
     let are_aligned = [images, filters, &result]
         .iter()
         .all(|one| one.address().address().is_multiple_of(VECTOR_BYTES));
-    let product = product_of(images, shapes.filters, bias.is_some(), window)?;
+    let product = product_of(images, shapes.filters, bias.is_some(), (window, is_first))?;
     let problem = Problem {
         m: (count * out_height * out_width) as u64,
-        operand: if is_first {
-            Number::Tf32
-        } else {
-            product.operand
-        },
-        layout: convolution_layout(is_first),
         is_aligned: are_aligned && product.is_aligned,
         ..product
     };
@@ -275,12 +269,12 @@ pub fn convolve(
     Ok(result)
 }
 
-/// The product that a convolution is, but for its pixels, its layout and where its arrays begin.
+/// The product that a convolution is, but for its pixels and where its arrays begin.
 fn product_of(
     images: &Array,
     [rows, columns, own_channels, out_channels]: [i64; 4],
     has_bias: bool,
-    window: &Window,
+    (window, is_first): (&Window, bool),
 ) -> Result<Problem> {
     let number = Number::of_dtype(images.dtype)
         .ok_or_else(|| Error::no_kernel(format!("no kernel takes {}", described(images))))?;
@@ -300,9 +294,9 @@ fn product_of(
         n: own_filters as u64,
         k: (rows * columns * own_channels) as u64,
         batch: window.groups as u64,
-        operand: number,
+        operand: if is_first { Number::Tf32 } else { number },
         output: number,
-        layout: convolution_layout(false),
+        layout: convolution_layout(is_first),
         epilogue,
         is_aligned: own_channels % vector == 0 && own_filters % vector == 0,
     })

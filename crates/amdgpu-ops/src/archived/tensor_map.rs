@@ -157,14 +157,14 @@ impl TensorMaps {
         &self,
         ops: &DeviceOps,
         key: Key,
-        make: impl FnOnce() -> Result<Vec<Descriptor>>,
+        describe: impl FnOnce() -> Result<Vec<Descriptor>>,
     ) -> Result<Array> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get(&key) {
             return Ok(found.clone());
         }
         drop(known);
-        let bytes: Vec<u8> = make()?.iter().flat_map(|one| one.0).collect();
+        let bytes: Vec<u8> = describe()?.iter().flat_map(|one| one.0).collect();
         // Also while a graph is recorded the copy is made now: replays find the descriptors there.
         let device = ops.device();
         let made = Array::from_host(device, &bytes, [bytes.len() as i64].as_slice(), U8)?;
@@ -184,7 +184,7 @@ const U8: Dtype = Dtype::U8;
 /// Larger images do not need [`CLEARED_BIT`].
 const SMALL_BYTES: u64 = 131_072;
 /// Drivers up to this one describe small images wrongly unless the bit of the descriptor's second word is cleared, as CUTLASS does
-/// (copy_traits_sm90_im2col.hpp).
+/// (`copy_traits_sm90_im2col.hpp`).
 const LAST_WRONG_DRIVER: i32 = 13_010;
 const CLEARED_BIT: u64 = 1 << 21;
 

@@ -7,7 +7,9 @@ use amdgpu_matrix::{Convolve, ConvolveOptions, Fitted, ImageLayout};
 
 use crate::archived::Archived;
 use crate::archived::problem::{Epilogue, Number, Problem, VECTOR_BYTES};
-use crate::archived::{self, ArchivedKernel, Convolution, Unit, convolution_layout, launch_convolution};
+use crate::archived::{
+    self, ArchivedKernel, Convolution, Unit, convolution_layout, launch_convolution,
+};
 use crate::operand::{Operand, Scalar};
 use crate::transpose::{dense, write};
 use crate::{DeviceOps, Result, cast};

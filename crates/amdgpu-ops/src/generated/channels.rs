@@ -63,6 +63,32 @@ extern "C" __global__ void channel_slopes(const double* sums, const double* prod
 }
 "#;
 
+/// VALUE of PER neighbours, with `f` the factors of their channel and `s` its slopes.
+const FINISH: &str = r"
+template <typename C> __device__ C standard(C x, C mean, C scale, C shift) {
+    const C product = (x - mean) * scale;
+    return product + shift;
+}
+template <typename C> __device__ C along(C x, C slope) {
+    const C product = x * slope;
+    return product;
+}
+template <typename C> __device__ void finish(const X* xs, const X* gs, R* rs, I i, I inner, unsigned channels, const C* factors, const C* slopes) {
+    const I run = i / inner;
+    unsigned channel = (unsigned)(run % channels);
+    I left = inner - (i - run * inner);
+    for (int j = 0; j < PER; ++j) {
+        const C f[3] = {factors[channel], factors[channels + channel], factors[2 * channels + channel]};
+        const C s[3] = {slopes[channel], slopes[channels + channel], slopes[2 * channels + channel]};
+        rs[j] = (R)(VALUE);
+        if (--left == 0) {
+            left = inner;
+            channel = channel + 1 == channels ? 0 : channel + 1;
+        }
+    }
+}
+";
+
 /// What is computed of every element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
@@ -84,7 +110,7 @@ impl Body {
         }
     }
 
-    /// Of an element, with `f` the factors of its channel and `s` the slopes, both in C.
+    /// VALUE of [`FINISH`].
     const fn value(self) -> &'static str {
         match self {
             Self::Normalised => "standard<C>((C)xs[j], f[0], f[1], f[2])",
@@ -141,34 +167,14 @@ pub fn source(body: Body, x: Dtype, count: i64) -> String {
     if body == Body::Gradient {
         parameters += ", const double* slopes";
     }
-    let mut text = String::new();
+    let mut text = format!(
+        "{types}typedef {index} I;\n#define PER {PER_ITEM}\n#define VALUE {value}\n{FINISH}",
+        index = source::index_type(count),
+        value = body.value(),
+    );
     let _ = write!(
         text,
-        r#"{types}typedef {index} I;
-#define PER {PER_ITEM}
-template <typename C> __device__ C standard(C x, C mean, C scale, C shift) {{
-    const C product = (x - mean) * scale;
-    return product + shift;
-}}
-template <typename C> __device__ C along(C x, C slope) {{
-    const C product = x * slope;
-    return product;
-}}
-template <typename C> __device__ void finish(const X* xs, const X* gs, R* rs, I i, I inner, unsigned channels, const C* factors, const C* slopes) {{
-    const I run = i / inner;
-    unsigned channel = (unsigned)(run % channels);
-    I left = inner - (i - run * inner);
-    for (int j = 0; j < PER; ++j) {{
-        const C f[3] = {{factors[channel], factors[channels + channel], factors[2 * channels + channel]}};
-        const C s[3] = {{slopes[channel], slopes[channels + channel], slopes[2 * channels + channel]}};
-        rs[j] = (R)({value});
-        if (--left == 0) {{
-            left = inner;
-            channel = channel + 1 == channels ? 0 : channel + 1;
-        }}
-    }}
-}}
-extern "C" __global__ void channels(const X* x, R* out, const double* factors{parameters}, unsigned long long count, unsigned long long inner,
+        r#"extern "C" __global__ void channels(const X* x, R* out, const double* factors{parameters}, unsigned long long count, unsigned long long inner,
                                     unsigned channels) {{
     const I i = ((I)blockIdx.x * blockDim.x + threadIdx.x) * PER;
     if (i >= (I)count) return;
@@ -181,9 +187,7 @@ extern "C" __global__ void channels(const X* x, R* out, const double* factors{pa
     }} else {{
         for (int j = 0; i + j < (I)count; ++j) {{ xs[j] = x[i + j];{loads} }}
     }}
-"#,
-        index = source::index_type(count),
-        value = body.value(),
+"#
     );
     // What a body does not read is a pointer that it has.
     let [wide_slopes, narrow_slopes] = if body == Body::Gradient {
