@@ -353,7 +353,7 @@ pub fn array_within(address: u64, dtype: Dtype, layout: (Dims, Dims)) -> Option<
     }
     let (first, end) = byte_range(shape, strides, dtype.size_bytes())?;
     let found = live::find(address)?;
-    let offset = address.checked_signed_diff(found.first())?;
+    let offset = address as i64 - found.first() as i64;
     let is_inside = offset + first >= 0 && (offset + end) as u64 <= found.len_bytes();
     is_inside.then(|| found.bytes.seen_as(offset, dtype, layout))
 }

@@ -40,7 +40,7 @@ def _write_back(tensors: Any, hosts: Any) -> None:
         _write_back(one, host)
 
 
-class StagedProcessGroup(dist.ProcessGroup):
+class StagedProcessGroup(dist.ProcessGroup):  # type: ignore[misc]  # types are checked without torch
     """Collectives of tensors of rdna by gloo, on copies in pinned memory of the host."""
 
     def __init__(self, rank: int, size: int, gloo: Any) -> None:
@@ -62,19 +62,19 @@ class StagedProcessGroup(dist.ProcessGroup):
         """
         done: torch.futures.Future[Any] = torch.futures.Future()
         # What the caller's stream has not computed yet is waited for by the copies, which are made in its order.
-        device = torch.rdna.current_device()  # type: ignore[attr-defined]
-        stream = torch.rdna.current_stream()  # type: ignore[attr-defined]
+        device = torch.rdna.current_device()
+        stream = torch.rdna.current_stream()
 
         def work() -> None:
             try:
-                torch.rdna.set_device(device)  # type: ignore[attr-defined]
-                with torch.rdna.stream(stream), torch.no_grad():  # type: ignore[attr-defined]
+                torch.rdna.set_device(device)
+                with torch.rdna.stream(stream), torch.no_grad():
                     hosts = [_nested(_pinned, one) for one in staged]
                     call(*hosts).wait()
                     for one, host in zip(staged, hosts, strict=True):
                         if one is results:
                             _write_back(one, host)
-                    torch.rdna.synchronize(device)  # type: ignore[attr-defined]
+                    torch.rdna.synchronize(device)
             except Exception as error:  # noqa: BLE001 - it is raised by Work.wait()
                 done.set_exception(error)
             else:

@@ -30,7 +30,7 @@ from amdgpu.traced_function import jit
 told: set[str] = set()
 
 
-class _Support(OperatorSupportBase):
+class _Support(OperatorSupportBase):  # type: ignore[misc]  # types are checked without torch
     """Which nodes can be part of a graph of ours."""
 
     def is_node_supported(self, submodules: Any, node: fx.Node) -> bool:
@@ -56,7 +56,7 @@ def _is_plain(node: fx.Node) -> bool:
     )
 
 
-class Part(torch.nn.Module):
+class Part(torch.nn.Module):  # type: ignore[misc]  # types are checked without torch
     """A part of a graph of torch that runs as one graph of amdgpu."""
 
     def __init__(self, module: fx.GraphModule) -> None:
@@ -64,7 +64,7 @@ class Part(torch.nn.Module):
         self._nodes = list(module.graph.nodes)
         (output,) = self._nodes[-1].args
         self._is_single = isinstance(output, fx.Node)
-        self._outputs: list[Any] = [output] if isinstance(output, fx.Node) else list(output)  # type: ignore[arg-type]
+        self._outputs: list[Any] = [output] if isinstance(output, fx.Node) else list(output)
         self.traced = jit(self._compute)
 
     def forward(self, *tensors: torch.Tensor) -> Any:

@@ -46,7 +46,7 @@ def as_dtype(x: Any, dtype: torch.dtype) -> Any:
 
 
 def _own_dtype(x: Array) -> torch.dtype:
-    return getattr(torch, str(x.dtype))  # type: ignore[no-any-return]
+    return getattr(torch, str(x.dtype))
 
 
 def _common(*values: Any) -> torch.dtype:
@@ -292,7 +292,7 @@ def _convolve(  # noqa: PLR0917 - as nodes have them
     function = {3: ops.conv1d, 4: ops.conv2d, 5: ops.conv3d}[x.ndim]
     steps = {"stride": stride, "padding": padding, "dilation": dilation}
     spatial = x.ndim - 2
-    whole = {name: tuple(value) * (spatial if len(value) == 1 else 1) for name, value in steps.items()}
+    whole: dict[str, Any] = {name: tuple(value) * (spatial if len(value) == 1 else 1) for name, value in steps.items()}
     return function(x, weight, bias, **whole, groups=groups)
 
 
@@ -339,7 +339,7 @@ def takes(node: torch.fx.Node) -> bool:
         return False
     if node.target is aten.convolution.default:
         is_transposed, output_padding = node.args[6], node.args[7]
-        return not is_transposed and not any(output_padding)  # type: ignore[arg-type]
+        return not is_transposed and not any(output_padding)
     if node.target is aten.native_layer_norm.default and node.args[2] is None:
         return node.args[3] is None
     return True
