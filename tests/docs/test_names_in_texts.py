@@ -48,15 +48,29 @@ def _attribute(owner, name):
     raise AttributeError(f"{owner!r} has no {name}")
 
 
+def _defined(dotted, parts):
+    """The file of the longest module in a dotted name, which defines the names behind it."""
+    for count in range(len(parts), 1, -1):
+        place = ROOT.joinpath("python", *parts[:count])
+        file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        if not file.exists():
+            continue
+        text = file.read_text()
+        for name in parts[count:]:
+            if not re.search(
+                rf"^(?: {{4}})?(?:(?:async )?def|class) {name}\b|^(?: {{4}})?{name}\b *[:=,]", text, re.MULTILINE
+            ):
+                raise AttributeError(f"{file.name} has no {name}, which {dotted} names")
+        return file
+    raise AttributeError(f"there is no module {dotted}")
+
+
 def _resolve(dotted):
     """The object of a dotted name."""
     parts = dotted.split(".")
     if parts[:2] == ["amdgpu", "torch"]:
-        # Its modules import torch, which is not here; they are looked for as files.
-        module = ROOT.joinpath("python", *parts)
-        if module.is_dir() or module.with_suffix(".py").exists():
-            return module
-        raise AttributeError(f"there is no module {dotted}")
+        # Its modules import torch, which is not here; they and what they define are looked for in files.
+        return _defined(dotted, parts)
     for count in range(len(parts), 0, -1):
         try:
             found = importlib.import_module(".".join(parts[:count]))

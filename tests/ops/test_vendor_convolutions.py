@@ -502,7 +502,7 @@ print(json.dumps([before, sorted(_native.convolve_choices(device))]))
 def test_a_graph_holds_kernels_of_ours(run: Run) -> None:
     before, after = run(GRAPH, AMDGPU_MATMUL="vendor")
     assert before == ["cudnn"]
-    assert after == ["cudnn", "generated"]
+    assert after == ["archived", "cudnn"]
 
 
 COUNTED = (
@@ -589,8 +589,8 @@ def test_the_command_measures_convolutions(run: Run) -> None:
     assert tuned["convolution"].startswith("convolution forward f32 nchw image 1x2x5x5 weight 2x2x2x2 result 1x2x4x4")
     assert list(tuned["seconds"]) == ["cudnn"]
     assert "image_gradient f32 nchw image 1x2x5x5" in gradient[1].replace("\n", " ")
-    assert "1 products and convolutions tuned" in gradient[1]
-    assert "1 products and convolutions were measured before" in missing[1]
+    assert "1 convolutions tuned" in gradient[1]
+    assert "1 convolutions were measured before" in missing[1]
     assert (wrong[0], back[0]) == (2, 2)
     assert "'1x2x5x5' is no convolution" in wrong[2]
     assert "direction 'back' is not known" in back[2]

@@ -110,7 +110,8 @@ def build_extension(reporter: Reporter) -> str:
     for crate, output in built.items():
         core_library.place(core_library.artifact(done.output, crate), output)
     (LIBRARIES / core_library.INTERPRETER_NAME).write_text(f"{VENV_PYTHON}\n")
-    stamp.write(digest(rust_inputs(), str(VENV_PYTHON), target_folder), list(built.values()))
+    # What changed while cargo compiled is compiled the next time.
+    stamp.write(wanted, list(built.values()))
     return f"built {shown(CORE_LIBRARY)}{_size(CORE_LIBRARY)} and {shown(EXTENSION)}"
 
 

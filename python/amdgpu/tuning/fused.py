@@ -82,7 +82,7 @@ def fused_of(graph: Executable | str) -> list[Fused]:
     Example:
         >>> import amdgpu
         >>> traced = amdgpu.jit(lambda x: amdgpu.maximum(x * 2.0 + 1.0, 0.0))
-        >>> for steps in amdgpu.tuning.fused_of(traced.graph(amdgpu.zeros((64, 1024), device="cpu:0"))):
+        >>> for steps in amdgpu.tuning.fused_of(traced.graph(amdgpu.zeros((64, 1024), "float32", device="cpu:0"))):
         ...     print(steps)
         multiply+add+maximum float32[64, 1024]
     """

@@ -394,6 +394,13 @@ mod tests {
         assert!(!problem.is_aligned);
         let filters_first = arranged(&inputs[..2], &options, true).unwrap();
         assert_eq!(filters_first.filters.shape.as_slice(), [24, 3, 3, 16]);
+        assert_eq!(filters_first.problem.operand, Number::F16);
+        assert_eq!(filters_first.problem.layout, convolution_layout(true));
+        let wide = [
+            dense_operand(&[2, 9, 10, 32], Dtype::F32),
+            dense_operand(&[24, 16, 3, 3], Dtype::F32),
+        ];
+        let filters_first = arranged(&wide, &options, true).unwrap();
         assert_eq!(filters_first.problem.operand, Number::Tf32);
     }
 
