@@ -161,8 +161,8 @@ static void at_addresses(agpu_device device) {
     float values[4] = {1, 2, 3, 4}, made[4] = {0};
     const float expected[4] = {3, 7, 5, 9};
     int32_t cut[4] = {0};
-    const int64_t shape[2] = {2, 2}, turned[2] = {1, 2};
-    agpu_operand x = {AGPU_OPERAND_MEMORY, 2, "float32", values, shape, turned, 0, 0, 0};
+    const int64_t shape[2] = {2, 2}, transposed[2] = {1, 2};
+    agpu_operand x = {AGPU_OPERAND_MEMORY, 2, "float32", values, shape, transposed, 0, 0, 0};
     agpu_operand two = {AGPU_OPERAND_INTEGER, 0, "float32", NULL, NULL, NULL, 2, 0, 0};
     agpu_operand one = {AGPU_OPERAND_REAL, 0, "float32", NULL, NULL, NULL, 0, 1, 0};
     const agpu_operand out = {AGPU_OPERAND_MEMORY, 2, "float32", made, shape, NULL, 0, 0, 0};

@@ -1,4 +1,4 @@
-"""Graphs of operations on a stand-in of a GPU's driver: replayed there, and computed step by step where a library computes."""
+"""Graphs of operations on a fake of a GPU's driver: replayed there, and computed step by step where a library computes."""
 
 from __future__ import annotations
 

@@ -89,9 +89,9 @@ return %1
     fn other_graphs_are_no_steps_alone() {
         let whole = parse(TEXT, &[]).expect("a graph");
         assert!(whole.only_fused().is_none());
-        let turned = TEXT.split("%3").next().unwrap_or_default();
-        let turned = turned.replace("fused(%0, %1)", "fused(%1, %0)") + "return %2\n";
-        let turned = parse(&turned, &[]).expect("a graph");
-        assert!(turned.only_fused().is_none());
+        let swapped = TEXT.split("%3").next().unwrap_or_default();
+        let swapped = swapped.replace("fused(%0, %1)", "fused(%1, %0)") + "return %2\n";
+        let swapped = parse(&swapped, &[]).expect("a graph");
+        assert!(swapped.only_fused().is_none());
     }
 }

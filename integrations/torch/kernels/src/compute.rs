@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use smallvec::SmallVec;
 
 use crate::amdgpu::{self, Operand, agpu};
-use crate::dtype::{Dtype, Meeting};
+use crate::dtype::{Dtype, Promotion};
 use crate::failure::{Failure, Outcome};
 use crate::host;
 use crate::tensor::{Place, Tensor, View, broadcast};
@@ -185,20 +185,20 @@ pub fn result_type(inputs: &[Input<'_>], default: Dtype) -> Dtype {
     } else {
         Dtype::F32
     };
-    let mut meeting = Meeting::default();
+    let mut promotion = Promotion::default();
     for input in inputs {
         match input {
-            Input::Number(number) => meeting.number(number.dtype(default)),
-            Input::View(view) if view.rank() > 0 => meeting.array(view.dtype),
+            Input::Number(number) => promotion.number(number.dtype(default)),
+            Input::View(view) if view.rank() > 0 => promotion.array(view.dtype),
             Input::View(view) if view.place == Place::Cpu => match view.dtype {
-                Dtype::F64 => meeting.number(default),
-                Dtype::C128 => meeting.number(Number::Complex(0.0, 0.0).dtype(default)),
-                other => meeting.number(other),
+                Dtype::F64 => promotion.number(default),
+                Dtype::C128 => promotion.number(Number::Complex(0.0, 0.0).dtype(default)),
+                other => promotion.number(other),
             },
-            Input::View(view) => meeting.without_axes(view.dtype),
+            Input::View(view) => promotion.without_axes(view.dtype),
         }
     }
-    meeting.result()
+    promotion.result()
 }
 
 /// The shape to which inputs broadcast.

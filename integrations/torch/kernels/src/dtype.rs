@@ -195,13 +195,13 @@ impl Dtype {
 
 /// What values of a tensor or number count as where dtypes meet: `torch.result_type`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Meeting {
+pub struct Promotion {
     arrays: Option<Dtype>,
     zero_axes: Option<Dtype>,
     numbers: Option<Dtype>,
 }
 
-impl Meeting {
+impl Promotion {
     fn join(place: &mut Option<Dtype>, dtype: Dtype) {
         *place = Some(place.map_or(dtype, |known| known.promoted(dtype)));
     }
@@ -262,10 +262,10 @@ mod tests {
     #[test]
     fn numbers_do_not_widen_arrays_of_their_kind() {
         let meet = |array, number| {
-            let mut meeting = Meeting::default();
-            meeting.array(array);
-            meeting.number(number);
-            meeting.result()
+            let mut promotion = Promotion::default();
+            promotion.array(array);
+            promotion.number(number);
+            promotion.result()
         };
         assert_eq!(meet(Dtype::F16, Dtype::F64), Dtype::F16);
         assert_eq!(meet(Dtype::I32, Dtype::I64), Dtype::I32);

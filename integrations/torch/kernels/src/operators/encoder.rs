@@ -30,10 +30,10 @@ fn linear(x: &View, weight: &View, bias: &View) -> Outcome<Tensor> {
         let strides = row_major(&shape);
         view.with_layout(shape, strides)
     };
-    let turned = weight.permuted(&[1, 0]);
+    let transposed = weight.permuted(&[1, 0]);
     product(
         &flat(&dense, inputs),
-        &turned,
+        &transposed,
         &flat(&made, outputs),
         (1.0, 0.0),
     )?;

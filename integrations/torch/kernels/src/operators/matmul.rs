@@ -29,9 +29,9 @@ fn laid_out(x: &View) -> Outcome<(crate::compute::Held, bool)> {
     }
     let mut axes: Vec<usize> = (0..rank).collect();
     axes.swap(rank - 1, rank - 2);
-    let turned = x.permuted(&axes);
-    if turned.is_contiguous() {
-        return Ok((contiguous(&turned)?, true));
+    let transposed = x.permuted(&axes);
+    if transposed.is_contiguous() {
+        return Ok((contiguous(&transposed)?, true));
     }
     Ok((contiguous(x)?, false))
 }

@@ -158,8 +158,8 @@ fn log_sigmoid(c: &Call) -> Outcome<Results> {
     let x = c.tensor(0)?;
     check_float(c, x)?;
     let s = steps(x);
-    let turned = s.made(c"negative", &[x.into()])?;
-    let soft = s.made(c"softplus", &[(&turned).into()])?;
+    let negated = s.made(c"negative", &[x.into()])?;
+    let soft = s.made(c"softplus", &[(&negated).into()])?;
     let result = s.made(c"negative", &[(&soft).into()])?;
     let buffer = Tensor::empty(&[0], x.dtype, x.place)?;
     Ok(tensors([narrowed(result, x.dtype)?, buffer]))
@@ -168,8 +168,8 @@ fn log_sigmoid(c: &Call) -> Outcome<Results> {
 fn log_sigmoid_backward(c: &Call) -> Outcome<Results> {
     let (gradient, x) = (c.tensor(0)?, c.tensor(1)?);
     let s = steps(x);
-    let turned = s.made(c"negative", &[x.into()])?;
-    let part = s.made(c"sigmoid", &[(&turned).into()])?;
+    let negated = s.made(c"negative", &[x.into()])?;
+    let part = s.made(c"sigmoid", &[(&negated).into()])?;
     let result = s.made(c"multiply", &[(&part).into(), gradient.into()])?;
     Ok(tensors([narrowed(result, x.dtype)?]))
 }

@@ -184,8 +184,8 @@ fn weights(
 fn along(x: &View, axis: usize, weights: &View) -> Outcome<Tensor> {
     let mut order: Vec<usize> = (0..x.rank()).filter(|other| *other != axis).collect();
     order.push(axis);
-    let turned = x.permuted(&order);
-    let dense = contiguous(&turned)?;
+    let transposed = x.permuted(&order);
+    let dense = contiguous(&transposed)?;
     let (from, to) = (x.shape[axis], weights.shape[0]);
     let rows = dense.len() / from;
     let flat = |view: &View, extent: i64| {
