@@ -242,27 +242,37 @@ pub fn run(
         run(operation, inputs, common, gives, &made, alpha)?;
         return cast(&made, out);
     }
-    let mut converted: SmallVec<[Tensor; 4]> = SmallVec::new();
-    let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
+    // Operands point into views, which have to stay where they are: all conversions come first.
+    let mut resolved: SmallVec<[Input<'_>; 4]> = SmallVec::new();
+    let mut converted: SmallVec<[Option<Tensor>; 4]> = SmallVec::new();
     for (place, input) in inputs.iter().enumerate() {
-        let keeps_dtype = keeps_dtype(operation, place);
-        match input.resolved()? {
-            Input::Number(number) if keeps_dtype && operation == c"where" => {
-                operands.push(Number::Bool(number.real() != 0.0).operand(Dtype::BOOL)?);
-            }
-            Input::Number(number) => operands.push(number.operand(common)?),
-            Input::View(view) => {
+        let input = input.resolved()?;
+        resolved.push(input);
+        converted.push(match input {
+            Input::View(view) if view.dtype != common && !keeps_dtype(operation, place) => {
                 view.check_same_device(out)?;
-                if view.dtype == common || keeps_dtype {
-                    operands.push(view.operand()?);
-                } else {
-                    let made = Tensor::empty(&view.shape, common, out.place)?;
-                    cast(view, &made)?;
-                    operands.push(made.operand()?);
-                    converted.push(made);
-                }
+                let made = Tensor::empty(&view.shape, common, out.place)?;
+                cast(view, &made)?;
+                Some(made)
             }
-        }
+            _ => None,
+        });
+    }
+    let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
+    for (place, (input, converted)) in resolved.iter().zip(&converted).enumerate() {
+        operands.push(match (*input, converted) {
+            (Input::View(_), Some(made)) => made.operand()?,
+            (Input::View(view), None) => {
+                view.check_same_device(out)?;
+                view.operand()?
+            }
+            (Input::Number(number), _)
+                if keeps_dtype(operation, place) && operation == c"where" =>
+            {
+                Number::Bool(number.real() != 0.0).operand(Dtype::BOOL)?
+            }
+            (Input::Number(number), _) => number.operand(common)?,
+        });
     }
     launch(operation, &operands, out, alpha)
 }

@@ -202,7 +202,7 @@ impl View {
         Ok(self.address.map_addr(|address| address & !poison))
     }
 
-    /// The operand that the memory is.
+    /// The operand that the memory is. It points into the view, which must stay where it is as long as the operand is used.
     pub fn operand(&self) -> Outcome<Operand> {
         self.index()?;
         Ok(Operand {
