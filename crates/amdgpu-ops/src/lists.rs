@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use crate::div_ceil::DivCeil;
 use crate::generated::formulas;
 use crate::generated::lists::{
-    INPUT_LIMIT, LIST_ROWS, ListBody, ListKernel, PART, TABLE_WORDS, table_source,
+    INPUT_LIMIT, LIST_ROWS, ListBody, ListKernel, PART, TABLE_WORDS, slots_of, table_source,
 };
 use crate::generated::loss::computed;
 use crate::generated::source;
@@ -147,7 +147,7 @@ fn check(body: &ListBody, dtypes: &[Option<Dtype>], item: &ListItem, place: usiz
         ))
     };
     let mut elements = None;
-    for (number, slot) in body.slots().iter().enumerate() {
+    for (number, slot) in slots_of(*body, dtypes).enumerate() {
         let Some(array) = item.memory.get(number).and_then(Option::as_ref) else {
             if dtypes[number].is_none() && slot.is_optional {
                 continue;
