@@ -50,11 +50,15 @@ pub fn attention(
 }
 
 /// [`attention`] with memory for the result, or without.
-pub(crate) fn attention_into(
+///
+/// # Errors
+///
+/// As [`attention`], and for memory that does not fit.
+pub fn attention_into(
     ops: &DeviceOps,
     given: &Attention<'_>,
     options: &AttentionOptions,
-    outs: &Outs<'_>,
+    outs: &[Option<&Array>],
 ) -> Result<Results> {
     let named = given.named(None);
     let call = call(ops, &named, "scaled_dot_product_attention");
@@ -62,7 +66,7 @@ pub(crate) fn attention_into(
         &call,
         outs,
         || Operation::Attention(*options),
-        || Ok(Results::from_iter([on_device(ops, given, options)?])),
+        || Ok(Results::from_iter([on_device(ops, given, options, outs)?])),
         |views, host| on_host(&views_of(views, false), options, host),
     )
 }
@@ -100,12 +104,16 @@ pub fn attention_gradient(
 }
 
 /// [`attention_gradient`] with memory for each result, or without.
-pub(crate) fn attention_gradient_into(
+///
+/// # Errors
+///
+/// As [`attention_gradient`], and for memory that does not fit.
+pub fn attention_gradient_into(
     ops: &DeviceOps,
     given: &Attention<'_>,
     gradient: &Operand,
     options: &AttentionOptions,
-    outs: &Outs<'_>,
+    outs: &[Option<&Array>],
 ) -> Result<Results> {
     let named = given.named(Some(gradient));
     let call = call(ops, &named, "scaled_dot_product_attention_gradient");
@@ -113,7 +121,7 @@ pub(crate) fn attention_gradient_into(
         &call,
         outs,
         || Operation::AttentionGradient(*options),
-        || gradient_on_device(ops, given, gradient, options).map(Results::from_iter),
+        || gradient_on_device(ops, given, gradient, options, outs).map(Results::from_iter),
         |views, host| gradient_on_host(&views_of(views, true), options, host),
     )
 }
@@ -179,12 +187,18 @@ impl<'a> Attention<'a> {
     }
 }
 
-fn on_device(ops: &DeviceOps, given: &Attention<'_>, options: &AttentionOptions) -> Result<Array> {
+fn on_device(
+    ops: &DeviceOps,
+    given: &Attention<'_>,
+    options: &AttentionOptions,
+    outs: &Outs<'_>,
+) -> Result<Array> {
     let call = KernelCall::of(ops, given, None, options)?;
+    let made = call.place(outs, 0, &call.result.shape)?;
     if let Some(blocks) = call.blocks()? {
-        return products::attention(&call, blocks);
+        products::attention(&call, &made, blocks)?;
+        return Ok(made);
     }
-    let made = call.empty(&call.result.shape, call.q.dtype)?;
     let kernel = call.kernel("attention", AttentionKernel::forward)?;
     let own = [&call.q, &call.k, &call.v, &made].map(Arg::Array);
     call.run(&kernel, &own, made_rows(&call.q))?;
@@ -196,19 +210,21 @@ fn gradient_on_device(
     given: &Attention<'_>,
     gradient: &Operand,
     options: &AttentionOptions,
+    outs: &Outs<'_>,
 ) -> Result<[Array; 3]> {
     let call = KernelCall::of(ops, given, Some(gradient), options)?;
     let dtype = call.q.dtype;
     let gradient = dense(ops, gradient)?;
+    let by_q = call.place(outs, 0, &call.q.shape)?;
+    let by_k = call.place(outs, 1, &call.k.shape)?;
+    let by_v = call.place(outs, 2, &call.v.shape)?;
     if let Some(blocks) = call.blocks()? {
-        return products::gradients(&call, &gradient, blocks);
+        products::gradients(&call, &gradient, [&by_q, &by_k, &by_v], blocks)?;
+        return Ok([by_q, by_k, by_v]);
     }
     let rows = made_rows(&call.q);
     let [logarithms, levels] = [(); 2].map(|()| call.empty(&[rows], computed(dtype)));
     let (logarithms, levels) = (logarithms?, levels?);
-    let by_q = call.empty(&call.q.shape, dtype)?;
-    let by_k = call.empty(&call.k.shape, dtype)?;
-    let by_v = call.empty(&call.v.shape, dtype)?;
     let inputs = [&call.q, &call.k, &call.v, &gradient, &logarithms, &levels];
     let kernel = call.kernel("attention_by_queries", AttentionKernel::by_queries)?;
     let mut own: SmallVec<[Arg<'_>; 8]> = inputs.into_iter().map(Arg::Array).collect();
@@ -324,6 +340,20 @@ impl<'a> KernelCall<'a> {
             size: self.text.size,
             value_size: self.text.value_size,
         }
+    }
+
+    /// Memory for a result: what the caller gave where kernels can write there, else new memory.
+    fn place(&self, outs: &Outs<'_>, number: usize, shape: &[i64]) -> Result<Array> {
+        if let Some(out) = outs.get(number).copied().flatten() {
+            let whole = Operand::of_array(out.clone());
+            let inputs = [&self.q, &self.k, &self.v].map(|one| Operand::of_array(one.clone()));
+            let is_apart = inputs.iter().all(|one| !whole.overlaps(one));
+            let is_like = out.dtype == self.q.dtype && out.shape.as_slice() == shape;
+            if is_like && is_apart && whole.is_dense() && !out.is_read_only {
+                return Ok(out.clone());
+            }
+        }
+        self.empty(shape, self.q.dtype)
     }
 
     fn empty(&self, shape: &[i64], dtype: amdgpu_abi::Dtype) -> Result<Array> {

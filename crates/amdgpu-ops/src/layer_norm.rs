@@ -1,4 +1,6 @@
-//! Layer norm that keeps the statistics of its rows, and its gradients where they are known: what training takes. Generated kernels on every device.
+//! Layer norm that keeps the statistics of its rows, and its gradients where they are known: what training takes.
+
+mod on_host;
 
 use std::sync::Arc;
 
@@ -17,6 +19,7 @@ use crate::launch::{Shape, launch};
 use crate::operand::{Operand, check_device};
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use on_host::Rows;
 
 const NAME: &str = "layer_norm";
 /// Rows up to which a wave has one by itself.
@@ -79,6 +82,9 @@ pub fn layer_norm_training(
     if result.is_empty() {
         return Ok(());
     }
+    if ops.computes_on_host() {
+        return call.host(of).forward(of, epsilon, [result, mean, inverse]);
+    }
     let text = call.text(of.scale.map(|one| one.dtype), of.shift.map(|one| one.dtype));
     let kernel = call.kernel(&text, "layer_norm", LayerNormKernel::forward)?;
     let mut args: SmallVec<[Arg<'_>; 10]> = SmallVec::new();
@@ -115,6 +121,9 @@ pub fn layer_norm_training_gradient(
         if let Some(out) = out {
             call.check_out(name, out, call.length, None)?;
         }
+    }
+    if ops.computes_on_host() && call.rows * call.length > 0 {
+        return call.host(of).gradients(of, slopes, outs);
     }
     let [gradient, mean, inverse] =
         [slopes.gradient, slopes.mean, slopes.inverse].map(|one| dense(ops, one));
@@ -189,6 +198,10 @@ impl<'a> RowCall<'a> {
             rows: outer.iter().product(),
             length: row.iter().product(),
         })
+    }
+
+    fn host(&self, of: &LayerNorm<'_>) -> Rows<'a> {
+        Rows::of(self.ops, of.x.dtype, [self.rows, self.length])
     }
 
     fn check_slopes(&self, slopes: &LayerNormSlopes<'_>) -> Result<()> {

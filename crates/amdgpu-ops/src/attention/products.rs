@@ -96,11 +96,10 @@ impl Block {
     }
 }
 
-/// The result.
-pub(super) fn attention(call: &KernelCall<'_>, blocks: Blocks) -> Result<Array> {
+/// Writes the result.
+pub(super) fn attention(call: &KernelCall<'_>, made: &Array, blocks: Blocks) -> Result<()> {
     let extents = call.extents();
     let rows = extents.group * extents.queries;
-    let made = call.empty(&call.result.shape, call.q.dtype)?;
     let memory = Memory::of(call, blocks, 1)?;
     each(extents, blocks, |block| {
         let [q, k, v] = block.operands(call, rows, extents.keys);
@@ -108,25 +107,21 @@ pub(super) fn attention(call: &KernelCall<'_>, blocks: Blocks) -> Result<Array> 
         scored(call, &q, &k, &scores)?;
         let shares = block.within(&memory.shares[0]);
         between(call, block, "attention_shares", &[&scores, &shares])?;
-        let out = block.of(&made, rows);
+        let out = block.of(made, rows);
         let shares = Operand::of_array(shares);
         multiply(call, [&shares, &v], false, &out)
-    })?;
-    Ok(made)
+    })
 }
 
-/// The gradients by queries, keys and values.
+/// Writes the gradients by queries, keys and values.
 pub(super) fn gradients(
     call: &KernelCall<'_>,
     gradient: &Array,
+    [by_q, by_k, by_v]: [&Array; 3],
     blocks: Blocks,
-) -> Result<[Array; 3]> {
+) -> Result<()> {
     let extents = call.extents();
     let rows = extents.group * extents.queries;
-    let dtype = call.q.dtype;
-    let by_q = call.empty(&call.q.shape, dtype)?;
-    let by_k = call.empty(&call.k.shape, dtype)?;
-    let by_v = call.empty(&call.v.shape, dtype)?;
     let memory = Memory::of(call, blocks, 2)?;
     each(extents, blocks, |block| {
         let [q, k, v] = block.operands(call, rows, extents.keys);
@@ -139,12 +134,11 @@ pub(super) fn gradients(
         between(call, block, "attention_share_gradients", &own)?;
         let [shares, by_scores] = [shares, by_scores].map(Operand::of_array);
         let of_keys = |x: &Array| block.of(x, extents.keys);
-        multiply(call, [&shares, &given], true, &of_keys(&by_v))?;
-        multiply(call, [&by_scores, &q], true, &of_keys(&by_k))?;
-        let out = block.of(&by_q, rows);
+        multiply(call, [&shares, &given], true, &of_keys(by_v))?;
+        multiply(call, [&by_scores, &q], true, &of_keys(by_k))?;
+        let out = block.of(by_q, rows);
         multiply(call, [&by_scores, &k], false, &out)
-    })?;
-    Ok([by_q, by_k, by_v])
+    })
 }
 
 impl Block {
