@@ -29,6 +29,11 @@ def calls_of(name):
     return sum(calls for operator, calls in report.items() if operator.split("::")[1].split(".")[0] == name)
 
 
+def function_of(name):
+    """The function on lists, which torch's optimizers call."""
+    return getattr(torch, f"_{name}")
+
+
 def lists_of(dtype, count):
     """Lists whose values are not zero, so that they divide."""
     return [[values(shape, dtype, low=0.5 + place, high=3) for shape in SHAPES] for place in range(count)]
@@ -37,10 +42,9 @@ def lists_of(dtype, count):
 def check_list(name, tensors, *arguments, **options):
     """The function and its form that works in place give what torch's CPU gives, by kernels of their own."""
     for place in ("", "_"):
-        operator = f"_foreach_{name}{place}"
+        operator, function = f"_foreach_{name}{place}", function_of(f"foreach_{name}{place}")
         ours, theirs = on_rdna(tensors), copy.deepcopy(tensors)
         before = calls_of(operator)
-        function = getattr(torch, operator)
         found, wanted = function(*ours, *arguments, **options), function(*theirs, *arguments, **options)
         assert calls_of(operator) == before + 1
         compare(ours[0] if found is None else list(found), theirs[0] if wanted is None else list(wanted))
@@ -66,23 +70,27 @@ def test_lists_and_numbers(dtype):
         check_list(name, lists, each)
     for name in ("sqrt", "neg", "abs", "reciprocal", "exp", "sign"):
         check_list(name, lists[:1])
+    for name, wanted in (("clamp_max_", torch.clamp_max), ("clamp_min_", torch.clamp_min)):
+        clamped = on_rdna(lists[0])
+        function_of(f"foreach_{name}")(clamped, 1.25)
+        compare(clamped, [wanted(one, 1.25) for one in lists[0]])
     zeroed = on_rdna(lists[0])
-    torch._foreach_zero_(zeroed)
+    function_of("foreach_zero_")(zeroed)
     assert not any(one.any() for one in zeroed)
 
 
 def test_lists_that_do_not_go_together_are_made_of_single_operators(device):
     mixed = [torch.ones(3, device=device), torch.ones(2, device=device, dtype=torch.int32)]
-    assert [one.tolist() for one in torch._foreach_add(mixed, 1)] == [[2, 2, 2], [2, 2]]
+    assert [one.tolist() for one in function_of("foreach_add")(mixed, 1)] == [[2, 2, 2], [2, 2]]
     whole = torch.ones(2, 6, device=device)
-    torch._foreach_mul_([whole[:, ::2]], 2.0)
+    function_of("foreach_mul_")([whole[:, ::2]], 2.0)
     assert whole.tolist() == [[2, 1, 2, 1, 2, 1]] * 2
     channels_last = values((2, 3, 4, 5)).to(memory_format=torch.channels_last)
     moved = on_rdna(channels_last)
-    torch._foreach_add_([moved], [moved.contiguous()])
+    function_of("foreach_add_")([moved], [moved.contiguous()])
     compare(moved, channels_last * 2)
     with pytest.raises(RuntimeError, match="same number of tensors"):
-        torch._foreach_add_([whole], [whole, whole])
+        function_of("foreach_add_")([whole], [whole, whole])
 
 
 def steps_of(name, options, place, dtype=torch.float32):
@@ -144,11 +152,12 @@ def test_scaled_gradients_that_are_not_finite_stop_a_step(fused, device):
 def test_gradients_are_unscaled_and_looked_through(device):
     gradients = [values((40,)).to(device), torch.tensor([[1.0, math.nan]], device=device)]
     exact = gradients[0].cpu() * 0.25
+    unscale = function_of("amp_foreach_non_finite_check_and_unscale_")
     found, inverse = torch.zeros(1, device=device), torch.full((1,), 0.25, device=device)
-    torch._amp_foreach_non_finite_check_and_unscale_(gradients[:1], found, inverse)
+    unscale(gradients[:1], found, inverse)
     assert found.item() == 0
     compare(gradients[0], exact)
-    torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, inverse)
+    unscale(gradients, found, inverse)
     assert found.item() == 1
     assert gradients[1][0, 0].item() == 0.25
 

@@ -7,59 +7,14 @@ use amdgpu_abi::Dtype;
 use amdgpu_array::{Array, Dims, row_major};
 use smallvec::SmallVec;
 
-use super::KernelCall;
+use super::blocks::{Blocks, Extents};
+use super::call::KernelCall;
 use crate::div_ceil::DivCeil;
 use crate::generated::attention::RowForm;
 use crate::generated::loss::computed;
 use crate::launch::{Shape, launch};
 use crate::matmul::{self, Matmul, Precision};
 use crate::{Arg, Operand, Result};
-
-/// Multiplications that a work-item of the other kernels does one after the other: of more, the products' launches take less time.
-const SERIAL_LIMIT: i64 = 2048;
-/// Scores of a block of heads: most of them are still in the second cache of a large GPU when they are read.
-const BLOCK_BYTES: i64 = 64 << 20;
-/// Scores of one key head at most.
-const HEAD_BYTES_LIMIT: i64 = 1 << 30;
-
-/// The extents of a call.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Extents {
-    pub key_heads: i64,
-    /// Heads of queries for each of keys.
-    pub group: i64,
-    pub queries: i64,
-    pub keys: i64,
-    pub size: i64,
-    pub value_size: i64,
-}
-
-/// Key heads that are computed together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Blocks {
-    heads: i64,
-}
-
-impl Blocks {
-    /// `None` where products are not faster, or the scores of one head are too many.
-    pub fn of(extents: Extents, score_bytes: i64) -> Option<Self> {
-        let Extents {
-            key_heads,
-            group,
-            queries,
-            keys,
-            size,
-            value_size,
-        } = extents;
-        if key_heads == 0 || queries == 0 || keys.saturating_mul(size + value_size) < SERIAL_LIMIT {
-            return None;
-        }
-        let scores = group.saturating_mul(queries).saturating_mul(keys);
-        let bytes = scores.saturating_mul(score_bytes);
-        let heads = (BLOCK_BYTES / bytes).clamp(1, key_heads);
-        (bytes <= HEAD_BYTES_LIMIT).then_some(Self { heads })
-    }
-}
 
 /// Heads from `first` on, and how many.
 #[derive(Clone, Copy)]

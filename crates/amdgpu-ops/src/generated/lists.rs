@@ -368,8 +368,11 @@ extern \"C\" __global__ void list_step(const unsigned long long* table, unsigned
         if self.has_own_numbers {
             return String::new();
         }
-        let numbers = self.body.numbers().iter();
-        numbers.map(|name| format!(", double {name}")).collect()
+        let mut text = String::new();
+        for name in self.body.numbers() {
+            let _ = write!(text, ", double {name}");
+        }
+        text
     }
 
     /// Addresses and numbers of the tensor, and what a block needs once.

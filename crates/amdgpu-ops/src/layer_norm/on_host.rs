@@ -4,7 +4,7 @@ use amdgpu_abi::Dtype;
 use amdgpu_array::{Array, Dims, row_major};
 use smallvec::SmallVec;
 
-use super::{LayerNorm, LayerNormGradients, LayerNormSlopes};
+use super::arguments::{LayerNorm, LayerNormGradients, LayerNormSlopes};
 use crate::complex::{cast, reduce};
 use crate::elementwise::{Elementwise, elementwise};
 use crate::generated::loss::computed;
@@ -17,7 +17,7 @@ use crate::{DeviceOps, Result};
 /// The functions for matrices of rows.
 pub(super) struct Rows<'a> {
     pub ops: &'a DeviceOps,
-    pub rows: i64,
+    pub count: i64,
     pub length: i64,
     pub wide: Dtype,
 }
@@ -26,7 +26,7 @@ impl<'a> Rows<'a> {
     pub fn of(ops: &'a DeviceOps, x: Dtype, [rows, length]: [i64; 2]) -> Self {
         Self {
             ops,
-            rows,
+            count: rows,
             length,
             wide: computed(x),
         }
@@ -81,7 +81,7 @@ impl<'a> Rows<'a> {
         epsilon: f64,
         [result, mean, inverse]: [&Array; 3],
     ) -> Result<()> {
-        let shape = [self.rows, self.length];
+        let shape = [self.count, self.length];
         let x = self.seen(of.x, shape)?;
         let options = NormalizeOptions {
             axes: RowAxes::Named(&[-1]),
@@ -121,7 +121,7 @@ impl<'a> Rows<'a> {
         slopes: &LayerNormSlopes<'_>,
         outs: &LayerNormGradients<'_>,
     ) -> Result<()> {
-        let (shape, column) = ([self.rows, self.length], [self.rows, 1]);
+        let (shape, column) = ([self.count, self.length], [self.count, 1]);
         let zero = self.number(0.0);
         let mean = self.widened(slopes.mean, column)?;
         let inverse = self.widened(slopes.inverse, column)?;
