@@ -56,7 +56,7 @@ typedef struct agpu_torch_result {
     agpu_torch_tensor tensor;
 } agpu_torch_result;
 
-/* What the shim gives the kernel library. The functions of this struct answer 0, or 1 with a text in `last_error`. */
+/* What the shim gives the kernel library. The functions of this struct answer 0, or 1 with a text in `last_error`, unless they say otherwise. */
 typedef struct agpu_torch_host {
     uint64_t size_bytes;
     /* Bits that an address of tensor memory has and the address that libamdgpu knows has not: `address & ~poison_bits` is the latter. 0 unless
@@ -73,6 +73,8 @@ typedef struct agpu_torch_host {
     const char *(*last_error)(void);
     /* torch's library `libtorch_cpu.so` as dlopen gives it. */
     void *torch_library;
+    /* 1 where convolutions of float32 may be computed by matrix units that cut it to tf32 (torch.backends.cudnn.allow_tf32), else 0. */
+    int32_t (*allows_tf32)(void);
 } agpu_torch_host;
 
 /* Exported by the kernel library. */

@@ -6,6 +6,7 @@
 #include "generator.h"
 #include "kernels.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/DeviceGuard.h>
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace amdgpu_torch {
 namespace {
@@ -65,6 +67,26 @@ int32_t host_take_random(const void *generator, int32_t index, uint64_t words, u
 }
 
 const char *host_last_error() { return host_error.c_str(); }
+
+// What convolutions may do. Of versions of torch that ask for an operator some want its name and some a number.
+template <typename Operator>
+bool allows_tf32_of(bool (at::Context::*allows)(Operator) const) {
+    using Value = std::remove_cv_t<std::remove_reference_t<Operator>>;
+    if constexpr (std::is_same_v<Value, std::string>)
+        return (at::globalContext().*allows)(Value("conv"));
+    else
+        return (at::globalContext().*allows)(Value(Value::value_type::CONV));
+}
+bool allows_tf32_of(bool (at::Context::*allows)() const) { return (at::globalContext().*allows)(); }
+
+int32_t host_allows_tf32() {
+    try {
+        return allows_tf32_of(&at::Context::allowTF32CuDNN) ? 1 : 0;
+    } catch (const std::exception &) {
+        // torch says that its settings contradict each other: nothing is cut.
+        return 0;
+    }
+}
 
 agpu_torch_scalar none() { return {AGPU_TORCH_NONE, 0, 0, 0, 0, nullptr}; }
 agpu_torch_scalar list(uint32_t kind, const void *data, size_t count) {
@@ -330,7 +352,14 @@ void load_kernels(const std::string &path) {
     void *torch_library = dlopen("libtorch_cpu.so", RTLD_NOW | RTLD_NOLOAD);
     TORCH_CHECK(torch_library != nullptr, "libtorch_cpu.so is not loaded");
     static const agpu_torch_host host{
-        sizeof(agpu_torch_host), poison_bits(), host_device, host_current_stream, host_take_random, host_last_error, torch_library};
+        sizeof(agpu_torch_host),
+        poison_bits(),
+        host_device,
+        host_current_stream,
+        host_take_random,
+        host_last_error,
+        torch_library,
+        host_allows_tf32};
     const auto attach = symbol<decltype(agpu_torch_attach)>(library, "agpu_torch_attach");
     TORCH_CHECK(attach(&host) == 0, "the kernel library cannot be used: ", functions.last_error());
     functions.call = symbol<decltype(agpu_torch_call)>(library, "agpu_torch_call");

@@ -111,7 +111,21 @@ Normalize {
     reserved: u32,
 });
 options!(/// `agpu_ops_batch_norm_options`.
-    BatchNorm { weight: Handle, bias: Handle, epsilon: f64, has_epsilon: u32, reserved: u32, });
+BatchNorm {
+    weight: Handle,
+    bias: Handle,
+    epsilon: f64,
+    has_epsilon: u32,
+    reserved: u32,
+    out: Handle,
+    saved_mean: Handle,
+    saved_scale: Handle,
+    running_mean: Handle,
+    running_variance: Handle,
+    momentum: f64,
+    out_by_weight: Handle,
+    out_by_bias: Handle,
+});
 options!(/// `agpu_ops_conv2d_options`.
 Convolve {
     out: Handle,
@@ -197,6 +211,7 @@ functions!(Functions {
     agpu_ops_matmul: fn(Handle, Handle, *const Matmul, *mut Handle) -> i32;
     agpu_ops_normalize: fn(Text, Handle, *const Normalize, *mut Handle) -> i32;
     agpu_ops_normalize_gradient: fn(Text, Handle, Handle, *const Normalize, *mut Handle, *mut Handle, *mut Handle) -> i32;
+    agpu_ops_batch_norm_training: fn(Handle, i64, *const BatchNorm, *mut Handle, *mut Handle, *mut Handle) -> i32;
     agpu_ops_batch_norm_gradient: fn(Handle, Handle, i64, *const BatchNorm, *mut Handle, *mut Handle, *mut Handle) -> i32;
     agpu_ops_convolve: fn(Text, Handle, Handle, *const Convolve, *mut Handle) -> i32;
     agpu_ops_convolve_input_gradient: fn(Text, Handle, Handle, u32, *const i64, *const Convolve, *mut Handle) -> i32;
