@@ -9,6 +9,8 @@ mod elementwise;
 mod embedding;
 mod geam;
 mod indexing;
+mod layer_norm;
+mod list;
 mod loss;
 mod matmul;
 mod normalize;

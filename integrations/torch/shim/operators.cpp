@@ -285,7 +285,8 @@ void return_results(const std::string &name, const Shape &shape, torch::jit::Sta
 }
 
 struct BoxedOperator final : c10::OperatorKernel {
-    BoxedOperator(std::string name, const c10::FunctionSchema &schema) : name_(std::move(name)), shape_(schema) {}
+    BoxedOperator(std::string name, const c10::FunctionSchema &schema)
+        : name_(std::move(name)), shape_(schema), is_list_(name_.starts_with("aten::_foreach_")) {}
 
     void operator()(const c10::OperatorHandle &op, c10::DispatchKeySet, torch::jit::Stack *stack) {
         int32_t outcome = 0;
@@ -294,14 +295,21 @@ struct BoxedOperator final : c10::OperatorKernel {
             const c10::OptionalDeviceGuard guard(arguments.device());
             outcome = arguments.call(name_.c_str());
         }
+        if (outcome == 2 && is_list_) return run_each(op, stack);
         if (outcome == 2) return run_on_cpu(op, stack);
         TORCH_CHECK(outcome == 0, functions.last_error());
         return_results(name_, shape_, stack);
     }
 
 private:
+    // torch's own kernel of lists, which calls an operator for each tensor: what a backend without kernels of its own has.
+    static void run_each(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+        op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::PrivateUse2), stack);
+    }
+
     std::string name_;
     Shape shape_;
+    bool is_list_;
 };
 
 torch::Library &library() {

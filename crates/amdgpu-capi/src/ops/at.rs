@@ -49,6 +49,14 @@ impl COperand {
         array_at(device, self.address as u64, dtype, (shape, strides))
     }
 
+    /// The memory; a number is refused.
+    pub(super) fn memory(&self, device: &Arc<DeviceObject>, name: &str) -> Answer<Array> {
+        if self.kind == MEMORY {
+            return self.array(device);
+        }
+        Err(Failure::invalid(format!("{name} is a number; pass memory")))
+    }
+
     fn operand(&self, device: &Arc<DeviceObject>) -> Answer<Operand> {
         if self.kind == MEMORY {
             return Ok(Operand::of_array(self.array(device)?));
@@ -82,11 +90,7 @@ pub extern "C" fn agpu_ops_elementwise_at(
         let device = handles::get::<DeviceObject>(device, "device")?;
         let name = operation.required("operation")?;
         let given = inputs.slice(count, "inputs")?;
-        let out = out.slice(1, "out")?[0];
-        if out.kind != MEMORY {
-            return Err(Failure::invalid("out is a number; pass memory"));
-        }
-        let out = out.array(&device)?;
+        let out = out.slice(1, "out")?[0].memory(&device, "out")?;
         let operands: Vec<Operand> = given
             .iter()
             .map(|one| one.operand(&device))

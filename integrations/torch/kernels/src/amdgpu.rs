@@ -31,6 +31,18 @@ pub const OPERAND_MEMORY: u32 = 0;
 pub const OPERAND_INTEGER: u32 = 1;
 pub const OPERAND_REAL: u32 = 2;
 
+/// `AGPU_LIST_SLOTS` and `AGPU_LIST_NUMBERS`.
+pub const LIST_SLOTS: usize = 8;
+pub const LIST_NUMBERS: usize = 4;
+
+/// `agpu_list_item`.
+#[repr(C)]
+pub struct ListItem {
+    pub elements: u64,
+    pub memory: [*mut c_void; LIST_SLOTS],
+    pub numbers: [f64; LIST_NUMBERS],
+}
+
 /// Options of libamdgpu, which begin with their size; zero is the default of every other field.
 macro_rules! options {
     ($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty,)* }) => {
@@ -198,6 +210,7 @@ functions!(Functions {
     agpu_array_write: fn(Handle, *const c_void, u64) -> i32;
     agpu_array_read: fn(Handle, *mut c_void, u64) -> i32;
     agpu_ops_elementwise_at: fn(Handle, Text, *const Operand, usize, f64, *const Operand) -> i32;
+    agpu_ops_list_at: fn(Handle, Text, *const Text, *const ListItem, usize, *const f64, usize) -> i32;
     agpu_ops_reduce: fn(Text, Handle, *const Reduce, *mut Handle) -> i32;
     agpu_ops_scan: fn(Text, Handle, i64, *const Scan, *mut Handle) -> i32;
     agpu_ops_cumulative_best: fn(Text, Handle, i64, *mut Handle, *mut Handle) -> i32;
@@ -212,6 +225,8 @@ functions!(Functions {
     agpu_ops_normalize: fn(Text, Handle, *const Normalize, *mut Handle) -> i32;
     agpu_ops_normalize_gradient: fn(Text, Handle, Handle, *const Normalize, *mut Handle, *mut Handle, *mut Handle) -> i32;
     agpu_ops_batch_norm_training: fn(Handle, i64, *const BatchNorm, *mut Handle, *mut Handle, *mut Handle) -> i32;
+    agpu_ops_layer_norm_training_at: fn(Handle, *const Operand, *const Operand, *const Operand, u64, f64, *const Operand, *const Operand, *const Operand) -> i32;
+    agpu_ops_layer_norm_training_gradient_at: fn(Handle, *const Operand, *const Operand, *const Operand, *const Operand, *const Operand, u64, *const Operand, *const Operand, *const Operand) -> i32;
     agpu_ops_batch_norm_gradient: fn(Handle, Handle, i64, *const BatchNorm, *mut Handle, *mut Handle, *mut Handle) -> i32;
     agpu_ops_convolve: fn(Text, Handle, Handle, *const Convolve, *mut Handle) -> i32;
     agpu_ops_convolve_input_gradient: fn(Text, Handle, Handle, u32, *const i64, *const Convolve, *mut Handle) -> i32;

@@ -28,6 +28,7 @@ mod dtype;
 mod dynamic;
 mod failure;
 mod host;
+mod lists;
 mod operators;
 mod tensor;
 mod torch;

@@ -6,9 +6,7 @@ use super::reduction::{reduced, reduced_wide, steps_in};
 use super::table;
 use crate::amdgpu::{BatchNorm, Normalize, Owned, agpu};
 use crate::call::{Call, Results, Returned, check_float, tensors, written};
-use crate::compute::{
-    Gives, Held, Input, Steps, Target, cast, contiguous, converted, narrowed, run, zeros,
-};
+use crate::compute::{Gives, Held, Input, Steps, Target, cast, contiguous, converted, run};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
 use crate::tensor::{Dims, Tensor, View, axis_of, row_major};
@@ -18,8 +16,6 @@ table! {
     c"aten::_log_softmax.out" => |c| softmax(c, c"log_softmax"),
     c"aten::_softmax_backward_data.out" => |c| softmax_backward(c, c"softmax"),
     c"aten::_log_softmax_backward_data.out" => |c| softmax_backward(c, c"log_softmax"),
-    c"aten::native_layer_norm" => layer_norm,
-    c"aten::native_layer_norm_backward" => layer_norm_backward,
     c"aten::native_group_norm" => group_norm,
     c"aten::native_group_norm_backward" => group_norm_backward,
     c"aten::native_batch_norm" => |c| batch_norm(c, c.flag(0)?, c.real(1)?, c.real(2)?),
@@ -32,7 +28,7 @@ table! {
 }
 
 /// Whatever is added to a variance must not be negative.
-fn check_epsilon(epsilon: f64) -> Outcome {
+pub fn check_epsilon(epsilon: f64) -> Outcome {
     if epsilon >= 0.0 {
         return Ok(());
     }
@@ -106,25 +102,6 @@ fn softmax_backward(c: &Call, operation: &CStr) -> Outcome<Results> {
     written()
 }
 
-/// The shape of statistics over the last axes: those before them, and ones.
-fn statistics_shape(shape: &[i64], count: usize) -> Dims {
-    let kept = shape.len() - count;
-    (0..shape.len())
-        .map(|axis| if axis < kept { shape[axis] } else { 1 })
-        .collect()
-}
-
-fn last_axes(x: &View, shape: &[i64], name: &str) -> Outcome<Vec<i64>> {
-    let count = shape.len();
-    if count == 0 || count > x.rank() || x.shape[x.rank() - count..] != *shape {
-        return Err(Failure::refused(format!(
-            "{name}: given normalized_shape={shape:?}, expected input with shape [*, {shape:?}], but got input of size {:?}",
-            x.shape.as_slice()
-        )));
-    }
-    Ok((x.rank() as i64 - count as i64..x.rank() as i64).collect())
-}
-
 /// 1 / sqrt(variance + epsilon).
 fn inverse_root(variance: &View, epsilon: f64) -> Outcome<Tensor> {
     let s = steps_in(variance.dtype, variance.place);
@@ -150,78 +127,6 @@ fn standardize(
 ) -> Outcome {
     let inputs = [x.into(), mean, scale, shift];
     run(c"standardize", &inputs, x.dtype, Gives::Same, out, 0.0)
-}
-
-fn layer_norm(c: &Call) -> Outcome<Results> {
-    let x = c.tensor(0)?;
-    check_float(c, x)?;
-    let axes = last_axes(x, c.ints(0)?, c.name)?;
-    let epsilon = c.real(1)?;
-    check_epsilon(epsilon)?;
-    let shape = statistics_shape(&x.shape, axes.len());
-    if x.is_empty() {
-        let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
-        let empty = || Tensor::empty(&shape, x.dtype.wide(), x.place);
-        return Ok(tensors([made, empty()?, empty()?]));
-    }
-    let made = layer_norm_over(x, &axes, (c.optional(1), c.optional(2)), epsilon)?;
-    let (mean, scale) = statistics(x, &axes, epsilon)?;
-    Ok(tensors([made, mean, scale]))
-}
-
-/// Normalised over the last axis.
-pub fn layer_norm_of(
-    x: &View,
-    scale: Option<&Tensor>,
-    shift: Option<&Tensor>,
-    epsilon: f64,
-) -> Outcome<Tensor> {
-    layer_norm_over(x, &[x.rank() as i64 - 1], (scale, shift), epsilon)
-}
-
-fn layer_norm_over(
-    x: &View,
-    axes: &[i64],
-    (scale, shift): (Option<&Tensor>, Option<&Tensor>),
-    epsilon: f64,
-) -> Outcome<Tensor> {
-    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
-    let dense = contiguous(x)?;
-    let (scale, shift) = (
-        scale.map(|one| dense_as(one, x.dtype)).transpose()?,
-        shift.map(|one| dense_as(one, x.dtype)).transpose()?,
-    );
-    let arrays = (array_of(scale.as_ref())?, array_of(shift.as_ref())?);
-    let place = made.array()?;
-    let options = Normalize {
-        out: place.0,
-        scale: arrays.0.as_ref().map_or(0, |one| one.0),
-        shift: arrays.1.as_ref().map_or(0, |one| one.0),
-        axes: axes.as_ptr(),
-        axis_count: axes.len() as u64,
-        epsilon,
-        has_epsilon: 1,
-        ..Normalize::default()
-    };
-    let (array, mut result) = (dense.array()?, 0);
-    agpu!(agpu_ops_normalize(
-        c"layer_norm".as_ptr(),
-        array.0,
-        &raw const options,
-        &raw mut result
-    ))?;
-    drop(Owned(result));
-    Ok(made)
-}
-
-/// A row-major tensor of a dtype with the values of another one.
-fn dense_as(x: &View, dtype: Dtype) -> Outcome<Held> {
-    if x.dtype == dtype {
-        return contiguous(x);
-    }
-    let made = Tensor::empty(&x.shape, dtype, x.place)?;
-    cast(x, &made)?;
-    Ok(Held::Made(made))
 }
 
 /// What gradients of normalisations are made of: x normalised, and the gradient by it.
@@ -280,58 +185,6 @@ fn parameter_gradient(values: &View, axes: &[i64], shape: &[i64], dtype: Dtype) 
         &made,
     )?;
     Ok(made)
-}
-
-fn layer_norm_backward(c: &Call) -> Outcome<Results> {
-    let (gradient, x, mean, scale) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?, c.tensor(3)?);
-    let (weight, bias) = (c.optional(4), c.optional(5));
-    let shape = c.ints(0)?;
-    let mask = c.flags(1)?;
-    let axes = last_axes(x, shape, c.name)?;
-    let outer: Vec<i64> = (0..x.rank() as i64 - axes.len() as i64).collect();
-    let parameter_dtype = weight.or(bias).map_or(x.dtype, |one| one.dtype);
-    let mut results = Results::new();
-    if x.is_empty() {
-        for (wanted, shape) in mask.iter().zip([x.shape.as_slice(), shape, shape]) {
-            results.push(if *wanted {
-                Returned::Tensor(zeros(shape, x.dtype, x.place)?)
-            } else {
-                Returned::None
-            });
-        }
-        return Ok(results);
-    }
-    let parts = normalized(x, gradient, mean, scale)?;
-    let s = parts.steps;
-    let given = &parts.gradient;
-    results.push(if mask[0] {
-        let by_result = match weight {
-            Some(weight) => Held::Made(s.made(c"multiply", &[(&**given).into(), weight.into()])?),
-            None => Held::Given((**given).clone()),
-        };
-        let by_x = by_normalized(&parts, &by_result, scale, &axes)?;
-        Returned::Tensor(narrowed(by_x, x.dtype)?)
-    } else {
-        Returned::None
-    });
-    results.push(if mask[1] && weight.is_some() {
-        let product = s.made(c"multiply", &[(&**given).into(), (&parts.values).into()])?;
-        Returned::Tensor(parameter_gradient(
-            &product,
-            &outer,
-            shape,
-            parameter_dtype,
-        )?)
-    } else {
-        Returned::None
-    });
-    results.push(if mask[2] && bias.is_some() {
-        let dense = contiguous(given)?;
-        Returned::Tensor(parameter_gradient(&dense, &outer, shape, parameter_dtype)?)
-    } else {
-        Returned::None
-    });
-    Ok(results)
 }
 
 /// Images seen as (images, groups, channels of a group, pixels), which takes row-major order.
