@@ -9,7 +9,7 @@ use amdgpu_ops::layer_norm::{
 };
 use amdgpu_ops::{DeviceOps, Operand};
 
-use super::at::COperand;
+use super::operand::COperand;
 use crate::borrowed::Items;
 use crate::handles::{self, Handle};
 use crate::objects::DeviceObject;

@@ -203,6 +203,8 @@ ErrorInfo {
 functions!(Functions {
     agpu_last_error: fn(*mut ErrorInfo) -> i32;
     agpu_release: fn(Handle) -> i32;
+    agpu_telemetry_is_watched: fn() -> bool;
+    agpu_telemetry_mark: fn(Text, u64, u64) -> i32;
     agpu_device_wait_stream: fn(Handle, Handle) -> i32;
     agpu_stream_wait_device: fn(Handle, Handle) -> i32;
     agpu_array_from_address: fn(Handle, *mut c_void, Text, u32, *const i64, *const i64, *mut Handle) -> i32;
