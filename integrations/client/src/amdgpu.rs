@@ -65,6 +65,40 @@ Facts {
     is_contiguous: u32,
     is_read_only: u32,
 });
+options!(/// `agpu_device_facts`.
+DeviceFacts {
+    name: [u8; 64],
+    product_name: [u8; 128],
+    architecture: [u8; 64],
+    kind: [u8; 8],
+    ordinal: u32,
+    compute_units: u32,
+    physical_cores: u32,
+    logical_cores: u32,
+    warp_size: u32,
+    max_threads_per_block: u32,
+    max_block: [u32; 3],
+    max_grid: [u32; 3],
+    shared_memory_per_block_bytes: u64,
+    total_memory_bytes: u64,
+    clock_hertz: u64,
+});
+options!(/// `agpu_memory_info`.
+    MemoryInfo { free_bytes: u64, total_bytes: u64, used_bytes: u64, });
+options!(/// `agpu_memory_statistics`.
+MemoryStatistics {
+    allocations: u64,
+    allocated_bytes: u64,
+    allocated_bytes_peak: u64,
+    reserved_bytes: u64,
+    reserved_bytes_peak: u64,
+    allocations_total: u64,
+    cache_hits: u64,
+    cache_misses: u64,
+    out_of_memory: u64,
+});
+options!(/// `agpu_memory_options`.
+    MemoryOptions { kind: u32, reserved: u32, stream: Handle, });
 options!(/// `agpu_ops_options`.
     Out { out: Handle, });
 options!(/// `agpu_ops_reduce_options`.
@@ -177,6 +211,26 @@ ErrorInfo {
 functions!(Functions {
     agpu_last_error: fn(*mut ErrorInfo) -> i32;
     agpu_release: fn(Handle) -> i32;
+    agpu_device_count: fn(*mut u32) -> i32;
+    agpu_device_info_at: fn(u32, *mut DeviceFacts) -> i32;
+    agpu_device_open: fn(Text, *const c_void, *mut Handle) -> i32;
+    agpu_device_memory: fn(Handle, *mut MemoryInfo) -> i32;
+    agpu_device_memory_statistics: fn(Handle, u32, *mut MemoryStatistics) -> i32;
+    agpu_device_reset_memory_peaks: fn(Handle) -> i32;
+    agpu_device_synchronize: fn(Handle) -> i32;
+    agpu_device_default_stream: fn(Handle, *mut Handle) -> i32;
+    agpu_stream_create: fn(Handle, *mut Handle) -> i32;
+    agpu_stream_synchronize: fn(Handle) -> i32;
+    agpu_stream_wait_event: fn(Handle, Handle) -> i32;
+    agpu_event_create: fn(Handle, *mut Handle) -> i32;
+    agpu_event_record: fn(Handle, Handle) -> i32;
+    agpu_event_synchronize: fn(Handle) -> i32;
+    agpu_event_is_complete: fn(Handle, *mut bool) -> i32;
+    agpu_event_elapsed_ns: fn(Handle, Handle, *mut i64) -> i32;
+    agpu_raw_allocate: fn(Handle, u64, *const MemoryOptions, *mut *mut c_void) -> i32;
+    agpu_raw_free: fn(*mut c_void, Handle) -> i32;
+    agpu_raw_copy: fn(Handle, *mut c_void, *const c_void, u64, u32, Handle) -> i32;
+    agpu_raw_fill: fn(Handle, *mut c_void, u64, u8, Handle) -> i32;
     agpu_device_wait_stream: fn(Handle, Handle) -> i32;
     agpu_stream_wait_device: fn(Handle, Handle) -> i32;
     agpu_array_from_address: fn(Handle, *mut c_void, Text, u32, *const i64, *const i64, *mut Handle) -> i32;
@@ -227,11 +281,11 @@ pub fn find() -> Outcome {
     Ok(())
 }
 
-/// The functions, which `agpu_torch_attach` found.
+/// The functions, which [`find`] found.
 pub fn get() -> Outcome<&'static Functions> {
     FUNCTIONS
         .get()
-        .ok_or_else(|| Failure::refused("agpu_torch_attach was not called before this operator"))
+        .ok_or_else(|| Failure::refused("libamdgpu.so was not looked for before this call"))
 }
 
 /// A status of libamdgpu as an outcome.
@@ -256,6 +310,9 @@ pub fn done(status: i32) -> Outcome {
     if !hint.is_empty() {
         message = format!("{message} ({hint})");
     }
+    if name == "out-of-memory" {
+        return Err(Failure::out_of_memory(message));
+    }
     if matches!(
         name.as_str(),
         "unsupported-dtype" | "no-implementation" | "unsupported-feature"
@@ -266,6 +323,7 @@ pub fn done(status: i32) -> Outcome {
 }
 
 /// Calls a function of libamdgpu by its name and checks its status.
+#[macro_export]
 macro_rules! agpu {
     ($name:ident($($argument:expr),* $(,)?)) => {{
         let library = $crate::amdgpu::get()?;
@@ -275,7 +333,7 @@ macro_rules! agpu {
     }};
 }
 
-pub(crate) use agpu;
+pub use agpu;
 
 /// A handle that is released when it goes.
 pub struct Owned(pub Handle);
