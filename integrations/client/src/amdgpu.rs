@@ -113,6 +113,8 @@ Reduce {
 });
 options!(/// `agpu_ops_scan_options`.
     Scan { out: Handle, is_exclusive: u32, is_reversed: u32, });
+options!(/// `agpu_ops_segment_options`.
+    Segment { axis: i64, count: i64, has_offsets: u32, reserved: u32, });
 options!(/// `agpu_ops_scatter_reduce_options`.
     ScatterReduce { excludes_self: u32, reserved: u32, });
 options!(/// `agpu_ops_top_k_options`.
@@ -247,6 +249,7 @@ functions!(Functions {
     agpu_ops_top_k: fn(Handle, i64, i64, *const TopK, *mut Handle, *mut Handle) -> i32;
     agpu_ops_pick: fn(Handle, *const i64, *const Handle, usize, *mut Handle) -> i32;
     agpu_ops_put: fn(Handle, *const i64, *const Handle, usize, Handle, Text) -> i32;
+    agpu_ops_segment_reduce: fn(Text, Handle, Handle, *const Segment, *mut Handle) -> i32;
     agpu_ops_scatter_reduce: fn(Text, Handle, i64, Handle, Handle, *const ScatterReduce, *mut Handle) -> i32;
     agpu_ops_matmul: fn(Handle, Handle, *const Matmul, *mut Handle) -> i32;
     agpu_ops_normalize: fn(Text, Handle, *const Normalize, *mut Handle) -> i32;

@@ -5,11 +5,10 @@ use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
 use crate::amdgpu::{Handle, agpu};
-use crate::devices;
 use crate::dtype::Dtype;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::streams::Stream;
-use crate::tensor::{Dims, Tensor};
+use crate::tensor::{Dims, Tensor, View};
 use crate::tensorflow::{self, AllocatorAttributes, Functions, Opaque, Status};
 
 /// What TensorFlow has a kernel compute.
@@ -98,9 +97,21 @@ impl<'c> Call<'c> {
         Ok(handle)
     }
 
-    /// An input in the memory of the device.
-    pub fn input(&self, place: usize) -> Outcome<Tensor> {
+    /// An input. The context keeps it as long as the kernel runs, so that an output may take its memory over.
+    pub fn input(&self, place: usize) -> Outcome<View> {
+        Ok((*self.tensor(place)?).clone())
+    }
+
+    /// An input with a reference of its own.
+    pub fn tensor(&self, place: usize) -> Outcome<Tensor> {
         Tensor::of(self.raw_input(place)?, self.device)
+    }
+
+    /// All inputs from a place on.
+    pub fn inputs(&self, first: usize) -> Outcome<Vec<View>> {
+        (first..self.input_count()?)
+            .map(|place| self.input(place))
+            .collect()
     }
 
     /// The whole numbers of an input in the memory of the host.
@@ -183,7 +194,7 @@ impl<'c> Call<'c> {
         self.allocated(handle)
     }
 
-    /// An output in the memory of the first of these inputs that nobody else uses and that fits, else a new one. Inputs are to be taken before.
+    /// The first output, in the memory of the first of these inputs that nobody else uses and that fits, else in new memory.
     pub fn output_in_place(
         &self,
         inputs: &[c_int],

@@ -5,10 +5,23 @@ use std::ffi::CStr;
 use crate::dtype::Dtype;
 use crate::registry::Row;
 
+mod convolution;
+mod einsum;
 mod elementwise;
+mod indexing;
+mod losses;
+mod matmul;
+mod movement;
+mod normalization;
+mod pooling;
+mod random;
+mod reduction;
+mod spatial;
+
+const T: &CStr = c"T";
 
 const FLOATS: &[Dtype] = &[Dtype::F16, Dtype::BF16, Dtype::F32, Dtype::F64];
-const FLOATS_AND_BOOL: &[Dtype] = &[Dtype::F16, Dtype::BF16, Dtype::F32, Dtype::F64, Dtype::BOOL];
+const FLOATS_AND_I64: &[Dtype] = &[Dtype::F16, Dtype::BF16, Dtype::F32, Dtype::F64, Dtype::I64];
 const BOOLS: &[Dtype] = &[Dtype::BOOL];
 const INT32: &[Dtype] = &[Dtype::I32];
 const INTEGERS: &[Dtype] = &[
@@ -136,5 +149,19 @@ impl Row {
 
 /// All rows.
 pub fn all() -> impl Iterator<Item = &'static Row> {
-    [elementwise::ROWS].into_iter().flatten()
+    [
+        elementwise::ROWS,
+        reduction::ROWS,
+        movement::ROWS,
+        indexing::ROWS,
+        matmul::ROWS,
+        einsum::ROWS,
+        convolution::ROWS,
+        pooling::ROWS,
+        normalization::ROWS,
+        losses::ROWS,
+        random::ROWS,
+    ]
+    .into_iter()
+    .flatten()
 }
