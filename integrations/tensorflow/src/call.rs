@@ -13,19 +13,19 @@ use crate::tensorflow::{self, AllocatorAttributes, Functions, Opaque, Status};
 
 /// What TensorFlow has a kernel compute.
 pub struct Call<'c> {
-    context: Opaque,
+    pub context: Opaque,
     /// Where operands are: the device, or the CPU device of libamdgpu for kernels of tensors of the host.
     pub device: Handle,
     stream: &'c Stream,
     is_host: bool,
-    status: Status,
+    pub status: Status,
     pub name: &'static CStr,
     /// How many bytes the last call of `bytes_of` found.
     last_bytes: Cell<usize>,
 }
 
 /// The CPU device of libamdgpu, which computes with tensors of the host.
-fn host_device() -> Outcome<Handle> {
+pub fn host_device() -> Outcome<Handle> {
     static HOST: OnceLock<Handle> = OnceLock::new();
     if let Some(handle) = HOST.get() {
         return Ok(*handle);

@@ -17,6 +17,7 @@ mod pooling;
 mod random;
 mod reduction;
 mod spatial;
+mod variables;
 
 const T: &CStr = c"T";
 
@@ -161,6 +162,7 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
         normalization::ROWS,
         losses::ROWS,
         random::ROWS,
+        variables::ROWS,
     ]
     .into_iter()
     .flatten()

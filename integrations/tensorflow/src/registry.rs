@@ -199,11 +199,16 @@ extern "C" fn compute(kernel: Opaque, context: Opaque) {
         Ok(())
     });
     if let Err(failure) = done {
-        fail(failure, |tensorflow, status| {
-            // SAFETY: a live context and status.
-            unsafe { (tensorflow.TF_OpKernelContext_Failure)(context, status) };
-        });
+        fail_call(context, failure);
     }
+}
+
+/// Tells TensorFlow that a kernel failed.
+pub fn fail_call(context: Opaque, failure: Failure) {
+    fail(failure, |tensorflow, status| {
+        // SAFETY: a live context and status.
+        unsafe { (tensorflow.TF_OpKernelContext_Failure)(context, status) };
+    });
 }
 
 extern "C" fn delete(kernel: Opaque) {

@@ -108,3 +108,43 @@ pub extern "C" fn agpu_tensorflow_reset_memory_peaks(ordinal: i32) -> i32 {
 pub extern "C" fn agpu_tensorflow_last_error() -> *const c_char {
     last_error()
 }
+
+/// Bytes: of tensors now and at most, taken from the system, free and there at all.
+#[repr(C)]
+pub struct Memory {
+    current: u64,
+    peak: u64,
+    reserved: u64,
+    free: u64,
+    total: u64,
+}
+
+/// Memory of a device; 0, or 1 with a message.
+///
+/// # Safety
+///
+/// `memory` is a place for the numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_tensorflow_memory(ordinal: i32, memory: *mut Memory) -> i32 {
+    status(caught(|| {
+        let device = devices::get(ordinal)?;
+        let (statistics, info) = (device.statistics()?, device.memory()?);
+        // SAFETY: as the caller promises.
+        unsafe {
+            memory.write(Memory {
+                current: statistics.allocated_bytes,
+                peak: statistics.allocated_bytes_peak,
+                reserved: statistics.reserved_bytes,
+                free: info.free_bytes,
+                total: info.total_bytes,
+            });
+        }
+        Ok(())
+    }))
+}
+
+/// Whether the plug-in has kernels that update variables: whether this TensorFlow exports what they need.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_tensorflow_updates_variables() -> bool {
+    crate::tensorflow::updates().is_some()
+}

@@ -73,13 +73,35 @@ pub struct Buffer {
     deallocator: *const c_void,
 }
 
+functions!(Updates {
+    TF_AssignUpdateVariable: fn(Opaque, c_int, c_int, c_int, c_int, CopyFunction, UpdateFunction, Opaque);
+});
+
+/// Copies one tensor to another: context, source, destination, both of which the function takes over.
+pub type CopyFunction = extern "C" fn(Opaque, Opaque, Opaque);
+/// Changes the tensor of a variable: context, tensor, value, both of which the function takes over, and what is done.
+pub type UpdateFunction = extern "C" fn(Opaque, Opaque, Opaque, c_int);
+
 static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
+static UPDATES: OnceLock<Option<Updates>> = OnceLock::new();
 
 /// Finds the functions in the TensorFlow that the process has loaded.
 pub fn find() -> Outcome {
-    let known = Functions::find(Library::loaded(c"libtensorflow_framework.so.2")?)?;
+    let framework = Library::loaded(c"libtensorflow_framework.so.2")?;
+    let known = Functions::find(framework)?;
     FUNCTIONS.get_or_init(|| known);
+    UPDATES.get_or_init(|| {
+        let other = Library::loaded(c"libtensorflow_cc.so.2").unwrap_or(framework);
+        Updates::find(framework)
+            .or_else(|_| Updates::find(other))
+            .ok()
+    });
     Ok(())
+}
+
+/// What updates variables, in versions of TensorFlow that export it.
+pub fn updates() -> Option<&'static Updates> {
+    UPDATES.get().and_then(Option::as_ref)
 }
 
 /// The functions, which [`find`] found.

@@ -301,8 +301,10 @@ fn batch_norm_gradient(a: &Attributes) -> Outcome<Kernel> {
                 outs,
             );
         }
-        let weight = c.converted(&scale, x.dtype)?;
-        let weight = weight.array()?;
+        // The sums of halves are wanted in float32.
+        let s = c.steps(x.dtype);
+        let (x, gradient) = (s.of(&x)?, s.of(&gradient)?);
+        let weight = scale.array()?;
         let options = BatchNorm {
             weight: weight.0,
             epsilon,

@@ -6,10 +6,11 @@ use super::spatial::{Along, Layout, Padding, windows};
 use super::{FLOATS, T, row};
 use crate::amdgpu::{Owned, Pool, agpu};
 use crate::call::{Attributes, Call};
-use crate::compute::{Held, cast};
+use crate::compute::{Held, cast, launch};
+use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
 use crate::registry::{Kernel, Row};
-use crate::tensor::{Dims, View, shown};
+use crate::tensor::{Dims, Tensor, View, shown};
 
 const SHAPE: &[&CStr] = &[c"orig_input_shape"];
 
@@ -149,23 +150,51 @@ impl Settings {
         }
     }
 
-    /// The images, with what is smaller than every value around them where libamdgpu cannot add the padding.
+    /// The images, with padding around them where libamdgpu cannot add it: what is smaller than every value, or zeros.
     fn prepared(&self, c: &Call, x: &View, sizes: &Sizes, kind: Kind) -> Outcome<Held> {
         if !sizes.is_apart {
             return Ok(Held::Given(x.clone()));
-        }
-        if kind == Kind::Average {
-            return Err(Failure::no_kernel(
-                "averages of windows with such padding have no kernel: strides are larger than windows, or the padding is explicit",
-            ));
         }
         let mut shape = x.shape.clone();
         for (axis, along) in sizes.along.iter().enumerate() {
             shape[self.layout.first() + axis] += along.before + along.after;
         }
-        let made = c.filled(f64::NEG_INFINITY.into(), x.dtype, &shape)?;
+        let around = match kind {
+            Kind::Max => f64::NEG_INFINITY,
+            Kind::Average => 0.0,
+        };
+        let made = c.filled(around.into(), x.dtype, &shape)?;
         cast(x, &self.inner(&made, sizes, &x.shape))?;
         Ok(Held::Made(made))
+    }
+
+    /// How many values of an image each window has, as a tensor that broadcasts beside the result.
+    fn counts(&self, c: &Call, images: &[i64], sizes: &Sizes, dtype: Dtype) -> Outcome<Tensor> {
+        let layout = self.layout;
+        let extents = &images[layout.first()..layout.first() + layout.spatial];
+        let ones = c.filled(1_i64.into(), dtype, &layout.shape(1, extents, 1))?;
+        let padded = self.prepared(c, &ones, sizes, Kind::Average)?;
+        let counts: Vec<i64> = sizes.along.iter().map(|along| along.count).collect();
+        let made = c.temporary(dtype, &layout.shape(1, &counts, 1))?;
+        self.sums(&padded, sizes, &made)?;
+        Ok(made)
+    }
+
+    /// The sums of windows of images with their padding.
+    fn sums(&self, images: &View, sizes: &Sizes, out: &View) -> Outcome {
+        let (images, place) = (images.array()?, out.array()?);
+        let mut options = self.options(sizes);
+        options.divisor_override = 1;
+        options.out = place.0;
+        let mut result = 0;
+        agpu!(agpu_ops_pool(
+            self.name(Kind::Average).as_ptr(),
+            images.0,
+            &raw const options,
+            &raw mut result
+        ))?;
+        drop(Owned(result));
+        Ok(())
     }
 
     fn inner(&self, padded: &View, sizes: &Sizes, images: &[i64]) -> View {
@@ -188,6 +217,11 @@ fn pool(a: &Attributes, kind: Kind) -> Outcome<Kernel> {
             return Ok(());
         }
         let images = settings.prepared(c, &x, &sizes, kind)?;
+        if sizes.is_apart && kind == Kind::Average {
+            settings.sums(&images, &sizes, &out)?;
+            let counts = settings.counts(c, &x.shape, &sizes, x.dtype)?;
+            return launch(c"divide", &[(&*out).into(), (&counts).into()], &out, 0.0);
+        }
         let (images, place) = (images.array()?, out.array()?);
         let mut options = settings.options(&sizes);
         options.out = place.0;
@@ -227,8 +261,21 @@ fn gradient(c: &Call, settings: &Settings, kind: Kind, x: &View, gradient: &View
         None
     };
     let target: &View = made.as_deref().unwrap_or(&out);
-    let (array, given, place) = (images.array()?, gradient.array()?, target.array()?);
     let mut options = settings.options(&sizes);
+    let mut given = Held::Given(gradient.clone());
+    if sizes.is_apart && kind == Kind::Average {
+        let counts = settings.counts(c, &x.shape, &sizes, x.dtype)?;
+        let divided = c.temporary(x.dtype, &gradient.shape)?;
+        launch(
+            c"divide",
+            &[gradient.into(), (&counts).into()],
+            &divided,
+            0.0,
+        )?;
+        given = Held::Made(divided);
+        options.divisor_override = 1;
+    }
+    let (array, given, place) = (images.array()?, given.array()?, target.array()?);
     options.out = place.0;
     let mut result = 0;
     agpu!(agpu_ops_pool_gradient(
