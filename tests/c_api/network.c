@@ -117,9 +117,13 @@ static void telemetry(void) {
     uint64_t length = 0;
     DO(agpu_telemetry_set_enabled(false));
     DO(agpu_telemetry_set_enabled(true));
+    CHECK(!agpu_telemetry_is_watched());
+    DO(agpu_telemetry_mark("a piece of work", 1, 2));
+    REFUSED(agpu_telemetry_mark(NULL, 1, 2), AGPU_ERROR_INVALID_ARGUMENT, "name is NULL");
     DO(agpu_telemetry_snapshot(&text));
     DO(agpu_text_get(text, &data, &length));
     CHECK(data[0] == '{' && strlen(data) == length);
+    CHECK(strstr(data, "a piece of work") != NULL);
     DO(agpu_release(text));
     DO(agpu_telemetry_prometheus(&text));
     DO(agpu_text_get(text, &data, NULL));

@@ -187,6 +187,45 @@ static int place(int c, int i) {
     return (i / PIXELS * CHANNELS + c) * PIXELS + i % PIXELS;
 }
 
+/* What a training step keeps: the result and the gradients in given memory, saved and running statistics. */
+static void kept(agpu_device device, agpu_array x, agpu_array g, agpu_ops_batch_norm_options options, const double *wanted, const double *by_x,
+                 const double *mean, const double *variance, const double *by_weight, const double *by_bias) {
+    const int count = BATCH * PIXELS;
+    float ones[CHANNELS];
+    const float nothing[IMAGES] = {0};
+    double scale[CHANNELS], running_mean[CHANNELS], running_variance[CHANNELS];
+    for (int c = 0; c < CHANNELS; c++) {
+        ones[c] = 1;
+        scale[c] = 1 / sqrt(variance[c] + 1e-5);
+        running_mean[c] = 0.75 + 0.25 * mean[c];
+        running_variance[c] = 0.75 + 0.25 * variance[c] * count / (count - 1);
+    }
+    agpu_array result = NULL, of_weight = NULL, of_bias = NULL;
+    options.out = ARRAY(device, "float32", nothing, BATCH, CHANNELS, 2, 2);
+    options.saved_mean = ARRAY(device, "float32", ones, CHANNELS);
+    options.saved_scale = ARRAY(device, "float32", ones, CHANNELS);
+    options.running_mean = ARRAY(device, "float32", ones, CHANNELS);
+    options.running_variance = ARRAY(device, "float32", ones, CHANNELS);
+    options.momentum = 0.25;
+    DO(agpu_ops_batch_norm_training(x, 1, &options, &result, NULL, NULL));
+    DO(agpu_release(result));
+    CHECK_NEAR(options.out, wanted, IMAGES);
+    CHECK_NEAR(options.running_mean, running_mean, CHANNELS);
+    CHECK_NEAR(options.running_variance, running_variance, CHANNELS);
+    options.running_mean = options.running_variance = options.bias = NULL;
+    options.out = ARRAY(device, "float32", nothing, BATCH, CHANNELS, 2, 2);
+    options.out_by_weight = ARRAY(device, "float32", ones, CHANNELS);
+    options.out_by_bias = ARRAY(device, "float32", ones, CHANNELS);
+    DO(agpu_ops_batch_norm_gradient(x, g, 1, &options, &result, &of_weight, &of_bias));
+    const agpu_handle made[] = {result, of_weight, of_bias};
+    for (int i = 0; i < 3; i++) DO(agpu_release(made[i]));
+    CHECK_NEAR(options.out, by_x, IMAGES);
+    CHECK_NEAR(options.out_by_weight, by_weight, CHANNELS);
+    CHECK_NEAR(options.out_by_bias, by_bias, CHANNELS);
+    CHECK_NEAR(options.saved_mean, mean, CHANNELS);
+    CHECK_NEAR(options.saved_scale, scale, CHANNELS);
+}
+
 static void batch_norm(agpu_device device) {
     const int count = BATCH * PIXELS;
     float values[IMAGES], gradient[IMAGES], weight[CHANNELS], bias[CHANNELS];
@@ -221,6 +260,7 @@ static void batch_norm(agpu_device device) {
     CHECK_NEAR(result, wanted, IMAGES);
     CHECK_NEAR(means, mean, CHANNELS);
     CHECK_NEAR(variances, variance, CHANNELS);
+    kept(device, x, g, options, wanted, by_x, mean, variance, by_weight, by_bias);
     agpu_array weights = NULL, biases = NULL;
     DO(agpu_release(options.bias));
     options.bias = NULL;

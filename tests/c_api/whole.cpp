@@ -184,7 +184,9 @@ int main() {
         arrays(device);
     }
     amdgpu::telemetry::set_enabled(true);
-    CHECK(amdgpu::telemetry::snapshot().front() == '{');
+    CHECK(!amdgpu::telemetry::is_watched());
+    amdgpu::telemetry::mark("a piece of work", 1, 2);
+    CHECK(amdgpu::telemetry::snapshot().find("a piece of work") != std::string::npos);
     CHECK(amdgpu::telemetry::prometheus().find("# TYPE amdgpu_") != std::string::npos);
     CHECK(amdgpu::handle_count() == 0);
     std::puts("ok");

@@ -104,7 +104,11 @@ def test_families_give_what_the_cpu_gives_and_stay_on_the_device():
     different, native, count = run_all()
     assert count >= 600
     assert {name: text for name, text in different.items() if name not in EXCEPTIONS} == {}
-    assert set(LIST.read_text().split()) - native == set()
+    # Versions of torch do not all have the same families.
+    there = {name for name, _ in families()}
+    listed = set(LIST.read_text().split())
+    assert len(listed & there) >= 440
+    assert (listed & there) - native == set()
 
 
 if __name__ == "__main__":

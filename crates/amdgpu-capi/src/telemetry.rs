@@ -1,9 +1,9 @@
 //! telemetry.h.
 
 use amdgpu_abi::ErrorCode;
-use amdgpu_telemetry::export;
+use amdgpu_telemetry::{Kind, Record, export};
 
-use crate::borrowed::Out;
+use crate::borrowed::{Out, Text};
 use crate::handles::Handle;
 use crate::status::{Failure, Status, answer};
 use crate::text::TextObject;
@@ -36,6 +36,22 @@ pub extern "C" fn agpu_telemetry_prometheus(text: Out<Handle>) -> Status {
 pub extern "C" fn agpu_telemetry_set_enabled(is_enabled: bool) -> Status {
     answer(|| {
         amdgpu_telemetry::set_enabled(is_enabled);
+        Ok(())
+    })
+}
+
+/// Whether somebody takes all records now.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_telemetry_is_watched() -> bool {
+    amdgpu_telemetry::wants_every_record()
+}
+
+/// A piece of work of the calling thread, as a marker.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_telemetry_mark(name: Text, start_ns: u64, duration_ns: u64) -> Status {
+    answer(|| {
+        let name = amdgpu_telemetry::intern(name.required("name")?);
+        amdgpu_telemetry::emit(Record::new(Kind::Marker, name).at(start_ns, duration_ns));
         Ok(())
     })
 }

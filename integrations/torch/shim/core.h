@@ -42,6 +42,18 @@ c10::DeviceIndex current_device() noexcept;
 void set_current_device(c10::DeviceIndex index);
 void set_current_device_unchecked(c10::DeviceIndex index) noexcept;
 
+// The current device of this thread for as long as this lives.
+class OnDevice {
+public:
+    explicit OnDevice(c10::DeviceIndex index) : before_(current_device()) { set_current_device_unchecked(index); }
+    ~OnDevice() { set_current_device_unchecked(before_); }
+    OnDevice(const OnDevice &) = delete;
+    OnDevice &operator=(const OnDevice &) = delete;
+
+private:
+    c10::DeviceIndex before_;
+};
+
 // The index of a device that may be "rdna" without one.
 c10::DeviceIndex index_of(c10::Device device);
 

@@ -14,10 +14,28 @@ extern "C" {
 #endif
 
 /* Raised when this file changes incompatibly. */
-#define AGPU_TORCH_INTERFACE_VERSION 1
+#define AGPU_TORCH_INTERFACE_VERSION 2
 
-/* An `AtenTensorHandle` of torch's stable C interface: an `at::Tensor *`, valid during the call. */
-typedef void *agpu_torch_tensor;
+/* An `AtenTensorHandle` of torch's stable C interface: an `at::Tensor *`. */
+typedef void *agpu_torch_handle;
+
+/* `device` of tensors that are on no device of rdna. */
+#define AGPU_TORCH_ON_CPU -1
+#define AGPU_TORCH_ELSEWHERE -2
+
+/* A tensor and what there is to know of it, valid during the call. Where `handle` is NULL it was left out, and the rest says nothing. */
+typedef struct agpu_torch_tensor {
+    agpu_torch_handle handle;
+    void *address;
+    const int64_t *sizes;
+    const int64_t *strides;
+    uint32_t rank;
+    /* torch's number of the dtype. */
+    int32_t dtype;
+    /* The index of the rdna device, or one of the above. */
+    int32_t device;
+    uint32_t reserved;
+} agpu_torch_tensor;
 
 /* What `agpu_torch_scalar` holds. */
 #define AGPU_TORCH_NONE 0      /* nothing: an optional argument that was left out */
@@ -53,10 +71,10 @@ typedef struct agpu_torch_result {
     uint32_t kind;
     uint32_t reserved;
     int64_t integer;
-    agpu_torch_tensor tensor;
+    agpu_torch_handle tensor;
 } agpu_torch_result;
 
-/* What the shim gives the kernel library. The functions of this struct answer 0, or 1 with a text in `last_error`. */
+/* What the shim gives the kernel library. The functions of this struct answer 0, or 1 with a text in `last_error`, unless they say otherwise. */
 typedef struct agpu_torch_host {
     uint64_t size_bytes;
     /* Bits that an address of tensor memory has and the address that libamdgpu knows has not: `address & ~poison_bits` is the latter. 0 unless
@@ -73,6 +91,11 @@ typedef struct agpu_torch_host {
     const char *(*last_error)(void);
     /* torch's library `libtorch_cpu.so` as dlopen gives it. */
     void *torch_library;
+    /* 1 where convolutions of float32 may be computed by matrix units that cut it to tf32 (torch.backends.cudnn.allow_tf32), else 0. */
+    int32_t (*allows_tf32)(void);
+    /* A new tensor of rdna:`index` whose elements are not set, which the kernel library deletes or gives back as a result, and its address. */
+    int32_t (*empty)(const int64_t *sizes, const int64_t *strides, uint32_t rank, int32_t dtype, int32_t index, agpu_torch_handle *tensor,
+                     void **address);
 } agpu_torch_host;
 
 /* Exported by the kernel library. */
@@ -87,12 +110,13 @@ int32_t agpu_torch_attach(const agpu_torch_host *host);
 /* Operators that the shim registers, by place: "aten::add.out"; NULL behind the last one. */
 const char *agpu_torch_boxed_operator(uint64_t place);
 
-/* Runs such an operator. `tensors` are its tensors in the order of the schema, those of lists one after the other, NULL for an optional one that
- * was left out; `scalars` its other arguments in that order, and for each list of tensors its length (AGPU_TORCH_TENSORS). The operator returns
- * what `agpu_torch_take_result` gives, or where that is nothing the arguments that it writes to. 0: done; 1: refused, with a text in `agpu_torch_last_error`; 2: no kernel for these arguments, and the
- * caller may run the operator on the CPU. */
-int32_t agpu_torch_call(const char *name, const agpu_torch_tensor *tensors, uint64_t tensor_count, const agpu_torch_scalar *scalars,
-                        uint64_t scalar_count);
+/* Runs the operator of a place. `tensors` are its tensors in the order of the schema, those of lists one after the other, with a NULL handle for
+ * an optional one that was left out; `scalars` its other arguments in that order, and for each list of tensors its length (AGPU_TORCH_TENSORS).
+ * `result_count` becomes the number of results that `agpu_torch_take_result` gives; where there are none the operator returns the arguments that
+ * it writes to. 0: done; 1: refused, with a text in `agpu_torch_last_error`; 2: no kernel for these arguments, and the caller may run the operator
+ * on the CPU. */
+int32_t agpu_torch_call(uint64_t place, const agpu_torch_tensor *tensors, uint64_t tensor_count, const agpu_torch_scalar *scalars,
+                        uint64_t scalar_count, uint64_t *result_count);
 
 /* Takes the next result of the last call on this thread, in the order of the schema, those of a list one after the other; 1: there is none left. */
 int32_t agpu_torch_take_result(agpu_torch_result *result);

@@ -4,6 +4,7 @@
 #include "generator.h"
 #include "memory.h"
 #include "operators.h"
+#include "profiler.h"
 
 #include <ATen/DLConvertor.h>
 #include <ATen/core/Tensor.h>
@@ -105,6 +106,44 @@ std::uintptr_t unpoisoned(std::uintptr_t address) {
     return reinterpret_cast<std::uintptr_t>(real_address(reinterpret_cast<void *>(address)));
 }
 
+// A recorder in Python: `start()`, and `stop()` with rows of name, kind, device, stream, thread, start and duration.
+class PythonRecorder final : public Recorder {
+public:
+    PythonRecorder(py::object start, py::object stop) : start_(std::move(start)), stop_(std::move(stop)) {}
+
+    void start() override {
+        const py::gil_scoped_acquire held;
+        start_();
+    }
+
+    std::vector<Activity> stop() override {
+        const py::gil_scoped_acquire held;
+        std::vector<Activity> found;
+        for (const auto row : stop_()) {
+            const auto values = row.cast<py::tuple>();
+            found.push_back(
+                {values[0].cast<std::string>(),
+                 values[1].cast<std::string>(),
+                 values[2].cast<int32_t>(),
+                 values[3].cast<int32_t>(),
+                 values[4].cast<int32_t>(),
+                 values[5].cast<int64_t>(),
+                 values[6].cast<int64_t>()});
+        }
+        return found;
+    }
+
+private:
+    py::object start_;
+    py::object stop_;
+};
+
+void synchronize(c10::DeviceIndex index) {
+    check_index(index);
+    const py::gil_scoped_release released;
+    if (is_open(index)) synchronize_device(index);
+}
+
 } // namespace
 
 PYBIND11_MODULE(AMDGPU_TORCH_MODULE, m) {
@@ -135,5 +174,10 @@ PYBIND11_MODULE(AMDGPU_TORCH_MODULE, m) {
     m.def("lend", &lend);
     m.def("borrow", &borrow);
     m.def("unpoisoned", &unpoisoned);
+    m.def("synchronize", &synchronize);
+    m.def("has_activities", &has_activities);
+    m.def("set_recorder", [](py::object start, py::object stop) {
+        set_recorder(std::make_unique<PythonRecorder>(std::move(start), std::move(stop)));
+    });
     m.def("is_poisoned", [] { return poison_bits() != 0; });
 }

@@ -2,10 +2,13 @@
 #include "operators.h"
 
 #include "core.h"
+#include "direct.h"
 #include "fallback.h"
 #include "generator.h"
 #include "kernels.h"
+#include "storage.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/DeviceGuard.h>
 #include <dlfcn.h>
@@ -15,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace amdgpu_torch {
 namespace {
@@ -64,31 +68,46 @@ int32_t host_take_random(const void *generator, int32_t index, uint64_t words, u
     });
 }
 
-const char *host_last_error() { return host_error.c_str(); }
+// What convolutions may do. Of versions of torch that ask for an operator some want its name and some a number.
+template <typename Operator>
+bool allows_tf32_of(bool (at::Context::*allows)(Operator) const) {
+    using Value = std::remove_cv_t<std::remove_reference_t<Operator>>;
+    if constexpr (std::is_same_v<Value, std::string>)
+        return (at::globalContext().*allows)(Value("conv"));
+    else
+        return (at::globalContext().*allows)(Value(Value::value_type::CONV));
+}
+bool allows_tf32_of(bool (at::Context::*allows)() const) { return (at::globalContext().*allows)(); }
 
-agpu_torch_scalar none() { return {AGPU_TORCH_NONE, 0, 0, 0, 0, nullptr}; }
-agpu_torch_scalar list(uint32_t kind, const void *data, size_t count) {
-    return {kind, 0, static_cast<int64_t>(count), 0, 0, data};
+int32_t host_allows_tf32() {
+    try {
+        return allows_tf32_of(&at::Context::allowTF32CuDNN) ? 1 : 0;
+    } catch (const std::exception &) {
+        // torch says that its settings contradict each other: nothing is cut.
+        return 0;
+    }
 }
 
-agpu_torch_scalar number(const at::Scalar &value) {
-    agpu_torch_scalar result = none();
-    if (value.isBoolean()) {
-        result.kind = AGPU_TORCH_BOOL;
-        result.integer = value.toBool() ? 1 : 0;
-    } else if (value.isComplex()) {
-        result.kind = AGPU_TORCH_COMPLEX;
-        result.real = value.toComplexDouble().real();
-        result.imaginary = value.toComplexDouble().imag();
-    } else if (value.isFloatingPoint()) {
-        result.kind = AGPU_TORCH_DOUBLE;
-        result.real = value.toDouble();
-    } else {
-        result.kind = AGPU_TORCH_INT;
-        // Numbers of uint64 beyond int64 keep their bits.
-        result.integer = value.isIntegral(false) && value.type() == at::kUInt64 ? static_cast<int64_t>(value.toUInt64()) : value.toLong();
-    }
-    return result;
+int32_t host_empty(
+    const int64_t *sizes,
+    const int64_t *strides,
+    uint32_t rank,
+    int32_t dtype,
+    int32_t index,
+    agpu_torch_handle *tensor,
+    void **address) {
+    return answer([&] {
+        at::Tensor made = new_tensor(
+            {sizes, rank}, {strides, rank}, static_cast<at::ScalarType>(dtype), static_cast<c10::DeviceIndex>(index));
+        *address = made.storage().mutable_data();
+        *tensor = new at::Tensor(std::move(made));
+    });
+}
+
+const char *host_last_error() { return host_error.c_str(); }
+
+agpu_torch_scalar list(uint32_t kind, const void *data, size_t count) {
+    return {kind, 0, static_cast<int64_t>(count), 0, 0, data};
 }
 
 // What is known of an operator before it is called.
@@ -120,23 +139,22 @@ public:
     Arguments(const Shape &shape, c10::ArrayRef<c10::IValue> values) {
         for (size_t place = 0; place < values.size(); ++place) {
             if (values[place].isNone() && shape.is_optional_tensor[place])
-                tensors_.push_back(nullptr);
+                tensors_.emplace_back();
             else
                 append(values[place]);
         }
     }
 
-    int32_t call(const char *name) const {
-        return functions.call(name, tensors_.data(), tensors_.size(), scalars_.data(), scalars_.size());
+    int32_t call(uint64_t place, uint64_t &results) const {
+        return functions.call(place, tensors_.data(), tensors_.size(), scalars_.data(), scalars_.size(), &results);
     }
 
     std::optional<at::Device> device() const { return device_; }
 
 private:
     void append_tensor(const at::Tensor &tensor) {
-        if (!tensor.defined()) return tensors_.push_back(nullptr);
-        if (!device_ && tensor.device().type() == device_type) device_ = tensor.device();
-        tensors_.push_back(const_cast<at::Tensor *>(&tensor));
+        tensors_.push_back(facts_of(tensor));
+        if (!device_ && tensors_.back().device >= 0) device_ = tensor.device();
     }
 
     template <typename T>
@@ -218,17 +236,21 @@ private:
 
     c10::SmallVector<agpu_torch_tensor, 8> tensors_;
     c10::SmallVector<agpu_torch_scalar, 8> scalars_;
-    std::vector<std::shared_ptr<void>> owned_;
+    c10::SmallVector<std::shared_ptr<void>, 2> owned_;
     std::optional<at::Device> device_;
 };
+
+at::Tensor tensor_of(const agpu_torch_result &result) {
+    const std::unique_ptr<at::Tensor> tensor(static_cast<at::Tensor *>(result.tensor));
+    return tensor == nullptr ? at::Tensor() : std::move(*tensor);
+}
 
 std::vector<c10::IValue> take_results() {
     std::vector<c10::IValue> results;
     agpu_torch_result result{};
     while (functions.take_result(&result) == 0) {
         if (result.kind == AGPU_TORCH_RESULT_TENSOR) {
-            const std::unique_ptr<at::Tensor> tensor(static_cast<at::Tensor *>(result.tensor));
-            results.emplace_back(tensor == nullptr ? at::Tensor() : std::move(*tensor));
+            results.emplace_back(tensor_of(result));
         } else if (result.kind == AGPU_TORCH_RESULT_BOOL) {
             results.emplace_back(result.integer != 0);
         } else {
@@ -238,10 +260,16 @@ std::vector<c10::IValue> take_results() {
     return results;
 }
 
-// Replaces the arguments on the stack by what the operator returns.
-void return_results(const std::string &name, const Shape &shape, torch::jit::Stack *stack) {
-    std::vector<c10::IValue> results = take_results();
+// Replaces the arguments on the stack by what the operator returns: `count` results, or without any the arguments that it writes to.
+void return_results(const std::string &name, const Shape &shape, uint64_t count, torch::jit::Stack *stack) {
     const auto begin = stack->size() - shape.parameters;
+    if (count == 0 && shape.returns == 1 && shape.written.size() == 1 && !shape.returns_list) {
+        c10::IValue written = std::move((*stack)[begin + shape.written[0]]);
+        torch::jit::drop(*stack, shape.parameters);
+        return stack->push_back(std::move(written));
+    }
+    std::vector<c10::IValue> results;
+    if (count > 0) results = take_results();
     if (results.empty())
         for (const auto place : shape.written)
             if (results.size() < shape.returns) results.push_back((*stack)[begin + place]);
@@ -263,20 +291,21 @@ void return_results(const std::string &name, const Shape &shape, torch::jit::Sta
 }
 
 struct BoxedOperator final : c10::OperatorKernel {
-    BoxedOperator(std::string name, const c10::FunctionSchema &schema)
-        : name_(std::move(name)), shape_(schema), is_list_(name_.starts_with("aten::_foreach_")) {}
+    BoxedOperator(uint64_t place, std::string name, const c10::FunctionSchema &schema)
+        : place_(place), name_(std::move(name)), shape_(schema), is_list_(name_.starts_with("aten::_foreach_")) {}
 
     void operator()(const c10::OperatorHandle &op, c10::DispatchKeySet, torch::jit::Stack *stack) {
         int32_t outcome = 0;
+        uint64_t results = 0;
         {
             const Arguments arguments(shape_, torch::jit::last(*stack, shape_.parameters));
             const c10::OptionalDeviceGuard guard(arguments.device());
-            outcome = arguments.call(name_.c_str());
+            outcome = arguments.call(place_, results);
         }
         if (outcome == 2 && is_list_) return run_each(op, stack);
         if (outcome == 2) return run_on_cpu(op, stack);
         TORCH_CHECK(outcome == 0, functions.last_error());
-        return_results(name_, shape_, stack);
+        return_results(name_, shape_, results, stack);
     }
 
 private:
@@ -285,6 +314,7 @@ private:
         op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::PrivateUse2), stack);
     }
 
+    uint64_t place_;
     std::string name_;
     Shape shape_;
     bool is_list_;
@@ -303,8 +333,9 @@ void register_operators() {
         const auto dot = whole.find('.');
         const c10::OperatorName key(
             std::string(whole.substr(0, dot)), dot == std::string_view::npos ? "" : std::string(whole.substr(dot + 1)));
-        if (const auto op = c10::Dispatcher::singleton().findSchema(key))
-            library().impl(name, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<BoxedOperator>(name, op->schema())));
+        const auto op = c10::Dispatcher::singleton().findSchema(key);
+        if (!op || is_direct(name, place)) continue;
+        library().impl(name, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<BoxedOperator>(place, name, op->schema())));
     }
 }
 
@@ -316,6 +347,56 @@ F *symbol(void *library, const char *name) {
 }
 
 } // namespace
+
+agpu_torch_tensor facts_of(const at::Tensor &tensor) {
+    agpu_torch_tensor facts{};
+    if (!tensor.defined()) return facts;
+    const auto *kept = tensor.unsafeGetTensorImpl();
+    const auto device = kept->device();
+    facts.handle = const_cast<at::Tensor *>(&tensor);
+    facts.device = device.type() == device_type ? device.index() : device.is_cpu() ? AGPU_TORCH_ON_CPU : AGPU_TORCH_ELSEWHERE;
+    facts.address = facts.device == AGPU_TORCH_ELSEWHERE ? nullptr : tensor.mutable_data_ptr();
+    facts.sizes = kept->sizes().data();
+    facts.strides = kept->strides().data();
+    facts.rank = static_cast<uint32_t>(kept->dim());
+    facts.dtype = static_cast<int32_t>(tensor.scalar_type());
+    return facts;
+}
+
+agpu_torch_scalar none() { return {AGPU_TORCH_NONE, 0, 0, 0, 0, nullptr}; }
+
+agpu_torch_scalar number(const at::Scalar &value) {
+    agpu_torch_scalar result = none();
+    if (value.isBoolean()) {
+        result.kind = AGPU_TORCH_BOOL;
+        result.integer = value.toBool() ? 1 : 0;
+    } else if (value.isComplex()) {
+        result.kind = AGPU_TORCH_COMPLEX;
+        result.real = value.toComplexDouble().real();
+        result.imaginary = value.toComplexDouble().imag();
+    } else if (value.isFloatingPoint()) {
+        result.kind = AGPU_TORCH_DOUBLE;
+        result.real = value.toDouble();
+    } else {
+        result.kind = AGPU_TORCH_INT;
+        // Numbers of uint64 beyond int64 keep their bits.
+        result.integer = value.isIntegral(false) && value.type() == at::kUInt64 ? static_cast<int64_t>(value.toUInt64()) : value.toLong();
+    }
+    return result;
+}
+
+bool call_kernel(
+    uint64_t place, std::span<const agpu_torch_tensor> tensors, std::span<const agpu_torch_scalar> scalars, at::Tensor *result) {
+    uint64_t results = 0;
+    const auto outcome = functions.call(place, tensors.data(), tensors.size(), scalars.data(), scalars.size(), &results);
+    if (outcome == 2) return false;
+    TORCH_CHECK(outcome == 0, functions.last_error());
+    if (result == nullptr || results == 0) return true;
+    agpu_torch_result taken{};
+    functions.take_result(&taken);
+    *result = tensor_of(taken);
+    return true;
+}
 
 void load_kernels(const std::string &path) {
     TORCH_CHECK(functions.call == nullptr, "the kernel library is loaded already");
@@ -338,7 +419,15 @@ void load_kernels(const std::string &path) {
     void *torch_library = dlopen("libtorch_cpu.so", RTLD_NOW | RTLD_NOLOAD);
     TORCH_CHECK(torch_library != nullptr, "libtorch_cpu.so is not loaded");
     static const agpu_torch_host host{
-        sizeof(agpu_torch_host), poison_bits(), host_device, host_current_stream, host_take_random, host_last_error, torch_library};
+        sizeof(agpu_torch_host),
+        poison_bits(),
+        host_device,
+        host_current_stream,
+        host_take_random,
+        host_last_error,
+        torch_library,
+        host_allows_tf32,
+        host_empty};
     const auto attach = symbol<decltype(agpu_torch_attach)>(library, "agpu_torch_attach");
     TORCH_CHECK(attach(&host) == 0, "the kernel library cannot be used: ", functions.last_error());
     functions.call = symbol<decltype(agpu_torch_call)>(library, "agpu_torch_call");

@@ -1,4 +1,6 @@
 // storage.cpp: operators that make tensors and views, and copies.
+#include "storage.h"
+
 #include "copy.h"
 #include "core.h"
 #include "memory.h"
@@ -166,4 +168,17 @@ TORCH_LIBRARY_IMPL(aten, Conjugate, m) { m.impl("_copy_from", torch::CppFunction
 TORCH_LIBRARY_IMPL(aten, Negative, m) { m.impl("_copy_from", torch::CppFunction::makeFallthrough()); }
 
 } // namespace
+
+at::Tensor new_tensor_like(const at::Tensor &tensor) {
+    const OnDevice chosen(tensor.device().index());
+    if (tensor.is_contiguous())
+        return at::detail::empty_generic(tensor.sizes(), device_allocator(), keys, tensor.scalar_type(), std::nullopt);
+    return at::detail::empty_strided_generic(tensor.sizes(), tensor.strides(), device_allocator(), keys, tensor.scalar_type());
+}
+
+at::Tensor new_tensor(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype, c10::DeviceIndex index) {
+    const OnDevice chosen(index);
+    return at::detail::empty_strided_generic(sizes, strides, device_allocator(), keys, dtype);
+}
+
 } // namespace amdgpu_torch

@@ -45,7 +45,8 @@ class Torch:
 
     def includes(self) -> list[Path]:
         """Folders of its headers."""
-        return [self.folder / "include", self.folder / "include" / "torch" / "csrc" / "api" / "include"]
+        include = self.folder / "include"
+        return [include, include / "torch" / "csrc" / "api" / "include", include / "kineto"]
 
 
 def installed_torch() -> Torch:

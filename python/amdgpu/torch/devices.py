@@ -158,7 +158,7 @@ def synchronize(device: Any = None) -> None:
     Raises:
         RuntimeError: There is no such device, or what it was given has failed.
     """
-    torch.accelerator.synchronize(device_index(device))
+    shim().synchronize(device_index(device))
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:

@@ -55,12 +55,18 @@ def backend_classes() -> dict[str, Any]:
     from torch._inductor.codegen.common import register_device_op_overrides
     from torch._inductor.codegen.cpp import CppScheduling
     from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
+    from torch._inductor.codegen.wrapper_fxir import WrapperFxCodegen
 
     # Inductor takes every device but "cpu" for a GPU when it changes loops after fusion, and fails with loops of C++ kernels.
     inductor_config.loop_reindexing_after_fusion = False
     register_device_op_overrides("rdna", _operator_overrides())
     register_interface_for_device("rdna", _device_interface())
-    return {"Scheduling": CppScheduling, "PythonWrapperCodegen": _wrapper(), "CppWrapperCodegen": CppWrapperCpu}
+    return {
+        "Scheduling": CppScheduling,
+        "PythonWrapperCodegen": _wrapper(),
+        "CppWrapperCodegen": CppWrapperCpu,
+        "WrapperFxCodegen": WrapperFxCodegen,
+    }
 
 
 def _operator_overrides() -> Any:

@@ -93,10 +93,11 @@ def _load_module(path: Path) -> ModuleType:
 def _register() -> None:
     import torch
 
-    from amdgpu.torch import distributed, exchange, rdna
+    from amdgpu.torch import distributed, exchange, profiling, rdna
 
     torch.utils.rename_privateuse1_backend("rdna")
     torch._register_device_module("rdna", rdna)  # noqa: SLF001 - what its documentation names for this
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     exchange.install()
+    profiling.install()
     distributed.register()

@@ -111,6 +111,10 @@ __all__ = [
 ]
 
 
+def _lazy_init() -> None:
+    """Torch calls this before the first tensor of the device is made, and takes the device for unused as long as it did not."""
+
+
 def _inductor_backend_init() -> None:
     from amdgpu.torch import inductor
 
@@ -119,7 +123,7 @@ def _inductor_backend_init() -> None:
 
 def __getattr__(name: str) -> Any:
     # By these names versions of torch before 2.15 look for what the function above registers.
-    if name in ("Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen"):
+    if name in ("Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen", "WrapperFxCodegen"):
         from amdgpu.torch import inductor
 
         return inductor.backend_classes()[name]

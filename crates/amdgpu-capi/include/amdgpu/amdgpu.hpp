@@ -729,6 +729,14 @@ inline std::string prometheus() {
 
 inline void set_enabled(bool is_enabled) { check(agpu_telemetry_set_enabled(is_enabled)); }
 
+// Whether somebody takes all records now.
+inline bool is_watched() { return agpu_telemetry_is_watched(); }
+
+// A piece of work of the calling thread, in nanoseconds of CLOCK_MONOTONIC.
+inline void mark(const std::string &name, std::uint64_t start_ns, std::uint64_t duration_ns) {
+    check(agpu_telemetry_mark(name.c_str(), start_ns, duration_ns));
+}
+
 }  // namespace telemetry
 
 }  // namespace amdgpu

@@ -244,10 +244,20 @@ typedef struct agpu_ops_batch_norm_options {
     double epsilon;       /* added to the variance, where has_epsilon is 1; else 1e-5 */
     uint32_t has_epsilon;
     uint32_t reserved;
+    agpu_array out;              /* of training: the result, of gradients: that by x; NULL: a new array */
+    agpu_array saved_mean;       /* training writes the mean of each channel and 1 / sqrt(variance + epsilon), where both are given; */
+    agpu_array saved_scale;      /* gradients read them, and compute them again where they are NULL */
+    agpu_array running_mean;     /* training moves both towards mean and variance of x by `momentum`, where they are given, */
+    agpu_array running_variance; /* the variance divided by one less than the number of values */
+    double momentum;
+    agpu_array out_by_weight;    /* of gradients, in any float dtype; NULL: new arrays of the dtype of x */
+    agpu_array out_by_bias;
 } agpu_ops_batch_norm_options;
-#define AGPU_OPS_BATCH_NORM_OPTIONS_INIT {sizeof(agpu_ops_batch_norm_options), NULL, NULL, 0, 0, 0}
+#define AGPU_OPS_BATCH_NORM_OPTIONS_INIT \
+    {sizeof(agpu_ops_batch_norm_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL}
 
-/* (x - mean) / sqrt(variance + epsilon) * weight + bias, as at inference. `channel_axis` is 1 for NCHW, -1 for NHWC. Waits for the parameters. */
+/* (x - mean) / sqrt(variance + epsilon) * weight + bias, as at inference. `channel_axis` is 1 for NCHW, -1 for NHWC. It knows weight, bias and
+ * epsilon of the options alone. */
 agpu_status agpu_ops_batch_norm(agpu_array x, agpu_array mean, agpu_array variance, int64_t channel_axis,
                                 const agpu_ops_batch_norm_options *options, agpu_array *result);
 

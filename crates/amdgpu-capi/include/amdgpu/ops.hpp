@@ -45,7 +45,12 @@ struct BatchNormOptions {
     std::optional<double> epsilon{};
 
     agpu_ops_batch_norm_options to_c() const {
-        return {sizeof(agpu_ops_batch_norm_options), weight.get(), bias.get(), epsilon.value_or(0), epsilon ? 1U : 0U, 0};
+        agpu_ops_batch_norm_options made = AGPU_OPS_BATCH_NORM_OPTIONS_INIT;
+        made.weight = weight.get();
+        made.bias = bias.get();
+        made.epsilon = epsilon.value_or(0);
+        made.has_epsilon = epsilon ? 1U : 0U;
+        return made;
     }
 };
 

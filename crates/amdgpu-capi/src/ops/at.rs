@@ -1,80 +1,17 @@
 //! ops.h: elementwise operations on memory at addresses and on numbers. No handles are made, and nothing is kept.
 
-use std::ffi::c_void;
 use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;
-use amdgpu_abi::promotion::is_complex;
-use amdgpu_array::{Array, Dims, row_major};
-use amdgpu_ops::{DeviceOps, Named, Operand, Scalar, cast};
+use amdgpu_ops::{DeviceOps, Named, Operand, cast};
 
-use super::unknown;
-use crate::array::{dims_of, dtype_of};
+use super::operand::{COperand, MEMORY};
+use super::{in_place, unknown};
 use crate::borrowed::{Items, Text};
 use crate::handles::{self, Handle};
 use crate::objects::DeviceObject;
-use crate::raw::array_at;
 use crate::status::{Answer, Failure, Status, answer};
 use crate::toolchain;
-
-/// `AGPU_OPERAND_MEMORY` and so on.
-const MEMORY: u32 = 0;
-const INTEGER: u32 = 1;
-const REAL: u32 = 2;
-
-/// `agpu_operand`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct COperand {
-    kind: u32,
-    dimensions: u32,
-    dtype: Text,
-    address: *const c_void,
-    shape: Items<i64>,
-    strides: Items<i64>,
-    integer: i64,
-    real: f64,
-    imaginary: f64,
-}
-
-impl COperand {
-    fn array(&self, device: &Arc<DeviceObject>) -> Answer<Array> {
-        let dtype = dtype_of(self.dtype.required("dtype")?)?;
-        let shape = dims_of(self.shape, self.dimensions, "shape")?;
-        let strides: Dims = if self.strides.is_null() {
-            row_major(&shape)
-        } else {
-            dims_of(self.strides, self.dimensions, "strides")?
-        };
-        array_at(device, self.address as u64, dtype, (shape, strides))
-    }
-
-    /// The memory; a number is refused.
-    pub(super) fn memory(&self, device: &Arc<DeviceObject>, name: &str) -> Answer<Array> {
-        if self.kind == MEMORY {
-            return self.array(device);
-        }
-        Err(Failure::invalid(format!("{name} is a number; pass memory")))
-    }
-
-    fn operand(&self, device: &Arc<DeviceObject>) -> Answer<Operand> {
-        if self.kind == MEMORY {
-            return Ok(Operand::of_array(self.array(device)?));
-        }
-        let dtype = dtype_of(self.dtype.required("dtype")?)?;
-        Ok(match self.kind {
-            INTEGER if is_complex(dtype) => Operand::of_complex(self.integer as f64, 0.0, dtype),
-            INTEGER => Operand::of_number(Scalar::Int(i128::from(self.integer)), dtype),
-            REAL if is_complex(dtype) => Operand::of_complex(self.real, self.imaginary, dtype),
-            REAL => Operand::of_number(Scalar::Float(self.real), dtype),
-            other => {
-                return Err(Failure::invalid(format!(
-                    "kind of an operand is {other}; known are 0 (memory), 1 (integer), 2 (real)"
-                )));
-            }
-        })
-    }
-}
 
 /// What functions of memory at addresses begin with.
 pub(super) struct CallAt {
@@ -123,24 +60,57 @@ pub extern "C" fn agpu_ops_elementwise_at(
         let device = handles::get::<DeviceObject>(device, "device")?;
         let name = operation.required("operation")?;
         let given = inputs.slice(count, "inputs")?;
-        let out = out.slice(1, "out")?[0].memory(&device, "out")?;
-        let operands: Vec<Operand> = given
-            .iter()
-            .map(|one| one.operand(&device))
-            .collect::<Answer<_>>()?;
-        toolchain::of_process();
-        let ops = DeviceOps::of(device.context.open_device()?)?;
-        if name == "cast" {
-            check_count(name, &["x"], count)?;
-            cast(&ops, &operands[0], out.dtype, Some(&out))?;
+        let out = out.slice(1, "out")?[0];
+        if out.kind != MEMORY {
+            return Err(Failure::invalid("out is a number; pass memory"));
+        }
+        let operation = operation_of(name)?;
+        check_count(name, operation.map_or(&["x"], Named::inputs), count)?;
+        let real = match operation {
+            None => Some(None),
+            Some(Named::Any(known)) => Some(Some(known)),
+            Some(Named::Complex(_)) => None,
+        };
+        if let Some(real) = real
+            && in_place::computed(&device, real, given, &out, alpha)?
+        {
             return Ok(());
         }
-        let operation =
-            Named::from_name(name).ok_or_else(|| unknown("operation", name, Named::names()))?;
-        check_count(name, operation.inputs(), count)?;
-        operation.compute(&ops, &operands, Some(&out), alpha)?;
-        Ok(())
+        generally(&device, operation, given, &out, alpha)
     })
+}
+
+/// The operation of a name, `None` for a conversion.
+fn operation_of(name: &str) -> Answer<Option<Named>> {
+    if name == "cast" {
+        return Ok(None);
+    }
+    let found = Named::from_name(name);
+    found
+        .map(Some)
+        .ok_or_else(|| unknown("operation", name, Named::names()))
+}
+
+/// On arrays over the memory.
+fn generally(
+    device: &Arc<DeviceObject>,
+    operation: Option<Named>,
+    given: &[COperand],
+    out: &COperand,
+    alpha: f64,
+) -> Answer {
+    let out = out.array(device)?;
+    let operands: Vec<Operand> = given
+        .iter()
+        .map(|one| one.operand(device))
+        .collect::<Answer<_>>()?;
+    toolchain::of_process();
+    let ops = DeviceOps::of(device.context.open_device()?)?;
+    match operation {
+        None => cast(&ops, &operands[0], out.dtype, Some(&out))?,
+        Some(operation) => operation.compute(&ops, &operands, Some(&out), alpha)?,
+    };
+    Ok(())
 }
 
 fn check_count(name: &str, wanted: &[&str], count: usize) -> Answer {

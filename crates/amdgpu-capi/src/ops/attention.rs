@@ -3,7 +3,8 @@
 use amdgpu_ops::Operand;
 use amdgpu_ops::attention::{self, Attention, AttentionOptions};
 
-use super::at::{COperand, CallAt};
+use super::at::CallAt;
+use super::operand::COperand;
 use super::{Call, Given};
 use crate::borrowed::{Items, Options, Out, Versioned};
 use crate::handles::Handle;

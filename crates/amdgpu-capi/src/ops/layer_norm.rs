@@ -6,7 +6,8 @@ use amdgpu_ops::layer_norm::{
     layer_norm_training_gradient,
 };
 
-use super::at::{COperand, CallAt as Call};
+use super::at::CallAt as Call;
+use super::operand::COperand;
 use crate::borrowed::Items;
 use crate::handles::Handle;
 use crate::status::{Status, answer};

@@ -62,6 +62,22 @@ pub fn find(address: u64) -> Option<Arc<Allocation>> {
     (address - found.first() < found.len_bytes()).then(|| Arc::clone(found))
 }
 
+/// Whether ranges of addresses, first byte and length, can be used at once: those in our allocations lie inside, are of this device, and no
+/// stream was ever given work on them.
+pub fn are_settled(ranges: &[(u64, u64)], device: &DeviceObject) -> bool {
+    let table = lock();
+    ranges.iter().all(|(first, bytes)| {
+        let found = table.range(..=first).next_back().map(|(_, found)| found);
+        let Some(found) = found.filter(|found| first - found.first() < found.len_bytes()) else {
+            return true;
+        };
+        first - found.first() + bytes <= found.len_bytes()
+            && !found.bytes.storage().uses().is_used()
+            && (std::ptr::eq(&raw const *found.device, device)
+                || found.device.name() == device.name())
+    })
+}
+
 /// Takes an allocation out of the table by its first address.
 pub fn remove(address: u64) -> Answer<Arc<Allocation>> {
     if let Some(found) = lock().remove(&address) {

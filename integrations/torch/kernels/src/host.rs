@@ -4,7 +4,9 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::amdgpu::{Handle, RandomState, agpu};
+use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
+use crate::torch;
 
 /// `agpu_torch_host`.
 #[repr(C)]
@@ -16,6 +18,16 @@ pub struct Host {
     take_random: unsafe extern "C" fn(*const c_void, i32, u64, *mut u64, *mut u64) -> i32,
     last_error: unsafe extern "C" fn() -> *const c_char,
     pub torch_library: *mut c_void,
+    allows_tf32: unsafe extern "C" fn() -> i32,
+    empty: unsafe extern "C" fn(
+        *const i64,
+        *const i64,
+        u32,
+        i32,
+        i32,
+        *mut torch::Handle,
+        *mut *mut c_void,
+    ) -> i32,
 }
 
 static HOST: AtomicPtr<Host> = AtomicPtr::new(std::ptr::null_mut());
@@ -42,12 +54,43 @@ impl Host {
         Err(Failure::refused(text.to_string_lossy()))
     }
 
+    /// Whether convolutions of float32 may be computed by matrix units that cut it to tf32: `torch.backends.cudnn.allow_tf32`.
+    pub fn allows_tf32(&self) -> bool {
+        // SAFETY: a function without parameters.
+        unsafe { (self.allows_tf32)() != 0 }
+    }
+
     /// The open device beneath rdna:`index`.
     pub fn device(&self, index: i32) -> Outcome<Handle> {
         let mut device = 0;
         // SAFETY: a place for a handle.
         self.done(unsafe { (self.device)(index, &raw mut device) })?;
         Ok(device)
+    }
+
+    /// A new tensor of rdna:`index` whose elements are not set, for whoever takes it over, and its address.
+    pub fn empty(
+        &self,
+        shape: &[i64],
+        strides: &[i64],
+        dtype: Dtype,
+        index: i32,
+    ) -> Outcome<(torch::Handle, *mut c_void)> {
+        let (mut handle, mut address) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let rank = shape.len() as u32;
+        // SAFETY: extents and strides of as many axes, and places for the answers.
+        self.done(unsafe {
+            (self.empty)(
+                shape.as_ptr(),
+                strides.as_ptr(),
+                rank,
+                dtype.0,
+                index,
+                &raw mut handle,
+                &raw mut address,
+            )
+        })?;
+        Ok((handle, address))
     }
 
     /// The state at which so many numbers of a generator begin; null is the device's own generator.

@@ -21,29 +21,32 @@
     reason = "indices and what is picked by them stand side by side"
 )]
 
-mod amdgpu;
 mod call;
 mod compute;
 mod dtype;
-mod dynamic;
-mod failure;
 mod host;
 mod lists;
 mod operators;
 mod tensor;
 mod torch;
 
+use amdgpu_client::{amdgpu, dynamic, failure};
+
 use std::cell::RefCell;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 use std::sync::atomic::Ordering;
+
+use smallvec::SmallVec;
+
+use crate::amdgpu::agpu;
 
 use crate::call::{CScalar, Call, Results, Returned};
 use crate::failure::{Failure, Outcome, caught, status};
 use crate::operators::Operator;
-use crate::tensor::{Place, Tensor};
+use crate::tensor::{CTensor, Place, Tensor};
 
 /// `AGPU_TORCH_INTERFACE_VERSION` of integrations/torch/shim/kernels.h.
-const INTERFACE_VERSION: u32 = 1;
+const INTERFACE_VERSION: u32 = 2;
 
 /// `agpu_torch_result`.
 #[repr(C)]
@@ -103,39 +106,66 @@ pub extern "C" fn agpu_torch_boxed_operator(place: u64) -> *const c_char {
 ///
 /// # Safety
 ///
-/// As kernels.h says: `tensor_count` tensors or nulls, `scalar_count` scalars, all valid during the call.
+/// As kernels.h says: `tensor_count` tensors, `scalar_count` scalars, all valid during the call, and a place for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn agpu_torch_call(
-    name: *const c_char,
-    tensors: *const torch::Handle,
+    place: u64,
+    tensors: *const CTensor,
     tensor_count: u64,
     scalars: *const CScalar,
     scalar_count: u64,
+    result_count: *mut u64,
 ) -> i32 {
     status(caught(|| {
-        if name.is_null() {
-            return Err(Failure::refused("name is NULL"));
-        }
-        // SAFETY: a text that ends with a null byte.
-        let name = unsafe { CStr::from_ptr(name) };
-        let operator = operators::find(name).ok_or_else(|| {
-            Failure::no_kernel(format!("{} has no kernel", name.to_string_lossy()))
-        })?;
+        let operator = operators::at(place)
+            .ok_or_else(|| Failure::refused(format!("there is no operator {place}")))?;
         // SAFETY: as the caller promises.
-        let (tensors, scalars) = unsafe {
-            (
-                items(tensors, tensor_count as usize),
-                items(scalars, scalar_count as usize),
-            )
+        let results = unsafe {
+            let tensors = items(tensors, tensor_count as usize);
+            watched(operator, || {
+                run(operator, tensors, items(scalars, scalar_count as usize))
+            })?
         };
-        let results = run(operator, tensors, scalars)?;
         operator.calls.fetch_add(1, Ordering::Relaxed);
-        RESULTS.with_borrow_mut(|kept| {
-            kept.clear();
-            kept.extend(results.into_iter().rev());
-        });
+        // SAFETY: as the caller promises.
+        unsafe { result_count.write(results.len() as u64) };
+        if !results.is_empty() {
+            RESULTS.with_borrow_mut(|kept| {
+                kept.clear();
+                kept.extend(results.into_iter().rev());
+            });
+        }
         Ok(())
     }))
+}
+
+/// Runs a call, which telemetry hears of where somebody takes all records.
+fn watched<T>(operator: &Operator, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    let library = amdgpu::get()?;
+    // SAFETY: a function without arguments.
+    if !unsafe { (library.agpu_telemetry_is_watched)() } {
+        return work();
+    }
+    let start_ns = monotonic_ns();
+    let result = work()?;
+    let duration_ns = monotonic_ns() - start_ns;
+    agpu!(agpu_telemetry_mark(
+        operator.name.as_ptr(),
+        start_ns,
+        duration_ns
+    ))?;
+    Ok(result)
+}
+
+/// The clock of telemetry.
+fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: a place for the time.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 unsafe fn items<'a, T>(first: *const T, count: usize) -> &'a [T] {
@@ -146,19 +176,24 @@ unsafe fn items<'a, T>(first: *const T, count: usize) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(first, count) }
 }
 
-fn run(operator: &Operator, tensors: &[torch::Handle], scalars: &[CScalar]) -> Outcome<Results> {
-    let tensors = tensors.iter().map(|handle| {
-        (!handle.is_null())
-            .then(|| Tensor::borrowed(*handle))
-            .transpose()
-    });
-    // SAFETY: the shim promises that pointers are what kinds say.
-    let scalars = scalars.iter().map(|scalar| unsafe { scalar.read() });
-    let call = Call {
+/// # Safety
+///
+/// Tensors and scalars are what they say.
+unsafe fn run(operator: &Operator, tensors: &[CTensor], scalars: &[CScalar]) -> Outcome<Results> {
+    // Filled where it stays: what it holds is too large to be handed on.
+    let mut call = Call {
         name: operator.text(),
-        tensors: tensors.collect::<Outcome<_>>()?,
-        scalars: scalars.collect::<Outcome<_>>()?,
+        tensors: SmallVec::new(),
+        scalars: SmallVec::new(),
     };
+    for given in tensors {
+        // SAFETY: as the caller promises.
+        call.tensors.push(unsafe { Tensor::borrowed(given) }?);
+    }
+    for given in scalars {
+        // SAFETY: as the caller promises.
+        call.scalars.push(unsafe { given.read() }?);
+    }
     let place = { call.tensors.iter().flatten() }.find_map(|tensor| match tensor.place {
         Place::Rdna(index) => Some(index),
         Place::Cpu => None,

@@ -26,8 +26,6 @@ use std::ffi::CStr;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicU64;
 
-use rustc_hash::FxHashMap;
-
 use crate::call::{Call, Results};
 use crate::failure::Outcome;
 
@@ -84,40 +82,20 @@ static TABLES: &[&[Row]] = &[
     rare::TABLE,
 ];
 
-/// All operators in their order, and their places by name.
-struct Operators {
-    all: Vec<Operator>,
-    places: FxHashMap<&'static CStr, usize>,
-}
-
-static OPERATORS: LazyLock<Operators> = LazyLock::new(|| {
+/// All operators in their order.
+static OPERATORS: LazyLock<Vec<Operator>> = LazyLock::new(|| {
     let rows = TABLES.iter().flat_map(|table| table.iter());
-    let all: Vec<Operator> = rows
-        .map(|(name, kernel)| Operator {
-            name,
-            kernel: *kernel,
-            calls: AtomicU64::new(0),
-        })
-        .collect();
-    let places = all
-        .iter()
-        .enumerate()
-        .map(|(place, operator)| (operator.name, place));
-    let places = places.collect();
-    Operators { all, places }
+    rows.map(|(name, kernel)| Operator {
+        name,
+        kernel: *kernel,
+        calls: AtomicU64::new(0),
+    })
+    .collect()
 });
 
 /// The operator at a place.
 pub fn at(place: u64) -> Option<&'static Operator> {
-    OPERATORS.all.get(usize::try_from(place).ok()?)
-}
-
-/// The operator of a name.
-pub fn find(name: &CStr) -> Option<&'static Operator> {
-    OPERATORS
-        .places
-        .get(name)
-        .map(|place| &OPERATORS.all[*place])
+    OPERATORS.get(usize::try_from(place).ok()?)
 }
 
 #[cfg(test)]
@@ -126,13 +104,13 @@ mod tests {
 
     #[test]
     fn every_name_occurs_once_and_names_the_library_of_torch() {
-        let mut names: Vec<&str> = OPERATORS.all.iter().map(Operator::text).collect();
+        let mut names: Vec<&str> = OPERATORS.iter().map(Operator::text).collect();
         assert!(names.iter().all(|name| name.starts_with("aten::")));
         let count = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
-        assert!(find(c"aten::add.out").is_some());
-        assert!(find(c"aten::no_such_operator").is_none());
+        assert!(at(count as u64 - 1).is_some());
+        assert!(at(count as u64).is_none());
     }
 }

@@ -299,23 +299,82 @@ pub struct Tensor {
     view: View,
 }
 
+/// `agpu_torch_tensor`: a tensor and what there is to know of it.
+#[repr(C)]
+pub struct CTensor {
+    handle: torch::Handle,
+    address: *mut c_void,
+    shape: *const i64,
+    strides: *const i64,
+    rank: u32,
+    dtype: i32,
+    /// The index of the rdna device, [`ON_CPU`] or [`ELSEWHERE`].
+    device: i32,
+    reserved: u32,
+}
+
+/// `AGPU_TORCH_ON_CPU`.
+const ON_CPU: i32 = -1;
+/// `AGPU_TORCH_ELSEWHERE`.
+const ELSEWHERE: i32 = -2;
+
+impl CTensor {
+    /// # Safety
+    ///
+    /// There are as many extents and strides as axes.
+    unsafe fn view(&self) -> Outcome<View> {
+        let dims = |from: *const i64| {
+            if self.rank == 0 {
+                return Dims::new();
+            }
+            // SAFETY: as the caller promises.
+            Dims::from_slice(unsafe { std::slice::from_raw_parts(from, self.rank as usize) })
+        };
+        let place = match self.device {
+            ELSEWHERE => return Err(elsewhere()),
+            ON_CPU => Place::Cpu,
+            index => Place::Rdna(index),
+        };
+        Ok(View {
+            address: self.address,
+            dtype: Dtype(self.dtype),
+            shape: dims(self.shape),
+            strides: dims(self.strides),
+            place,
+        })
+    }
+}
+
+fn elsewhere() -> Failure {
+    Failure::refused(
+        "Expected all tensors to be on the same device, but one is neither on rdna nor on cpu",
+    )
+}
+
 impl Tensor {
-    /// A tensor that an argument is; it stays the caller's.
-    pub fn borrowed(handle: torch::Handle) -> Outcome<Self> {
-        Self::of(handle, false)
+    /// A tensor that an argument is, `None` for one that was left out; it stays the caller's.
+    ///
+    /// # Safety
+    ///
+    /// The facts are those of the tensor.
+    pub unsafe fn borrowed(given: &CTensor) -> Outcome<Option<Self>> {
+        if given.handle.is_null() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            handle: given.handle,
+            is_owned: false,
+            // SAFETY: as the caller promises.
+            view: unsafe { given.view() }?,
+        }))
     }
 
     /// A tensor whose handle this takes over.
-    pub fn owned(handle: torch::Handle) -> Outcome<Self> {
-        Self::of(handle, true)
-    }
-
-    fn of(handle: torch::Handle, is_owned: bool) -> Outcome<Self> {
-        let view = view_of(handle)?;
+    fn owned(handle: torch::Handle) -> Outcome<Self> {
         Ok(Self {
             handle,
-            is_owned,
-            view,
+            is_owned: true,
+            view: view_of(handle)?,
         })
     }
 
@@ -330,21 +389,35 @@ impl Tensor {
         dtype: Dtype,
         place: Place,
     ) -> Outcome<Self> {
+        let Place::Rdna(index) = place else {
+            return Self::empty_on_host(shape, strides, dtype);
+        };
+        let (handle, address) = host::get()?.empty(shape, strides, dtype, index)?;
+        Ok(Self {
+            handle,
+            is_owned: true,
+            view: View {
+                address,
+                dtype,
+                shape: Dims::from_slice(shape),
+                strides: Dims::from_slice(strides),
+                place,
+            },
+        })
+    }
+
+    fn empty_on_host(shape: &[i64], strides: &[i64], dtype: Dtype) -> Outcome<Self> {
         let torch = torch::get()?;
         let mut handle = std::ptr::null_mut();
         // SAFETY: extents and strides of as many axes, and a place for the handle.
         torch::done(unsafe {
-            let (device_type, index) = match place {
-                Place::Cpu => ((torch.aoti_torch_device_type_cpu)(), 0),
-                Place::Rdna(index) => ((torch.aoti_torch_device_type_privateuse1)(), index),
-            };
             (torch.aoti_torch_empty_strided)(
                 shape.len() as i64,
                 shape.as_ptr(),
                 strides.as_ptr(),
                 dtype.0,
-                device_type,
-                index,
+                (torch.aoti_torch_device_type_cpu)(),
+                0,
                 &raw mut handle,
             )
         })?;
@@ -456,9 +529,7 @@ fn view_of(handle: torch::Handle) -> Outcome<View> {
         } else if device_type == (torch.aoti_torch_device_type_cpu)() {
             Place::Cpu
         } else {
-            return Err(Failure::refused(
-                "Expected all tensors to be on the same device, but one is neither on rdna nor on cpu",
-            ));
+            return Err(elsewhere());
         };
         Ok(View {
             address,

@@ -46,7 +46,18 @@ fn precision(dtype: Dtype) -> *const c_char {
 }
 
 /// alpha a b + beta out, of matrices or batches of them.
-pub fn product(a: &View, b: &View, out: &View, (alpha, beta): (f64, f64)) -> Outcome {
+pub fn product(a: &View, b: &View, out: &View, factors: (f64, f64)) -> Outcome {
+    product_with(a, b, None, out, factors)
+}
+
+/// The same with a value for each column, if there is one, added.
+fn product_with(
+    a: &View,
+    b: &View,
+    bias: Option<&View>,
+    out: &View,
+    (alpha, beta): (f64, f64),
+) -> Outcome {
     if out.is_empty() {
         return Ok(());
     }
@@ -66,8 +77,10 @@ pub fn product(a: &View, b: &View, out: &View, (alpha, beta): (f64, f64)) -> Out
         cast(out, target.view())?;
     }
     let (left, right, place) = (a.array()?, b.array()?, target.view().array()?);
+    let bias = bias.map(View::array).transpose()?;
     let options = Matmul {
         out: place.0,
+        bias: bias.as_ref().map_or(0, |one| one.0),
         precision: precision(a.dtype),
         alpha,
         beta,
@@ -143,6 +156,12 @@ fn sum_with_product(c: &Call, rank: usize) -> Outcome<Results> {
     check_castable(a.dtype, &out)?;
     if beta == 0.0 {
         product(a, b, &out, (alpha, 0.0))?;
+        return written();
+    }
+    let is_bias = x.rank() == 1 && x.len() == shape[rank - 1] && x.is_contiguous();
+    let is_plain = alpha == 1.0 && beta == 1.0 && a.shape[rank - 1] > 0 && !out.is_empty();
+    if is_bias && is_plain && x.dtype == a.dtype && x.address != out.address {
+        product_with(a, b, Some(x), &out, (1.0, 0.0))?;
         return written();
     }
     let is_same = out.address == addend.address && out.strides == addend.strides;

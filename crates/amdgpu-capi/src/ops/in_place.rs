@@ -1,0 +1,197 @@
+//! Elementwise operations and conversions on memory of a CPU device: views of the memory that addresses name, and no arrays.
+
+use amdgpu_abi::Dtype;
+use amdgpu_abi::promotion::is_complex;
+use amdgpu_array::{byte_range, is_contiguous, recording};
+use amdgpu_hal::DeviceKind;
+use amdgpu_matrix::ElementwiseOptions;
+use amdgpu_ops::cpu::{HOST, Host, HostMemory};
+use amdgpu_ops::elementwise::{Elementwise, on_host};
+use amdgpu_ops::{Error, Scalar, TensorView, trace};
+use smallvec::SmallVec;
+
+use super::operand::{COperand, INTEGER, MEMORY, REAL};
+use crate::objects::DeviceObject;
+use crate::raw::are_settled;
+use crate::status::Answer;
+
+/// Operands at most; operations with more take the general path.
+const LIMIT: usize = 4;
+
+/// `operation(inputs...)`, or without one the conversion of the only input, in the memory of `out`. False where the general path has to look
+/// at the call: memory that streams may still use or that leaves its allocation, complex numbers, other devices, graphs in the making.
+pub fn computed(
+    device: &DeviceObject,
+    operation: Option<Elementwise>,
+    inputs: &[COperand],
+    out: &COperand,
+    alpha: f64,
+) -> Answer<bool> {
+    if device.context.info().kind != DeviceKind::Cpu
+        || inputs.len() > LIMIT
+        || operation == Some(Elementwise::Standardize)
+        || trace::is_tracing()
+        || recording::is_recording()
+    {
+        return Ok(false);
+    }
+    let Some(target) = Memory::of(out) else {
+        return Ok(false);
+    };
+    let mut ranges: SmallVec<[(u64, u64); LIMIT + 1]> = SmallVec::new();
+    ranges.push(target.range);
+    let mut numbers = [0_u64; LIMIT];
+    let mut views: SmallVec<[TensorView<'_>; LIMIT]> = SmallVec::new();
+    for (input, number) in inputs.iter().zip(&mut numbers) {
+        let Some(view) = view_of(input, number, &mut ranges)? else {
+            return Ok(false);
+        };
+        views.push(view);
+    }
+    if !are_settled(&ranges, device) {
+        return Ok(false);
+    }
+    let mut host = Given(&target);
+    match operation {
+        Some(operation) => {
+            let options = ElementwiseOptions {
+                alpha,
+                thread_limit: None,
+            };
+            on_host(operation, &views, &options, &mut host)?;
+        }
+        None => {
+            amdgpu_ops::complex::cast_on_host(
+                &views[0],
+                target.shape,
+                target.dtype,
+                None,
+                &mut host,
+            )?;
+        }
+    }
+    Ok(true)
+}
+
+/// Memory that an operand names.
+struct Memory<'a> {
+    address: u64,
+    dtype: Dtype,
+    shape: &'a [i64],
+    /// `None` for the row-major order without gaps.
+    strides: Option<&'a [i64]>,
+    /// Its first byte and how many there are.
+    range: (u64, u64),
+}
+
+impl<'a> Memory<'a> {
+    /// `None` where there is something to say about it.
+    fn of(operand: &'a COperand) -> Option<Self> {
+        if operand.kind != MEMORY || operand.dimensions > amdgpu_matrix::MAX_RANK as u32 {
+            return None;
+        }
+        let dtype = operand.dtype.required("dtype").ok()?;
+        let dtype = Dtype::from_name(dtype).filter(|dtype| !is_complex(*dtype))?;
+        let count = operand.dimensions as usize;
+        let shape = operand.shape.slice(count, "shape").ok()?;
+        let strides = if operand.strides.is_null() {
+            None
+        } else {
+            let given = operand.strides.slice(count, "strides").ok()?;
+            (!is_contiguous(shape, given)).then_some(given)
+        };
+        let item_bytes = dtype.size_bytes();
+        let (low, high) = match strides {
+            Some(strides) => byte_range(shape, strides, item_bytes)?,
+            None => (0, dense_bytes(shape, item_bytes)?),
+        };
+        let address = operand.address as u64;
+        let first = address.checked_add_signed(low)?;
+        let is_usable = address != 0 && address.is_multiple_of(item_bytes as u64);
+        is_usable.then_some(Self {
+            address,
+            dtype,
+            shape,
+            strides,
+            range: (first, (high - low) as u64),
+        })
+    }
+
+    fn view(&self) -> Answer<TensorView<'a>> {
+        let data = std::ptr::with_exposed_provenance(self.address as usize);
+        // SAFETY: the caller of the C function says that the memory is there, and used by nobody else during the call.
+        Ok(unsafe { TensorView::from_parts(data, self.dtype, HOST, self.shape, self.strides) }?)
+    }
+}
+
+/// `None` where there are no elements, or more than addresses.
+fn dense_bytes(shape: &[i64], item_bytes: usize) -> Option<i64> {
+    let product = |bytes: i64, extent: &i64| bytes.checked_mul(*extent).filter(|all| *all > 0);
+    shape.iter().try_fold(item_bytes as i64, product)
+}
+
+/// An operand as a view: of its memory, which is added to the ranges, or of a number, for which there is a place.
+fn view_of<'a>(
+    input: &'a COperand,
+    number: &'a mut u64,
+    ranges: &mut SmallVec<[(u64, u64); LIMIT + 1]>,
+) -> Answer<Option<TensorView<'a>>> {
+    if input.kind == MEMORY {
+        let Some(memory) = Memory::of(input) else {
+            return Ok(None);
+        };
+        ranges.push(memory.range);
+        return memory.view().map(Some);
+    }
+    let dtype = Dtype::from_name(input.dtype.required("dtype")?);
+    let Some(dtype) = dtype.filter(|dtype| !is_complex(*dtype)) else {
+        return Ok(None);
+    };
+    let value = match input.kind {
+        INTEGER => Scalar::Int(i128::from(input.integer)),
+        REAL => Scalar::Float(input.real),
+        _ => return Ok(None),
+    };
+    *number = value.element(dtype);
+    let data = std::ptr::from_ref(number).cast();
+    // SAFETY: a place of eight bytes, which no number here is wider than.
+    Ok(Some(unsafe {
+        TensorView::from_parts(data, dtype, HOST, &[], None)
+    }?))
+}
+
+/// Results go to the memory of the caller.
+struct Given<'a>(&'a Memory<'a>);
+
+impl Host for Given<'_> {
+    type Error = Error;
+
+    fn has_out(&self) -> bool {
+        true
+    }
+
+    fn result(&mut self, _: &[i64], _: Dtype, _: bool) -> Result<HostMemory, Error> {
+        let memory = self.0;
+        let data = std::ptr::with_exposed_provenance_mut(memory.address as usize);
+        // SAFETY: as for inputs; the caller wants the result there.
+        Ok(unsafe {
+            match memory.strides {
+                None => HostMemory::dense(data, memory.dtype, memory.shape),
+                Some(strides) => HostMemory::strided(
+                    data,
+                    memory.dtype,
+                    memory.shape,
+                    amdgpu_array::Dims::from_slice(strides),
+                ),
+            }
+        })
+    }
+
+    fn run<T: Send>(
+        &mut self,
+        _: u64,
+        work: impl FnOnce() -> Result<T, Error> + Send,
+    ) -> Result<T, Error> {
+        work()
+    }
+}

@@ -1,0 +1,279 @@
+// direct.cpp: operators that are called most. In their usual case, tensors of one dtype and layout on one device, the result is made here and the
+// kernel called at once; torch's own rules of shapes and dtypes and its stack of values take several times as long as the kernel of a few numbers.
+// All other cases go the general path: torch makes the result and calls the variant that writes to it.
+#include "direct.h"
+
+#include "core.h"
+#include "fallback.h"
+#include "storage.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/add_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/addmm_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/bmm_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/div_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/exp_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/gelu_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/log_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/mm_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/mul_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/neg_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/reciprocal_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/rsqrt_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/sigmoid_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/silu_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/sqrt_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/sub_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/tanh_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <torch/library.h>
+
+#include <array>
+#include <string>
+
+namespace amdgpu_torch {
+namespace {
+
+namespace general = at::compositeexplicitautogradnonfunctional;
+
+constexpr uint64_t absent = ~uint64_t{0};
+
+// Operators of the kernel library, by what stands for them in templates.
+enum Kernel : uint8_t {
+    add,
+    sub,
+    mul,
+    div,
+    exp,
+    log,
+    neg,
+    sqrt,
+    rsqrt,
+    tanh,
+    sigmoid,
+    silu,
+    reciprocal,
+    gelu,
+    mm,
+    bmm,
+    addmm,
+    relu,
+    relu_in_place,
+    zero,
+    fill,
+    kernel_count
+};
+
+struct Known {
+    std::string_view name;
+    // Whether torch calls it by this name, and not a variant that writes to an `out`.
+    bool is_whole = false;
+    uint64_t place = absent;
+};
+
+// Places are learnt when the kernel library is loaded, before the first call.
+std::array<Known, kernel_count> known{{
+    {"aten::add.out"},
+    {"aten::sub.out"},
+    {"aten::mul.out"},
+    {"aten::div.out"},
+    {"aten::exp.out"},
+    {"aten::log.out"},
+    {"aten::neg.out"},
+    {"aten::sqrt.out"},
+    {"aten::rsqrt.out"},
+    {"aten::tanh.out"},
+    {"aten::sigmoid.out"},
+    {"aten::silu.out"},
+    {"aten::reciprocal.out"},
+    {"aten::gelu.out"},
+    {"aten::mm.out"},
+    {"aten::bmm.out"},
+    {"aten::addmm.out"},
+    {"aten::relu", true},
+    {"aten::relu_", true},
+    {"aten::zero_", true},
+    {"aten::fill_.Scalar", true},
+}};
+
+bool is_floats(const at::Tensor &x) { return x.device().type() == device_type && at::isFloatingType(x.scalar_type()) && !x.is_neg(); }
+
+// Floats without gaps and repetitions, whatever the order of their axes.
+bool is_usual(const at::Tensor &x) { return is_floats(x) && x.is_non_overlapping_and_dense(); }
+
+bool is_alike(const at::Tensor &x, const at::Tensor &y) {
+    return x.scalar_type() == y.scalar_type() && x.device() == y.device() && x.sizes() == y.sizes() && x.strides() == y.strides() &&
+        !y.is_neg();
+}
+
+// A number, or a tensor of the host without axes, which leaves the dtype of floats as it is.
+bool is_number_beside(const at::Tensor &x, const at::Tensor &y) {
+    return x.dim() > 0 && y.dim() == 0 && y.device().is_cpu() && !y.is_complex() && y.layout() == at::kStrided;
+}
+
+bool are_usual(const at::Tensor &x, const at::Tensor &y) { return is_usual(x) && (is_alike(x, y) || is_number_beside(x, y)); }
+
+// Whether writing to x changes elements of y that are still to be read.
+bool is_partly(const at::Tensor &x, const at::Tensor &y) {
+    return x.storage().data() == y.storage().data() && x.storage_offset() != y.storage_offset();
+}
+
+bool is_there(Kernel kernel) { return known[kernel].place != absent; }
+
+bool call(
+    Kernel kernel,
+    std::initializer_list<agpu_torch_tensor> tensors,
+    std::initializer_list<agpu_torch_scalar> scalars = {},
+    at::Tensor *result = nullptr) {
+    return is_there(kernel) && call_kernel(known[kernel].place, {tensors.begin(), tensors.size()}, {scalars.begin(), scalars.size()}, result);
+}
+
+// A whole operator that no kernel takes.
+template <typename... Arguments>
+c10::IValue on_cpu(Kernel kernel, const Arguments &...arguments) {
+    const std::string name(known[kernel].name);
+    const auto dot = name.find('.');
+    const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(
+        name.substr(0, dot).c_str(), dot == std::string::npos ? "" : name.substr(dot + 1).c_str());
+    torch::jit::Stack stack{c10::IValue(arguments)...};
+    run_on_cpu(op, &stack);
+    return stack.back();
+}
+
+template <Kernel kernel, at::Tensor (*rest)(const at::Tensor &)>
+at::Tensor unary(const at::Tensor &x) {
+    if (!is_usual(x) || !is_there(kernel)) return rest(x);
+    at::Tensor out = new_tensor_like(x);
+    return call(kernel, {facts_of(x), facts_of(out)}) ? out : rest(x);
+}
+
+template <Kernel kernel, at::Tensor (*rest)(const at::Tensor &, const at::Tensor &)>
+at::Tensor binary(const at::Tensor &x, const at::Tensor &y) {
+    if (!are_usual(x, y) || !is_there(kernel)) return rest(x, y);
+    at::Tensor out = new_tensor_like(x);
+    return call(kernel, {facts_of(x), facts_of(y), facts_of(out)}) ? out : rest(x, y);
+}
+
+template <Kernel kernel, at::Tensor &(*rest)(at::Tensor &, const at::Tensor &)>
+at::Tensor &binary_in_place(at::Tensor &x, const at::Tensor &y) {
+    if (!are_usual(x, y) || is_partly(x, y) || !call(kernel, {facts_of(x), facts_of(y), facts_of(x)})) return rest(x, y);
+    return x;
+}
+
+template <Kernel kernel, at::Tensor (*rest)(const at::Tensor &, const at::Tensor &, const at::Scalar &)>
+at::Tensor sum(const at::Tensor &x, const at::Tensor &y, const at::Scalar &alpha) {
+    if (!are_usual(x, y) || alpha.isComplex() || !is_there(kernel)) return rest(x, y, alpha);
+    at::Tensor out = new_tensor_like(x);
+    return call(kernel, {facts_of(x), facts_of(y), facts_of(out)}, {number(alpha)}) ? out : rest(x, y, alpha);
+}
+
+template <Kernel kernel, at::Tensor &(*rest)(at::Tensor &, const at::Tensor &, const at::Scalar &)>
+at::Tensor &sum_in_place(at::Tensor &x, const at::Tensor &y, const at::Scalar &alpha) {
+    if (!are_usual(x, y) || is_partly(x, y) || alpha.isComplex() ||
+        !call(kernel, {facts_of(x), facts_of(y), facts_of(x)}, {number(alpha)}))
+        return rest(x, y, alpha);
+    return x;
+}
+
+at::Tensor gelu_of(const at::Tensor &x, c10::string_view approximate) {
+    if (!is_usual(x) || !is_there(gelu)) return general::gelu(x, approximate);
+    const std::string text(approximate);
+    const agpu_torch_scalar mode{AGPU_TORCH_TEXT, 0, static_cast<int64_t>(text.size()), 0, 0, text.c_str()};
+    at::Tensor out = new_tensor_like(x);
+    return call(gelu, {facts_of(x), facts_of(out)}, {mode}) ? out : general::gelu(x, approximate);
+}
+
+// Two matrices, or batches of them, that can be multiplied.
+bool are_factors(const at::Tensor &a, const at::Tensor &b, int64_t rank) {
+    return is_floats(a) && is_floats(b) && a.device() == b.device() && a.scalar_type() == b.scalar_type() && a.dim() == rank &&
+        b.dim() == rank && a.size(rank - 1) == b.size(rank - 2);
+}
+
+at::Tensor product_place(const at::Tensor &a, const at::Tensor &b) {
+    const auto rows = a.size(-2), columns = b.size(-1);
+    if (a.dim() == 2) return new_tensor({rows, columns}, {columns, 1}, a.scalar_type(), a.device().index());
+    return new_tensor({a.size(0), rows, columns}, {rows * columns, columns, 1}, a.scalar_type(), a.device().index());
+}
+
+at::Tensor mm_of(const at::Tensor &a, const at::Tensor &b) {
+    if (!are_factors(a, b, 2) || !is_there(mm)) return general::mm(a, b);
+    at::Tensor out = product_place(a, b);
+    return out.numel() > 0 && call(mm, {facts_of(a), facts_of(b), facts_of(out)}) ? out : general::mm(a, b);
+}
+
+at::Tensor bmm_of(const at::Tensor &a, const at::Tensor &b) {
+    if (!are_factors(a, b, 3) || a.size(0) != b.size(0) || !is_there(bmm)) return general::bmm(a, b);
+    at::Tensor out = product_place(a, b);
+    return out.numel() > 0 && call(bmm, {facts_of(a), facts_of(b), facts_of(out)}) ? out : general::bmm(a, b);
+}
+
+at::Tensor addmm_of(
+    const at::Tensor &x, const at::Tensor &a, const at::Tensor &b, const at::Scalar &beta, const at::Scalar &alpha) {
+    const bool is_usual_sum = are_factors(a, b, 2) && is_floats(x) && x.device() == a.device() && x.scalar_type() == a.scalar_type() &&
+        x.dim() == 1 && x.size(0) == b.size(1) && !beta.isComplex() && !alpha.isComplex() && is_there(addmm);
+    if (!is_usual_sum) return general::addmm(x, a, b, beta, alpha);
+    at::Tensor out = product_place(a, b);
+    const bool is_done = out.numel() > 0 &&
+        call(addmm, {facts_of(x), facts_of(a), facts_of(b), facts_of(out)}, {number(beta), number(alpha)});
+    return is_done ? out : general::addmm(x, a, b, beta, alpha);
+}
+
+at::Tensor relu_of(const at::Tensor &x) {
+    at::Tensor result;
+    return call(relu, {facts_of(x)}, {}, &result) ? result : on_cpu(relu, x).toTensor();
+}
+
+at::Tensor &relu_in(at::Tensor &x) {
+    if (!call(relu_in_place, {facts_of(x)})) on_cpu(relu_in_place, x);
+    return x;
+}
+
+at::Tensor &zero_in(at::Tensor &x) {
+    if (!call(zero, {facts_of(x)})) on_cpu(zero, x);
+    return x;
+}
+
+at::Tensor &fill_in(at::Tensor &x, const at::Scalar &value) {
+    if (!call(fill, {facts_of(x)}, {number(value)})) on_cpu(fill, x, value);
+    return x;
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    m.impl("add.Tensor", sum<add, general::add>);
+    m.impl("add_.Tensor", sum_in_place<add, general::add_>);
+    m.impl("sub.Tensor", sum<sub, general::sub>);
+    m.impl("sub_.Tensor", sum_in_place<sub, general::sub_>);
+    m.impl("mul.Tensor", binary<mul, general::mul>);
+    m.impl("mul_.Tensor", binary_in_place<mul, general::mul_>);
+    m.impl("div.Tensor", binary<div, general::div>);
+    m.impl("div_.Tensor", binary_in_place<div, general::div_>);
+    m.impl("exp", unary<exp, general::exp>);
+    m.impl("log", unary<log, general::log>);
+    m.impl("neg", unary<neg, general::neg>);
+    m.impl("sqrt", unary<sqrt, general::sqrt>);
+    m.impl("rsqrt", unary<rsqrt, general::rsqrt>);
+    m.impl("tanh", unary<tanh, general::tanh>);
+    m.impl("sigmoid", unary<sigmoid, general::sigmoid>);
+    m.impl("silu", unary<silu, general::silu>);
+    m.impl("reciprocal", unary<reciprocal, general::reciprocal>);
+    m.impl("gelu", gelu_of);
+    m.impl("mm", mm_of);
+    m.impl("bmm", bmm_of);
+    m.impl("addmm", addmm_of);
+    m.impl("relu", relu_of);
+    m.impl("relu_", relu_in);
+    m.impl("zero_", zero_in);
+    m.impl("fill_.Scalar", fill_in);
+}
+
+} // namespace
+
+bool is_direct(std::string_view name, uint64_t place) {
+    for (auto &one : known) {
+        if (one.name != name) continue;
+        one.place = place;
+        return one.is_whole;
+    }
+    return false;
+}
+
+} // namespace amdgpu_torch
