@@ -95,9 +95,7 @@ def install() -> None:
     set_fallback_mode(os.environ.get("TF_RDNA_FALLBACK") or "warn")
 
 
-def _seen(
-    op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
-) -> None:
+def _seen(op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> None:
     """TensorFlow's callback: its arguments have these names."""
     kind = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
     if kind in _OF_THE_HOST:

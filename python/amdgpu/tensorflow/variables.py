@@ -27,9 +27,7 @@ def install(*, updates_natively: bool) -> None:
 
 def _changed(original: Callable[..., Any], sign: int) -> Callable[..., Any]:
     @functools.wraps(original)
-    def assign(
-        self: Any, delta: Any, use_locking: Any = None, name: Any = None, read_value: bool = True
-    ) -> Any:
+    def assign(self: Any, delta: Any, use_locking: Any = None, name: Any = None, read_value: bool = True) -> Any:
         import tensorflow as tf
 
         # int32 variables are in memory of the host, where TensorFlow's own kernels are right.
