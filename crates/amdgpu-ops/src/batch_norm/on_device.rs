@@ -14,7 +14,7 @@ use super::{
 };
 use crate::div_ceil::DivCeil;
 use crate::generated::channels::{self, Body, PER_ITEM, ROWS};
-use crate::generated::moments::{self, Sums};
+use crate::generated::moments::{self, Runs, Sums};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::Operand;
@@ -230,15 +230,19 @@ impl Elements {
         if made.is_empty() {
             return Ok(made);
         }
-        let is_across = self.inner == 1;
+        let runs = match self.inner {
+            1 => Runs::Across,
+            inner if inner % moments::GROUP == 0 => Runs::Groups,
+            _ => Runs::Any,
+        };
         let all = self.x.len();
         let key = KernelKey::new("channel sums")
             .text(sums.name())
             .dtype(self.x.dtype)
-            .flag(is_across)
+            .with(runs as u64)
             .flag(source::is_narrow(all));
         let kernel = ops.kernel(key, "channel_sums", || {
-            moments::sums_source(sums, self.x.dtype, is_across, all)
+            moments::sums_source(sums, self.x.dtype, runs, all)
         })?;
         let mut args: SmallVec<[Arg<'_>; 8]> = SmallVec::new();
         args.extend([Arg::Array(&self.x), Arg::Array(&made)]);
@@ -247,9 +251,10 @@ impl Elements {
                 .into_iter()
                 .flat_map(|(gradient, factors)| [gradient, factors].map(Arg::Array)),
         );
-        let length = count.div_ceil_positive(parts);
+        // Whole groups.
+        let length = count.div_ceil_positive(parts * moments::GROUP) * moments::GROUP;
         args.extend([count, self.inner, self.channels, length].map(Arg::from));
-        let columns = if is_across {
+        let columns = if runs == Runs::Across {
             self.channels.div_ceil_positive(moments::LANES)
         } else {
             self.channels
