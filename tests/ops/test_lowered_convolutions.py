@@ -1,4 +1,4 @@
-"""Convolutions and gradients as forward convolutions and products of matrices, by generated kernels on the CPU device, beside loops in float64."""
+"""Convolutions as forward convolutions and products of matrices, by generated kernels on the CPU device, beside loops in float64."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ def forward(x: Any, weight: Any, stride: int, padding: int, dilation: int, group
     """By the definition, in float64: (batch, channels, rows, columns) and (filters, channels of a group, rows, columns)."""
     padded = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
     taps = [(i, j) for i in range(weight.shape[2]) for j in range(weight.shape[3])]
-    rows, columns = (
-        (padded.shape[axis] - dilation * (weight.shape[axis] - 1) - 1) // stride + 1 for axis in (2, 3)
-    )
+    rows, columns = ((padded.shape[axis] - dilation * (weight.shape[axis] - 1) - 1) // stride + 1 for axis in (2, 3))
     made = np.zeros((len(x), len(weight), rows, columns))
     channels, filters = weight.shape[1], len(weight) // groups
     for group, (i, j) in product(range(groups), taps):
@@ -63,9 +61,7 @@ def gradients(x: Any, weight: Any, gradient: Any, *steps: int) -> tuple[Any, Any
     channels, filters = weight.shape[1], len(weight) // groups
     by_weight = np.zeros_like(weight)
     rows, columns = x.shape[2:]
-    for (row, column), i, j in product(
-        np.ndindex(*gradient.shape[2:]), range(weight.shape[2]), range(weight.shape[3])
-    ):
+    for (row, column), i, j in product(np.ndindex(*gradient.shape[2:]), range(weight.shape[2]), range(weight.shape[3])):
         y, z = row * stride - padding + i * dilation, column * stride - padding + j * dilation
         if not (0 <= y < rows and 0 <= z < columns):
             continue
@@ -184,9 +180,5 @@ def test_the_loops_are_those_of_the_library() -> None:
     keywords: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     by_image, by_weight = gradients(x, weight, gradient, *steps)
     np.testing.assert_allclose(ops.conv2d(x, weight, **keywords), forward(x, weight, *steps), atol=1e-12)
-    np.testing.assert_allclose(
-        ops.conv2d_input_gradient(gradient, weight, x.shape, **keywords), by_image, atol=1e-12
-    )
-    np.testing.assert_allclose(
-        ops.conv2d_weight_gradient(x, gradient, weight.shape, **keywords), by_weight, atol=1e-12
-    )
+    np.testing.assert_allclose(ops.conv2d_input_gradient(gradient, weight, x.shape, **keywords), by_image, atol=1e-12)
+    np.testing.assert_allclose(ops.conv2d_weight_gradient(x, gradient, weight.shape, **keywords), by_weight, atol=1e-12)

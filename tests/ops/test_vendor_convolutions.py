@@ -422,8 +422,8 @@ print(json.dumps(ctypes.CDLL(FILE).stand_in_live_objects()))
 
 
 def test_descriptors_are_kept_for_shapes_and_for_nothing_else(run: Run) -> None:
-    # A handle; images, weights, results and steps of two examples and a shape; the same with a bias and an activation. Graphs keep the operation,
-    # the graph, the engine's configuration and the plan beside the first four, and have no bias.
+    # A handle; images, weights, results and steps of two examples and a shape; the same with a bias and an activation.
+    # Graphs keep the operation, the graph, the engine's configuration and the plan beside the first four, and have no bias.
     life = "FILE = 'libcudnn.so.9'\n" + LIFE
     assert run(life, AMDGPU_MATMUL="vendor") == 1 + 3 * 8 + 3 * 6
     assert run(life, AMDGPU_MATMUL="vendor", STAND_IN_FAULT="graphs") == 1 + 3 * 4 + 3 * 6
