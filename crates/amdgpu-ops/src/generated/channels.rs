@@ -75,6 +75,19 @@ template <typename C> __device__ void finish(const X* xs, const X* gs, R* rs, I 
 }
 ";
 
+/// What a work-item writes.
+const STORE: &str = "    if (is_whole && is_aligned) {
+        Pack made;
+        for (int j = 0; j < PER; ++j) made.v[j] = rs[j];
+        *(Pack*)(out + i) = made;
+    } else if (is_whole) {
+        for (int j = 0; j < PER; ++j) out[i + j] = rs[j];
+    } else {
+        for (int j = 0; i + j < (I)count; ++j) out[i + j] = rs[j];
+    }
+}
+";
+
 /// What is computed of every element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
@@ -194,16 +207,6 @@ pub fn source(body: Body, x: Dtype, count: i64) -> String {
             "    if (*(const int*)(narrow + 3 * channels)) {wide}\n    else finish<float>(xs, gs, rs, i, (I)inner, channels, narrow, {narrow_slopes});"
         );
     }
-    text += "    if (is_whole && is_aligned) {
-        Pack made;
-        for (int j = 0; j < PER; ++j) made.v[j] = rs[j];
-        *(Pack*)(out + i) = made;
-    } else if (is_whole) {
-        for (int j = 0; j < PER; ++j) out[i + j] = rs[j];
-    } else {
-        for (int j = 0; i + j < (I)count; ++j) out[i + j] = rs[j];
-    }
-}
-";
+    text += STORE;
     text
 }
