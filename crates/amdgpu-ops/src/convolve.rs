@@ -130,7 +130,7 @@ pub fn on_device(
 ) -> Result<Array> {
     let geometry = check(inputs, call)?;
     let asked = Asked::of(ops, inputs, call, &geometry);
-    let (way, shape) = choice::choose(ops, &geometry.fitted, call, &asked.situation())?;
+    let (way, shape) = choice::choose(ops, &geometry.fitted, call, asked.kind())?;
     let made = asked.target(out)?;
     if made.is_empty() {
         return Ok(made);
@@ -141,7 +141,7 @@ pub fn on_device(
         return Ok(made);
     }
     // What is chosen first, then whatever of ours computes it.
-    let own = choice::ours(ops, &asked.situation())?;
+    let own = choice::ours(ops, asked.kind())?;
     for way in [way].into_iter().chain(own) {
         if asked.by(way, &made)? {
             break;
@@ -215,7 +215,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    fn situation(&self) -> choice::Kind {
+    fn kind(&self) -> choice::Kind {
         choice::Kind {
             is_forward: self.call.pass == ConvolvePass::Forward
                 && self.geometry.fitted.pass == ConvolvePass::Forward,
@@ -228,7 +228,7 @@ impl<'a> Asked<'a> {
     fn by(&self, way: Way, made: &Array) -> Result<bool> {
         let fitted = &self.geometry.fitted;
         match (way, &self.lowering) {
-            (Way::Archived, _) if self.situation().is_forward => {
+            (Way::Archived, _) if self.kind().is_forward => {
                 let described = (&self.call.options, fitted);
                 archived::convolve(self.ops, self.inputs, described, self.call.is_tf32, made)
             }

@@ -207,12 +207,12 @@ impl Made<'_> {
         let axes = shape.spatial;
         let [stride, padding, dilation] = shape.steps().map(|steps| steps.map(i64::from));
         self.set(made, name::CONVOLUTION_COMP_TYPE, is::DATA_TYPE, &[sums])?;
-        let mode = [CROSS_CORRELATION];
+        let correlates = [CROSS_CORRELATION];
         self.set(
             made,
             name::CONVOLUTION_CONV_MODE,
             is::CONVOLUTION_MODE,
-            &mode,
+            &correlates,
         )?;
         self.set(
             made,

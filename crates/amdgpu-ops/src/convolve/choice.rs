@@ -155,7 +155,7 @@ pub struct Ways {
 /// # Errors
 ///
 /// `library-missing` for a damaged archive.
-pub fn ours(ops: &DeviceOps, kind: &Kind) -> Result<SmallVec<[Way; 3]>> {
+pub fn ours(ops: &DeviceOps, kind: Kind) -> Result<SmallVec<[Way; 3]>> {
     let has_archive = Archived::of(ops).archive()?.is_some();
     let mut found = SmallVec::new();
     if has_archive && kind.is_lowered {
@@ -190,7 +190,7 @@ pub fn choose(
     ops: &DeviceOps,
     fitted: &Fitted,
     call: &Convolution<'_>,
-    kind: &Kind,
+    kind: Kind,
 ) -> Result<(Way, Option<ConvolutionShape>)> {
     let Some(shape) = shape_of(ops, fitted, call, kind.has_bias) else {
         return Ok((ours(ops, kind)?[0], None));
@@ -198,7 +198,7 @@ pub fn choose(
     // No library goes into a graph.
     let is_ours = recording::is_recording();
     let ways = &Archived::of(ops).convolutions;
-    let key = (shape, *kind, is_ours);
+    let key = (shape, kind, is_ours);
     let way = ways.choices.get(&key, tuning::changes, || {
         let demand = if is_ours {
             Demand::Ours
@@ -210,7 +210,7 @@ pub fn choose(
     Ok((way, Some(shape)))
 }
 
-fn decide(ops: &DeviceOps, shape: &ConvolutionShape, kind: &Kind, demand: Demand) -> Result<Way> {
+fn decide(ops: &DeviceOps, shape: &ConvolutionShape, kind: Kind, demand: Demand) -> Result<Way> {
     let archived = Archived::of(ops);
     let known = &archived.convolutions.libraries;
     let libraries = if demand == Demand::Ours {
@@ -274,7 +274,7 @@ pub fn ways(
         has_bias: false,
     };
     let situation = Situation {
-        ours: &ours(ops, &kind)?,
+        ours: &ours(ops, kind)?,
         libraries: &libraries(ops),
         is_usable: &|_| true,
         is_for_library: false,

@@ -4,7 +4,6 @@
 //! and Visin, A guide to convolution arithmetic for deep learning (2016), for gradients by images as convolutions.
 
 use amdgpu_matrix::{ConvolveOptions, ConvolvePass, Fitted, ImageLayout};
-use smallvec::SmallVec;
 
 /// Fewer channels or outputs of a group leave most of a tile of the matrix units empty.
 const CHANNELS: i64 = 8;
@@ -19,7 +18,7 @@ pub enum Lowering {
     /// Windows of one pixel over images with their channels second: a product of the weight and each image.
     Pixels,
     /// The gradient by the images: forward convolutions of the gradient of the result, each of which gives a [`Grid`] of pixels.
-    Grids(SmallVec<[Grid; 4]>),
+    Grids(Vec<Grid>),
     /// The gradient by the weight: a product of the gradient of the result and the patches of the images.
     Patches,
 }
@@ -92,7 +91,7 @@ fn along(first: i64, [stride, padding, dilation, window]: [i64; 4]) -> [i64; 3] 
     [tap, taps, taps - 1 - (first + padding - tap) / stride]
 }
 
-fn grids(fitted: &Fitted) -> Option<SmallVec<[Grid; 4]>> {
+fn grids(fitted: &Fitted) -> Option<Vec<Grid>> {
     let sliding = &fitted.sliding;
     let [_, stride, stride_columns] = sliding.stride;
     let [_, dilation, dilation_columns] = sliding.dilation;
