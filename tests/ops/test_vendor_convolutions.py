@@ -282,7 +282,7 @@ def test_what_a_library_does_not_compute_is_said_only_where_it_is_demanded(run: 
 
 @pytest.mark.parametrize(("kind", "library"), LIBRARIES)
 def test_algorithms_that_want_too_much_workspace_are_not_taken(run: Run, kind: str, library: str) -> None:
-    found = run(REFUSED, kind, (library,), AMDGPU_MATMUL="vendor", STAND_IN_WORKSPACE_BYTES=str((256 << 20) + 1))
+    found = run(REFUSED, kind, (library,), AMDGPU_MATMUL="vendor", STAND_IN_WORKSPACE_BYTES=str((1 << 30) + 1))
     assert library not in found["ways"]
     (sentence,) = found["said"]
     assert f"{library} is not used for f32 convolutions of this kind" in sentence
@@ -350,10 +350,10 @@ CHOICE = (
     + """
 import contextlib
 def ways(size):
-    x, weight = (amdgpu.empty(shape, "float32", device=NAME) for shape in ((16, 64, size, size), (64, 64, 3, 3)))
+    gradient, weight = (amdgpu.empty(shape, "float16", device=NAME) for shape in ((16, 64, size, size), (64, 64, 3, 3)))
     # What is chosen counts: the fake allows small grids only.
     with contextlib.suppress(amdgpu.errors.InvalidLaunchError):
-        ops.conv2d(x, weight, padding=1)
+        ops.conv2d_input_gradient(gradient, weight, (16, 64, 2 * size - 1, 2 * size - 1), stride=2, padding=1)
     return sorted(_native.convolve_choices(device))
 print(json.dumps([ways(8), ways(56)]))
 """

@@ -63,6 +63,13 @@ template <typename C> __device__ void finish(const X* xs, const X* gs, R* rs, I 
     const I run = i / inner;
     unsigned channel = (unsigned)(run % channels);
     I left = inner - (i - run * inner);
+    // Neighbours are mostly of one channel.
+    if (left >= PER) {
+        const C f[3] = {factors[channel], factors[channels + channel], factors[2 * channels + channel]};
+        const C s[3] = {slopes[channel], slopes[channels + channel], slopes[2 * channels + channel]};
+        for (int j = 0; j < PER; ++j) rs[j] = (R)(VALUE);
+        return;
+    }
     for (int j = 0; j < PER; ++j) {
         const C f[3] = {factors[channel], factors[channels + channel], factors[2 * channels + channel]};
         const C s[3] = {slopes[channel], slopes[channels + channel], slopes[2 * channels + channel]};
