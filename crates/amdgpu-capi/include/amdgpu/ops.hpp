@@ -249,6 +249,11 @@ inline void elementwise_at(const Device &device, const std::string &operation, c
     check(agpu_ops_elementwise_at(device.get(), operation.c_str(), inputs.data(), inputs.size(), alpha, &out));
 }
 
+// a @ b of memory at addresses, with the result at `out`; no arrays are made.
+inline void matmul_at(const Device &device, const agpu_operand &a, const agpu_operand &b, const agpu_operand &out) {
+    check(agpu_ops_matmul_at(device.get(), &a, &b, nullptr, nullptr, &out));
+}
+
 // The elements at arrays of indices, one for each of the axes.
 inline Array pick(const Array &x, const std::vector<std::int64_t> &axes, const std::vector<Array> &indices) {
     std::vector<agpu_array> given;
