@@ -294,6 +294,18 @@ static void shapes_and_dtypes(struct scene *s) {
     agpu_ops_batch_norm_options batch = AGPU_OPS_BATCH_NORM_OPTIONS_INIT;
     batch.bias = s->vector;
     REFUSED(agpu_ops_batch_norm_gradient(s->matrix, s->matrix, 1, &batch, &s->result, NULL, NULL), INVALID, "does not depend on the bias");
+    batch.bias = NULL;
+    batch.out = s->matrix;
+    REFUSED(agpu_ops_batch_norm(s->matrix, s->vector, s->vector, 1, &batch, &s->result), INVALID, "batch_norm does not know out");
+    REFUSED(agpu_ops_batch_norm_training(s->matrix, 1, &batch, &s->result, NULL, NULL), INVALID, "out overlaps an input");
+    batch.out = NULL;
+    batch.saved_mean = s->vector;
+    REFUSED(agpu_ops_batch_norm_training(s->matrix, 1, &batch, &s->result, NULL, NULL), INVALID, "saved_mean and saved_scale are given both");
+    batch.saved_scale = s->whole;
+    REFUSED(agpu_ops_batch_norm_training(s->matrix, 1, &batch, &s->result, NULL, NULL), DTYPE, "has dtype int64; they are floats");
+    batch.saved_mean = batch.saved_scale = NULL;
+    batch.running_mean = batch.running_variance = s->vector;
+    REFUSED(agpu_ops_batch_norm_gradient(s->matrix, s->matrix, 1, &batch, &s->result, NULL, NULL), INVALID, "does not know running_mean");
     REFUSED(agpu_ops_embedding(s->matrix, s->matrix, NULL, &s->result), DTYPE, "they must be int32 or int64");
     REFUSED(agpu_ops_conv2d(s->image, s->whole, NULL, &s->result), SHAPE, "weight has shape [2]");
     agpu_ops_options options = AGPU_OPS_OPTIONS_INIT;

@@ -1,6 +1,8 @@
 /* Rows and elements by index, lines in order, axes in another order, copies without gaps, other dtypes, memory at addresses. */
 #include "arrays.h"
 
+#include <math.h>
+
 static void embedding(agpu_device device) {
     const float rows[6] = {1, 2, 3, 4, 5, 6}, gathered[8] = {5, 6, 1, 2, 5, 6, 3, 4};
     const int64_t wide[4] = {2, 0, 2, 1};
@@ -205,6 +207,41 @@ static void products_at_addresses(agpu_device device) {
     DO(agpu_release(options.out));
 }
 
+static void lists(agpu_device device) {
+    float x[3] = {1, 2, 3}, slope[3] = {1, 0, -1}, other[1] = {5}, one[1] = {1}, flag[1] = {0};
+    const char *dtypes[AGPU_LIST_SLOTS] = {"float32", "float32"};
+    const double rate[7] = {0.5, 0, 0, 0, 0, 0, 0};
+    agpu_list_item items[2] = {{3, {x, slope}, {0}}, {1, {other, one}, {0}}};
+    DO(agpu_ops_list_at(device, "sgd", dtypes, items, 2, rate, 7));
+    CHECK(x[0] == 0.5f && x[1] == 2 && x[2] == 3.5f && other[0] == 4.5f);
+    dtypes[2] = "float32";
+    /* Numbers of their own. */
+    items[0] = (agpu_list_item){3, {x, x, slope}, {0.5}};
+    items[1] = (agpu_list_item){1, {other, other, one}, {1}};
+    DO(agpu_ops_list_at(device, "lerp", dtypes, items, 2, NULL, 0));
+    CHECK(x[0] == 0.75f && x[1] == 1 && x[2] == 1.25f && other[0] == 1);
+    x[1] = INFINITY;
+    items[0] = (agpu_list_item){3, {x, one, flag}, {0}};
+    one[0] = 4;
+    DO(agpu_ops_list_at(device, "unscale", dtypes, items, 1, rate, 0));
+    CHECK(x[0] == 3 && isinf(x[1]) && flag[0] == 1);
+    /* The second input is a number. */
+    dtypes[2] = NULL;
+    items[0] = (agpu_list_item){3, {slope, x}, {0, 2}};
+    DO(agpu_ops_list_at(device, "multiply", dtypes, items, 1, NULL, 0));
+    CHECK(slope[0] == 6 && slope[2] == 10);
+    DO(agpu_ops_list_at(device, "multiply", dtypes, NULL, 0, NULL, 0));
+    CHECK(agpu_ops_list_at(device, "multiply", dtypes, items, 1, rate, 1) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_list_at(device, "multiple", dtypes, items, 1, NULL, 0) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_list_at(device, "adam", dtypes, items, 1, rate, 7) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_list_at(device, "sgd", dtypes, items, 1, NULL, 0) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_list_at(NULL, "sgd", dtypes, items, 1, rate, 7) == AGPU_ERROR_INVALID_HANDLE);
+    dtypes[0] = "int32";
+    CHECK(agpu_ops_list_at(device, "sgd", dtypes, items, 1, rate, 7) == AGPU_ERROR_UNSUPPORTED_DTYPE);
+    items[0].memory[0] = NULL;
+    CHECK(agpu_ops_list_at(device, "sgd", dtypes, items, 1, rate, 7) == AGPU_ERROR_INVALID_ARGUMENT);
+}
+
 int main(void) {
     agpu_device device = NULL;
     DO(agpu_device_open("cpu", NULL, &device));
@@ -217,6 +254,7 @@ int main(void) {
     order(device);
     at_addresses(device);
     products_at_addresses(device);
+    lists(device);
     DO(agpu_release(device));
     check_no_handles();
     puts("ok");

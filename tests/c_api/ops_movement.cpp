@@ -37,6 +37,10 @@ int main() {
         ops::matmul_at(device, line, column, {AGPU_OPERAND_MEMORY, 2, "float32", sums, one_by_one, nullptr, 0, 0, 0});
         CHECK(sums[0] == 14 && sums[2] == 4);
         expect(AGPU_ERROR_ARGUMENT_COUNT, "operands", [&] { ops::elementwise_at(device, "add", {given}, made); });
+        const agpu_list_item item = {3, {sums, values}, {0, 3}};
+        ops::list_at(device, "multiply", {"float32", "float32", nullptr}, {item});
+        CHECK(sums[0] == 3 && sums[2] == 9);
+        expect(AGPU_ERROR_INVALID_ARGUMENT, "takes 7 numbers", [&] { ops::list_at(device, "sgd", {"float32", "float32", nullptr, nullptr, nullptr}, {item}, {1}); });
         expect(AGPU_ERROR_UNSUPPORTED_DTYPE, "must be int32 or int64", [&] { (void)ops::embedding(x, x); });
         expect(AGPU_ERROR_UNSUPPORTED_DTYPE, "int7", [&] { (void)ops::cast(x, "int7"); });
     }

@@ -67,25 +67,30 @@ static void softmax(agpu_device device) {
     DO(agpu_release(x));
 }
 
-static void layer_norm(agpu_device device) {
-    struct rows rows = rows_of(true, 1e-5);
-    double wanted[COUNT], shifted[COUNT], by_x[COUNT], by_scale[COLUMNS] = {0}, by_shift[COLUMNS] = {0};
+/* The result and the gradients by x, scale and shift. */
+static void layer_norm_of(const struct rows *rows, double *wanted, double *by_x, double *by_scale, double *by_shift) {
     for (int i = 0; i < ROWS; i++) {
         double level = 0, slope = 0;
         for (int j = 0; j < COLUMNS; j++) {
             const int at = i * COLUMNS + j;
-            wanted[at] = rows.normalised[at] * rows.scale[j] + rows.shift[j];
-            shifted[at] = rows.normalised[at] + rows.shift[j];
-            level += (double)rows.gradient[at] * rows.scale[j] / COLUMNS;
-            slope += (double)rows.gradient[at] * rows.scale[j] * rows.normalised[at] / COLUMNS;
-            by_scale[j] += rows.gradient[at] * rows.normalised[at];
-            by_shift[j] += rows.gradient[at];
+            wanted[at] = rows->normalised[at] * rows->scale[j] + rows->shift[j];
+            level += (double)rows->gradient[at] * rows->scale[j] / COLUMNS;
+            slope += (double)rows->gradient[at] * rows->scale[j] * rows->normalised[at] / COLUMNS;
+            by_scale[j] += rows->gradient[at] * rows->normalised[at];
+            by_shift[j] += rows->gradient[at];
         }
         for (int j = 0; j < COLUMNS; j++) {
             const int at = i * COLUMNS + j;
-            by_x[at] = rows.inverse[i] * ((double)rows.gradient[at] * rows.scale[j] - level - rows.normalised[at] * slope);
+            by_x[at] = rows->inverse[i] * ((double)rows->gradient[at] * rows->scale[j] - level - rows->normalised[at] * slope);
         }
     }
+}
+
+static void layer_norm(agpu_device device) {
+    struct rows rows = rows_of(true, 1e-5);
+    double wanted[COUNT], shifted[COUNT], by_x[COUNT], by_scale[COLUMNS] = {0}, by_shift[COLUMNS] = {0};
+    layer_norm_of(&rows, wanted, by_x, by_scale, by_shift);
+    for (int at = 0; at < COUNT; at++) shifted[at] = rows.normalised[at] + rows.shift[at % COLUMNS];
     agpu_array x = ARRAY(device, "float32", rows.x, ROWS, COLUMNS), g = ARRAY(device, "float32", rows.gradient, ROWS, COLUMNS);
     agpu_ops_normalize_options options = AGPU_OPS_NORMALIZE_OPTIONS_INIT;
     options.scale = ARRAY(device, "float32", rows.scale, COLUMNS);
@@ -105,6 +110,40 @@ static void layer_norm(agpu_device device) {
     CHECK_NEAR(result, shifted, COUNT);
     const agpu_handle all[] = {x, g, shift};
     for (int i = 0; i < 3; i++) DO(agpu_release(all[i]));
+}
+
+static void check_values(const float *found, const double *wanted, int count) {
+    for (int i = 0; i < count; i++) CHECK(fabs(found[i] - wanted[i]) <= 1e-6 + 1e-5 * fabs(wanted[i]));
+}
+
+static agpu_operand memory_of(float *values, uint32_t rank, const int64_t *shape) {
+    const agpu_operand made = {AGPU_OPERAND_MEMORY, rank, "float32", values, shape, NULL, 0, 0, 0};
+    return made;
+}
+
+static void layer_norm_training(agpu_device device) {
+    struct rows rows = rows_of(true, 1e-5);
+    double wanted[COUNT], by_x[COUNT], by_scale[COLUMNS] = {0}, by_shift[COLUMNS] = {0};
+    layer_norm_of(&rows, wanted, by_x, by_scale, by_shift);
+    const int64_t shape[2] = {ROWS, COLUMNS}, *row = shape + 1;
+    float made[COUNT], means[ROWS], inverses[ROWS], slopes[COUNT], scales[COLUMNS], shifts[COLUMNS];
+    const agpu_operand x = memory_of(rows.x, 2, shape), g = memory_of(rows.gradient, 2, shape), scale = memory_of(rows.scale, 1, row),
+                       shift = memory_of(rows.shift, 1, row), result = memory_of(made, 2, shape), mean = memory_of(means, 1, shape),
+                       inverse = memory_of(inverses, 1, shape), by = memory_of(slopes, 2, shape), scale_out = memory_of(scales, 1, row),
+                       shift_out = memory_of(shifts, 1, row);
+    DO(agpu_ops_layer_norm_training_at(device, &x, &scale, &shift, 1, 1e-5, &result, &mean, &inverse));
+    check_values(made, wanted, COUNT);
+    check_values(inverses, rows.inverse, ROWS);
+    DO(agpu_ops_layer_norm_training_gradient_at(device, &x, &g, &mean, &inverse, &scale, 1, &by, &scale_out, &shift_out));
+    check_values(slopes, by_x, COUNT);
+    check_values(scales, by_scale, COLUMNS);
+    check_values(shifts, by_shift, COLUMNS);
+    CHECK(agpu_ops_layer_norm_training_at(device, &x, &scale, NULL, 1, -1, &result, &mean, &inverse) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_layer_norm_training_at(device, &x, &scale, NULL, 3, 0, &result, &mean, &inverse) == AGPU_ERROR_SHAPE_MISMATCH);
+    CHECK(agpu_ops_layer_norm_training_at(device, &x, &scale, NULL, 1, 0, &mean, &mean, &inverse) == AGPU_ERROR_SHAPE_MISMATCH);
+    CHECK(agpu_ops_layer_norm_training_at(device, &x, NULL, NULL, 1, 0, NULL, &mean, &inverse) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_layer_norm_training_gradient_at(device, &x, &mean, &mean, &inverse, NULL, 1, &by, NULL, NULL) == AGPU_ERROR_SHAPE_MISMATCH);
+    CHECK(agpu_ops_layer_norm_training_gradient_at(NULL, &x, &g, &mean, &inverse, NULL, 1, &by, NULL, NULL) == AGPU_ERROR_INVALID_HANDLE);
 }
 
 static void rms_norm(agpu_device device) {
@@ -148,6 +187,45 @@ static int place(int c, int i) {
     return (i / PIXELS * CHANNELS + c) * PIXELS + i % PIXELS;
 }
 
+/* What a training step keeps: the result and the gradients in given memory, saved and running statistics. */
+static void kept(agpu_device device, agpu_array x, agpu_array g, agpu_ops_batch_norm_options options, const double *wanted, const double *by_x,
+                 const double *mean, const double *variance, const double *by_weight, const double *by_bias) {
+    const int count = BATCH * PIXELS;
+    float ones[CHANNELS];
+    const float nothing[IMAGES] = {0};
+    double scale[CHANNELS], running_mean[CHANNELS], running_variance[CHANNELS];
+    for (int c = 0; c < CHANNELS; c++) {
+        ones[c] = 1;
+        scale[c] = 1 / sqrt(variance[c] + 1e-5);
+        running_mean[c] = 0.75 + 0.25 * mean[c];
+        running_variance[c] = 0.75 + 0.25 * variance[c] * count / (count - 1);
+    }
+    agpu_array result = NULL, of_weight = NULL, of_bias = NULL;
+    options.out = ARRAY(device, "float32", nothing, BATCH, CHANNELS, 2, 2);
+    options.saved_mean = ARRAY(device, "float32", ones, CHANNELS);
+    options.saved_scale = ARRAY(device, "float32", ones, CHANNELS);
+    options.running_mean = ARRAY(device, "float32", ones, CHANNELS);
+    options.running_variance = ARRAY(device, "float32", ones, CHANNELS);
+    options.momentum = 0.25;
+    DO(agpu_ops_batch_norm_training(x, 1, &options, &result, NULL, NULL));
+    DO(agpu_release(result));
+    CHECK_NEAR(options.out, wanted, IMAGES);
+    CHECK_NEAR(options.running_mean, running_mean, CHANNELS);
+    CHECK_NEAR(options.running_variance, running_variance, CHANNELS);
+    options.running_mean = options.running_variance = options.bias = NULL;
+    options.out = ARRAY(device, "float32", nothing, BATCH, CHANNELS, 2, 2);
+    options.out_by_weight = ARRAY(device, "float32", ones, CHANNELS);
+    options.out_by_bias = ARRAY(device, "float32", ones, CHANNELS);
+    DO(agpu_ops_batch_norm_gradient(x, g, 1, &options, &result, &of_weight, &of_bias));
+    const agpu_handle made[] = {result, of_weight, of_bias};
+    for (int i = 0; i < 3; i++) DO(agpu_release(made[i]));
+    CHECK_NEAR(options.out, by_x, IMAGES);
+    CHECK_NEAR(options.out_by_weight, by_weight, CHANNELS);
+    CHECK_NEAR(options.out_by_bias, by_bias, CHANNELS);
+    CHECK_NEAR(options.saved_mean, mean, CHANNELS);
+    CHECK_NEAR(options.saved_scale, scale, CHANNELS);
+}
+
 static void batch_norm(agpu_device device) {
     const int count = BATCH * PIXELS;
     float values[IMAGES], gradient[IMAGES], weight[CHANNELS], bias[CHANNELS];
@@ -182,6 +260,7 @@ static void batch_norm(agpu_device device) {
     CHECK_NEAR(result, wanted, IMAGES);
     CHECK_NEAR(means, mean, CHANNELS);
     CHECK_NEAR(variances, variance, CHANNELS);
+    kept(device, x, g, options, wanted, by_x, mean, variance, by_weight, by_bias);
     agpu_array weights = NULL, biases = NULL;
     DO(agpu_release(options.bias));
     options.bias = NULL;
@@ -208,6 +287,7 @@ int main(void) {
     DO(agpu_device_open("cpu", NULL, &device));
     softmax(device);
     layer_norm(device);
+    layer_norm_training(device);
     rms_norm(device);
     batch_norm(device);
     DO(agpu_release(device));

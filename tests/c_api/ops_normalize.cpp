@@ -26,6 +26,18 @@ void norms(const amdgpu::Device &device) {
     const auto layer = ops::normalize_gradient("layer_norm", x, g, {.scale = scale, .epsilon = 0.0});
     // Of two values a layer norm keeps the order only, so that nothing depends on them.
     CHECK(is_near(layer.by_x, {0, 0, 0, 0}) && is_near(layer.by_scale, {2, -3}) && is_near(layer.by_shift, {4, 7}));
+    float rows[4] = {1, 3, 6, 2}, slopes[4] = {1, 2, 3, 5}, scales[2] = {2, 4}, shifts[2] = {10, 20}, made[4], means[2], inverses[2];
+    const std::int64_t two[2] = {2, 2};
+    const auto at = [&](float *memory, std::uint32_t rank) {
+        return agpu_operand{AGPU_OPERAND_MEMORY, rank, "float32", memory, two, nullptr, 0, 0, 0};
+    };
+    const agpu_operand by = at(scales, 1), off = at(shifts, 1);
+    ops::layer_norm_training_at(device, at(rows, 2), &by, &off, 1, 0, at(made, 2), at(means, 1), at(inverses, 1));
+    CHECK(made[0] == 8 && made[3] == 16 && means[1] == 4 && inverses[1] == 0.5F);
+    ops::layer_norm_training_gradient_at(device, at(rows, 2), at(slopes, 2), at(means, 1), at(inverses, 1), &by, 1, nullptr, nullptr, &off);
+    CHECK(shifts[0] == 4 && shifts[1] == 7);
+    expect(AGPU_ERROR_INVALID_ARGUMENT, "epsilon is -1",
+           [&] { ops::layer_norm_training_at(device, at(rows, 2), nullptr, nullptr, 1, -1, at(made, 2), at(means, 1), at(inverses, 1)); });
     const Array z = array_of<float>(device, "float32", {2}, {1, 7});
     CHECK(is_near(ops::normalize("rms_norm", z, {.scale = scale, .epsilon = 0.0}), {0.4, 5.6}));
     const auto rms = ops::normalize_gradient("rms_norm", z, scale, {.epsilon = 0.0});

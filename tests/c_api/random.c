@@ -93,6 +93,14 @@ static void orders_and_dropout(agpu_device device) {
         CHECK(places[i] >= 0 && places[i] < 64 && !seen[places[i]]);
         seen[places[i]] = 1;
     }
+    uint32_t words[6];
+    agpu_array bits = NULL;
+    DO(agpu_random_tensorflow_bits(device, 0, 0, 0, 6, &bits));
+    DO(agpu_array_read(bits, words, sizeof words));
+    /* The first words of key and counter 0: Salmon et al., known answers of philox4x32-10. */
+    CHECK(words[0] == 0x6627e8d5 && words[1] == 0xe169c58d && words[2] == 0xbc57ac4c && words[3] == 0x9b00dbd8);
+    DO(agpu_release(bits));
+    REFUSED(agpu_random_tensorflow_bits(device, 0, 0, 0, -1, &bits), AGPU_ERROR_INVALID_ARGUMENT, "negative");
     REFUSED(agpu_random_permutation(rng, device, -1, &dropped), AGPU_ERROR_INVALID_ARGUMENT, "negative");
     float values[64], first[64], second[64];
     for (int i = 0; i < 64; i++) values[i] = 1;

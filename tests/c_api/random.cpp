@@ -24,6 +24,7 @@ int main() {
         rng.integers(whole, 10, 5);
         for (const std::int32_t value : whole.read<std::int32_t>()) CHECK(value >= 10 && value < 15);
         CHECK(rng.permutation(device, 10).shape() == std::vector<std::int64_t>{10});
+        CHECK(amdgpu::tensorflow_bits(device, 0, 0, 0, 2).read<std::uint32_t>() == std::vector<std::uint32_t>({0x6627e8d5, 0xe169c58d}));
         const Array x = array_of<float>(device, "float32", {4}, {1, 1, 1, 1});
         CHECK(amdgpu::dropout(x, 0.25, start).read<float>() == amdgpu::dropout(x, 0.25, start).read<float>());
         CHECK(amdgpu::dropout(x, 0, start, x).info().address == x.info().address);

@@ -95,12 +95,29 @@ def test_gradients_of_normalizations(gpu: Any, cpu: Any, dtype: Any) -> None:
     compare(gpu, cpu, cases.normalization_gradients((dtype,)))
 
 
-def test_searches_and_moves(gpu: Any, cpu: Any) -> None:
-    compare(gpu, cpu, cases.searches_and_moves())
+@pytest.mark.parametrize("dtype", [*cases.FLOATS, np.dtype(np.int32), np.dtype(np.bool_)], ids=str)
+def test_running_sums_and_best_values(gpu: Any, cpu: Any, dtype: Any) -> None:
+    compare(gpu, cpu, cases.running_sums_and_best((dtype,)))
 
 
-def test_indexing_and_sorting(gpu: Any, cpu: Any) -> None:
-    compare(gpu, cpu, cases.indexing_and_sorting())
+@pytest.mark.parametrize("dtype", [*cases.FLOATS, np.dtype(np.int8), np.dtype(np.uint64)], ids=str)
+def test_many_best_values(gpu: Any, cpu: Any, dtype: Any) -> None:
+    compare(gpu, cpu, cases.many_best_values((dtype,)))
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+def test_running_bests(gpu: Any, cpu: Any, dtype: Any) -> None:
+    compare(gpu, cpu, cases.running_bests((dtype,)))
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+def test_conversions_and_sorts(gpu: Any, cpu: Any, dtype: Any) -> None:
+    compare(gpu, cpu, cases.conversions_and_sorts((dtype,)))
+
+
+@pytest.mark.parametrize("group", [cases.long_scans, cases.moves, cases.indexing])
+def test_scans_moves_and_indices(gpu: Any, cpu: Any, group: Any) -> None:
+    compare(gpu, cpu, group())
 
 
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)

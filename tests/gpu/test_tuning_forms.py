@@ -40,7 +40,7 @@ def test_every_form_of_a_reduction_has_the_same_bits(gpu: Any, name: str) -> Non
 
 def test_every_form_of_joined_steps_has_the_bits_of_the_operations(gpu: Any) -> None:
     def chain(x: Any, y: Any) -> Any:
-        return amdgpu.maximum(x * 1.5 + y, 0.0) * x
+        return amdgpu.maximum((x + y) * 1.5, 0.0) * x
 
     for shapes in [((1024, 4096), (1024, 4096)), ((1000, 4100), (4100,)), ((77, 1, 333), (77, 5, 1))]:
         x, y = (amdgpu.array(numbers(shape, "float32", seed), device=gpu) for seed, shape in enumerate(shapes))

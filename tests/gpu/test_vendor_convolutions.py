@@ -35,7 +35,7 @@ SHAPES = (
 
 def libraries_of(device: Any) -> list[str]:
     (plain,) = tuning.convolutions_of("1x8x8x8:8x3x3", ["f32"])
-    return [way for way in plain.ways(device)[1] if way not in ("archived", "generated")]
+    return [way for way in plain.ways(device)[1] if way not in ("archived", "lowered", "generated")]
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import amdgpu
 import network_cases as networks
@@ -146,3 +147,22 @@ def test_bad_samples_are_refused_as_by_the_cpu() -> None:
                 net.train(inputs, outputs, epochs=1, backend=backend)
             said.append((type(refused.value), str(refused.value)))
         assert said[0] == said[1]
+
+
+def test_weights_are_those_of_the_last_batch_whenever_they_are_asked_for() -> None:
+    net = amdgpu.Network(cases.CLASSIFIER, device="cpu:0")
+    x, labels = cases.classes(60_000)
+    begin = {name: values.copy() for name, values in cases.numbers(net).items()}
+    met = []
+
+    def look(progress: Any) -> None:
+        if progress.samples == progress.samples_per_epoch:
+            return
+        there, here = net.forward(x[:50], backend="generated"), net.forward(x[:50])
+        networks.check(there, here)
+        met.append(max(float(np.abs(values - begin[name]).max()) for name, values in cases.numbers(net).items()))
+
+    net.train(x, labels, epochs=1, batch_size=16, learning_rate=0.01, backend="generated", progress=look)
+    assert met
+    assert min(met) > 0.01
+    networks.check(net.forward(x[:50], backend="generated"), net.forward(x[:50]))

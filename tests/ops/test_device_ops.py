@@ -73,12 +73,33 @@ def test_gradients_of_normalizations_agree_with_the_library(cpu: Any, dtype: Any
     compare(cpu, cases.normalization_gradients((dtype,)))
 
 
-def test_searches_and_moves_agree_with_the_library(cpu: Any) -> None:
-    compare(cpu, cases.searches_and_moves())
+@pytest.mark.sampled(0.34)
+@pytest.mark.parametrize("dtype", [*cases.FLOATS, np.dtype(np.int32), np.dtype(np.bool_)], ids=str)
+def test_running_sums_and_best_values_agree_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.running_sums_and_best((dtype,)))
 
 
-def test_indexing_and_sorting_agree_with_the_library(cpu: Any) -> None:
-    compare(cpu, cases.indexing_and_sorting())
+@pytest.mark.sampled(0.34)
+@pytest.mark.parametrize("dtype", [*cases.FLOATS, np.dtype(np.int8), np.dtype(np.uint64)], ids=str)
+def test_many_best_values_agree_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.many_best_values((dtype,)))
+
+
+@pytest.mark.sampled(0.34)
+@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+def test_running_bests_agree_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.running_bests((dtype,)))
+
+
+@pytest.mark.sampled(0.34)
+@pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
+def test_conversions_and_sorts_agree_with_the_library(cpu: Any, dtype: Any) -> None:
+    compare(cpu, cases.conversions_and_sorts((dtype,)))
+
+
+@pytest.mark.parametrize("group", [cases.long_scans, cases.moves, cases.indexing])
+def test_scans_moves_and_indices_agree_with_the_library(cpu: Any, group: Any) -> None:
+    compare(cpu, group())
 
 
 @pytest.mark.sampled(0.5)
@@ -173,6 +194,9 @@ def test_bad_arguments_are_refused_as_by_the_library(cpu: Any) -> None:
         cases.on_device("elementwise")("exp", (ours,), base, device=cpu)
 
 
+SEARCHES = (cases.running_sums_and_best, cases.many_best_values, cases.running_bests, cases.long_scans, cases.moves)
+
+
 @pytest.mark.parametrize("architecture", ["gfx1100", "gfx90a"])
 def test_kernels_compile_for_amd_gpus(architecture: str) -> None:
     with amdgpu.initialize_device(f"null:{architecture}") as device:
@@ -180,16 +204,17 @@ def test_kernels_compile_for_amd_gpus(architecture: str) -> None:
             *list(cases.elementwise((np.dtype(np.float32),)))[::3],
             *list(cases.reductions((cases.BFLOAT16,)))[::9],
             *list(cases.normalizations((np.dtype(np.float16),)))[::4],
-            *(case for case in list(cases.searches_and_moves())[::5] if case.operation != "embedding"),
+            *[case for group in SEARCHES for case in group() if case.operation != "embedding"][::5],
             *list(cases.images((np.dtype(np.float64),)))[::5],
             *list(cases.losses((np.dtype(np.float16),)))[::5],
             *list(cases.attentions((cases.BFLOAT16,)))[::5],
             # How many elements are not zero, or chosen, is not known where nothing runs.
-            *(
+            *[
                 case
-                for case in list(cases.indexing_and_sorting())[::7]
+                for group in (cases.conversions_and_sorts, cases.indexing)
+                for case in group()
                 if case.operation not in ("nonzero", "masked_select")
-            ),
+            ][::7],
         ]
         for case in wanted:
             moved = case.moved(lambda x: amdgpu.empty(x.shape, str(x.dtype), device=device.name))

@@ -264,9 +264,11 @@ def normalization_gradients(dtypes: tuple[Any, ...] = FLOATS) -> Iterator[Case]:
                     yield Case("normalize_gradient", arguments, options, SUMMED, 1e-5)
 
 
-def searches_and_moves() -> Iterator[Case]:
-    """Running sums, top-k, transposes, embeddings."""
-    for dtype in (*FLOATS, np.dtype(np.int32), np.dtype(np.bool_)):
+def running_sums_and_best(
+    dtypes: tuple[Any, ...] = (*FLOATS, np.dtype(np.int32), np.dtype(np.bool_)),
+) -> Iterator[Case]:
+    """Running sums and products, and the best values of short lines."""
+    for dtype in dtypes:
         for shape, axis in (((5, 37), 1), ((5, 37), 0), ((3, 4, 5), 1), ((2, 3000), 1), ((0, 3), 1)):
             x = values(shape, dtype)
             # Long products of numbers that differ from one by a rounding overflow.
@@ -277,9 +279,50 @@ def searches_and_moves() -> Iterator[Case]:
             for k in (0, 1, 3):
                 for largest in (True, False):
                     yield Case("top_k", (with_nan, k, axis), {"largest": largest})
+
+
+def many_best_values(dtypes: tuple[Any, ...] = (*FLOATS, np.dtype(np.int8), np.dtype(np.uint64))) -> Iterator[Case]:
+    """More values than are taken one by one, of short lines and of long ones."""
+    for dtype in dtypes:
+        # One block for each line; many values are equal.
+        x = values((2, 9000), dtype, special=dtype.kind not in "biu")
+        yield Case("top_k", (x, 1000, 1), {"largest": dtype != np.int8})
+        yield Case("top_k", (np.repeat(x[:, :90], 100, axis=1), 250, 1), {"largest": dtype != np.int8})
+        x = values((20_000, 2), dtype, special=dtype.kind not in "biu")
+        for k, largest in ((1, True), (300, False), (6000, True)):
+            yield Case("top_k", (x, k, 0), {"largest": largest})
+
+
+def running_bests(dtypes: tuple[Any, ...] = DTYPES) -> Iterator[Case]:
+    """The best value so far, in every direction."""
+    for dtype in dtypes:
+        for shape, axis in (((5, 37), 1), ((5, 37), 0), ((1, 40_000), 1)):
+            x = values(shape, dtype, special=dtype.kind not in "biu")
+            for operation in ("cummax", "cummin"):
+                for exclusive, reverse in ((False, False), (True, False), (False, True), (True, True)):
+                    options = {"exclusive": exclusive, "reverse": reverse}
+                    yield Case("scan", (operation, x, axis), options, EXACT, 0.0)
+                yield Case("cumulative_best", (operation, x, axis), {}, EXACT, 0.0)
+
+
+def long_scans() -> Iterator[Case]:
+    """Running sums of lines that several blocks walk, truth values so far, and best values of awkward lines."""
     yield Case("scan", ("cumsum", values((1, 100_000), "float64"), 1), {}, SUMMED, 1e-2)
-    yield from _best_values()
-    yield from _scans()
+    yield Case("top_k", (values((2, 5000), "float32", special=True), 700, 1), {"largest": True})
+    yield Case("top_k", (values((300, 3), "float64", special=True), 20, 0), {"largest": False})
+    truth = values((3, 70), "int8") > 50
+    for operation in ("cumulative_any", "cumulative_all"):
+        for options in ({"exclusive": True}, {"reverse": True}):
+            yield Case("scan", (operation, truth, 1), options)
+    whole = values((2, 50_000), "int32")
+    for options in ({"exclusive": True}, {"reverse": True}, {"exclusive": True, "reverse": True}):
+        yield Case("scan", ("cumsum", whole, 1), options)
+    # Several groups of tiles.
+    yield Case("scan", ("cumsum", values((1, 1_200_000), "int32"), 1))
+
+
+def moves() -> Iterator[Case]:
+    """Transposes and embeddings."""
     for dtype in ("float32", "float64", "float16", "uint8"):
         for shape, axes in (
             ((5, 37), None),
@@ -294,42 +337,6 @@ def searches_and_moves() -> Iterator[Case]:
         table = values((11, 3), dtype)
         for places in (np.array([[1, 2], [10, 0]]), np.array([1], np.int32), np.zeros((0,), np.int64)):
             yield Case("embedding", (table, places))
-
-
-def _best_values() -> Iterator[Case]:
-    """More values than are taken one by one, of short lines and of long ones."""
-    yield Case("top_k", (values((2, 5000), "float32", special=True), 700, 1), {"largest": True})
-    yield Case("top_k", (values((300, 3), "float64", special=True), 20, 0), {"largest": False})
-    for dtype in (np.float32, np.float16, np.float64, np.int8, np.uint64):
-        # One block for each line; many values are equal.
-        x = values((2, 9000), dtype, special=np.dtype(dtype).kind not in "biu")
-        yield Case("top_k", (x, 1000, 1), {"largest": dtype != np.int8})
-        yield Case("top_k", (np.repeat(x[:, :90], 100, axis=1), 250, 1), {"largest": dtype != np.int8})
-    for dtype in (*FLOATS, np.dtype(np.int8), np.dtype(np.uint64)):
-        x = values((20_000, 2), dtype, special=dtype.kind not in "biu")
-        for k, largest in ((1, True), (300, False), (6000, True)):
-            yield Case("top_k", (x, k, 0), {"largest": largest})
-
-
-def _scans() -> Iterator[Case]:
-    """Bests and truth values so far, and every direction."""
-    for dtype in DTYPES:
-        for shape, axis in (((5, 37), 1), ((5, 37), 0), ((1, 40_000), 1)):
-            x = values(shape, dtype, special=dtype.kind not in "biu")
-            for operation in ("cummax", "cummin"):
-                for exclusive, reverse in ((False, False), (True, False), (False, True), (True, True)):
-                    options = {"exclusive": exclusive, "reverse": reverse}
-                    yield Case("scan", (operation, x, axis), options, EXACT, 0.0)
-                yield Case("cumulative_best", (operation, x, axis), {}, EXACT, 0.0)
-    truth = values((3, 70), "int8") > 50
-    for operation in ("cumulative_any", "cumulative_all"):
-        for options in ({"exclusive": True}, {"reverse": True}):
-            yield Case("scan", (operation, truth, 1), options)
-    whole = values((2, 50_000), "int32")
-    for options in ({"exclusive": True}, {"reverse": True}, {"exclusive": True, "reverse": True}):
-        yield Case("scan", ("cumsum", whole, 1), options)
-    # Several groups of tiles.
-    yield Case("scan", ("cumsum", values((1, 1_200_000), "int32"), 1))
 
 
 def segments(dtypes: tuple[Any, ...] = DTYPES) -> Iterator[Case]:
@@ -422,9 +429,9 @@ def attentions(dtypes: tuple[Any, ...] = FLOATS) -> Iterator[Case]:
                 yield Case("attention_gradient", (q, k, v, upper, mask), options, SUMMED, 1e-4)
 
 
-def indexing_and_sorting() -> Iterator[Case]:
-    """Conversions, offsets, gathers, indices of what is not zero, sorted lines."""
-    for source in DTYPES:
+def conversions_and_sorts(dtypes: tuple[Any, ...] = DTYPES) -> Iterator[Case]:
+    """Conversions to every dtype, indices of what is not zero, sorted lines."""
+    for source in dtypes:
         x = values((5, 37), source, special=True)
         for target in DTYPES:
             yield Case("cast", (x, target.name), {}, EXACT, 0.0)
@@ -434,6 +441,10 @@ def indexing_and_sorting() -> Iterator[Case]:
             for descending in (False, True):
                 yield Case("sort", (line, axis), {"descending": descending}, EXACT, 0.0)
                 yield Case("sort", (line, axis), {"descending": descending, "places": True})
+
+
+def indexing() -> Iterator[Case]:
+    """Long sorted lines, offsets, gathers, selections."""
     for dtype in ("float32", "uint64", "bool"):
         # More chunks than a block looks at in one step.
         line = values((70_000,), dtype, special=dtype == "float32")

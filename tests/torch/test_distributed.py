@@ -1,6 +1,7 @@
 """Collectives of tensors of rdna, and training by two processes."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.skipif(not dist.is_available(), reason="torch was built
 
 def collectives(rank):
     """Every collective with values that tell who sent what."""
-    device = torch.device("rdna", 0)
+    device = torch.device("rdna", rank)
     own = torch.arange(4.0, device=device) + 10 * rank
     summed = own.clone()
     dist.all_reduce(summed)
@@ -65,7 +66,7 @@ def model_and_data(device):
 
 def training(rank):
     """Two halves of a batch in two processes give the steps of the whole in one."""
-    device = torch.device("rdna", 0)
+    device = torch.device("rdna", rank)
     model, x, labels = model_and_data(device)
     shared = DistributedDataParallel(model)
     optimizer = torch.optim.SGD(shared.parameters(), lr=0.1)
@@ -88,6 +89,7 @@ def run(rank, port, name):
     sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "python")]
     import amdgpu.torch  # noqa: F401
 
+    torch.rdna.set_device(rank)
     dist.init_process_group(
         "cpu:gloo,rdna:rdna", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=PROCESSES
     )
@@ -109,3 +111,21 @@ def test_two_processes(name):
         )
     told = [child.communicate(timeout=240)[1] for child in children]
     assert [child.returncode for child in children] == [0, 0], "\n".join(told)
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("mpi", "AMDGPU_TORCH_COLLECTIVES='mpi' is none of auto, gloo, nccl"),
+        ("nccl", "AMDGPU_TORCH_COLLECTIVES=nccl: "),
+    ],
+)
+def test_engines_that_are_not_there_are_refused(setting, sentence, monkeypatch, tmp_path):
+    if setting == "nccl" and torch.cuda.is_available():
+        # Two processes on one GPU.
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", "1000")
+    monkeypatch.setenv("AMDGPU_TORCH_COLLECTIVES", setting)
+    store = dist.FileStore(str(tmp_path / "store"), 1)
+    with pytest.raises((ValueError, RuntimeError), match=re.escape(sentence)):
+        dist.init_process_group("rdna", store=store, rank=0, world_size=1)
+    assert not dist.is_initialized()

@@ -11,10 +11,10 @@ import torch
 def test_an_array_shares_the_memory_of_a_tensor(device):
     x = torch.arange(6.0, device=device).view(2, 3)
     array = torch.rdna.as_array(x)
-    assert np.asarray(array).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert array.numpy().tolist() == [[0, 1, 2], [3, 4, 5]]
     x.copy_(torch.full((2, 3), 7.0))
-    assert np.asarray(array).tolist() == [[7, 7, 7]] * 2
-    assert np.asarray(torch.rdna.as_array(x.t()[1:])).shape == (2, 2)
+    assert array.numpy().tolist() == [[7, 7, 7]] * 2
+    assert torch.rdna.as_array(x.t()[1:]).shape == (2, 2)
 
 
 def test_a_tensor_shares_the_memory_of_an_array(device):
@@ -22,7 +22,7 @@ def test_a_tensor_shares_the_memory_of_an_array(device):
     x = torch.rdna.as_tensor(array)
     assert x.device == device
     x.copy_(torch.tensor([4.0, 5.0, 6.0]))
-    assert np.asarray(array).tolist() == [4, 5, 6]
+    assert array.numpy().tolist() == [4, 5, 6]
     assert torch.rdna.as_tensor(array, "rdna:1").device == torch.device("rdna:1")
 
 
@@ -32,7 +32,7 @@ def test_owners_live_as_long_as_views(device, collected):
     array = torch.rdna.as_array(x)
     del x
     gc.collect()
-    assert np.asarray(array)[-1] == (1 << 16) - 1
+    assert array.numpy()[-1] == (1 << 16) - 1
     again = torch.rdna.as_tensor(array)
     del array
     gc.collect()

@@ -20,6 +20,7 @@ from x.paths import (
     ROOT,
     STAMPS,
     STATE,
+    TENSORFLOW_PLUG_IN,
     TORCH_KERNELS,
     VENV,
     VENV_PYTHON,
@@ -30,7 +31,12 @@ from x.stamps import Stamp, digest
 from x.steps import Reporter, Step
 
 EXTENSION_CRATE = ROOT / "crates" / core_library.EXTENSION_CRATE
-TORCH_CRATE = ROOT / "integrations" / "torch" / "kernels"
+# What frameworks load; the shim of torch is compiled elsewhere.
+FRAMEWORK_CRATES = [
+    ROOT / "integrations" / "client",
+    ROOT / "integrations" / "tensorflow",
+    ROOT / "integrations" / "torch" / "kernels",
+]
 # Lines of cargo that say nothing about an error: its JSON messages and its progress.
 CARGO_NOISE = re.compile(r'\{"reason"|\s+(?:Compiling|Downloaded|Downloading|Updating|Locking|Adding|Blocking|Fresh)\b')
 DISTRIBUTION = "amdgpu_framework"
@@ -79,11 +85,11 @@ def _size(path: Path) -> str:
 
 def rust_inputs() -> list[Path]:
     """Everything that cargo reads for the workspace."""
-    return [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "rust-toolchain.toml", ROOT / "crates", TORCH_CRATE]
+    return [ROOT / "Cargo.toml", ROOT / "Cargo.lock", ROOT / "rust-toolchain.toml", ROOT / "crates", *FRAMEWORK_CRATES]
 
 
 def build_extension(reporter: Reporter) -> str:
-    """The step "python extension": `libamdgpu.so`, `amdgpu._native`, which opens it, and the kernels for torch, which call it."""
+    """The step "python extension": `libamdgpu.so`, `amdgpu._native`, which opens it, and what torch and TensorFlow load."""
     if not (EXTENSION_CRATE / "Cargo.toml").exists():
         return f"absent: {shown(EXTENSION_CRATE)}"
     stamp = Stamp(STAMPS, "python-extension")
@@ -93,6 +99,7 @@ def build_extension(reporter: Reporter) -> str:
         core_library.LIBRARY_CRATE: CORE_LIBRARY,
         core_library.EXTENSION_CRATE: EXTENSION,
         core_library.TORCH_CRATE: TORCH_KERNELS,
+        core_library.TENSORFLOW_CRATE: TENSORFLOW_PLUG_IN,
     }
     if stamp.is_fresh(wanted, list(built.values())):
         return "up to date"

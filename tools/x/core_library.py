@@ -21,6 +21,9 @@ LIBRARY_NAME = "libamdgpu.so"
 # Kernels of the PyTorch device rdna; it needs no torch to be built.
 TORCH_CRATE = "amdgpu-torch"
 TORCH_NAME = "libamdgpu_torch.so"
+# The plug-in with the TensorFlow device RDNA; it needs no TensorFlow to be built.
+TENSORFLOW_CRATE = "amdgpu-tensorflow"
+TENSORFLOW_NAME = "libamdgpu_tensorflow.so"
 # Beside the library in a working tree: the Python that runs LLVM for programs without Python (`interpreter.rs` reads it).
 INTERPRETER_NAME = "python-interpreter"
 # Leaves Python's symbols to the interpreter that loads the module, as maturin does for wheels.
@@ -69,8 +72,13 @@ def place(library: Path, output: Path) -> None:
 
 
 def build_for_wheel(cargo: str, root: Path, output: Path, environment: Mapping[str, str]) -> None:
-    """Builds `libamdgpu.so` and the kernels for torch, and puts them, without debug information, at `output` and beside it."""
-    command = [cargo, *cargo_arguments(LIBRARY_CRATE, TORCH_CRATE)]
+    """Builds `libamdgpu.so` and what frameworks load, and puts them, without debug information, at `output` and beside it."""
+    built = {
+        LIBRARY_CRATE: output,
+        TORCH_CRATE: output.with_name(TORCH_NAME),
+        TENSORFLOW_CRATE: output.with_name(TENSORFLOW_NAME),
+    }
+    command = [cargo, *cargo_arguments(*built)]
     done = subprocess.run(
         command,
         cwd=root,
@@ -82,7 +90,7 @@ def build_for_wheel(cargo: str, root: Path, output: Path, environment: Mapping[s
     if done.returncode:
         raise Failure(f"`{' '.join(command)}` failed with exit code {done.returncode}")
     strip = shutil.which("strip")
-    for crate, library in ((LIBRARY_CRATE, output), (TORCH_CRATE, output.with_name(TORCH_NAME))):
+    for crate, library in built.items():
         place(artifact(done.stdout, crate), library)
         if strip is not None:
             subprocess.run([strip, "--strip-debug", str(library)], check=True)

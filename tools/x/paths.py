@@ -16,6 +16,7 @@ LIBRARIES = PACKAGE / "_lib"
 EXTENSION = PACKAGE / "_native.abi3.so"
 CORE_LIBRARY = LIBRARIES / "libamdgpu.so"
 TORCH_KERNELS = LIBRARIES / "libamdgpu_torch.so"
+TENSORFLOW_PLUG_IN = LIBRARIES / "libamdgpu_tensorflow.so"
 REQUIREMENTS = ROOT / "tools" / "x" / "requirements-dev.txt"
 BENCH_RESULTS = ROOT / "bench-results"
 

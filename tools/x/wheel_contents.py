@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _LIBRARY_FOLDER = "amdgpu/_lib"
-_LIBRARIES = ("libamdgpu.so", "libamdgpu_torch.so", "libagpu_matrix.so", "libagpu_neuro.so")
+_LIBRARIES = ("libamdgpu.so", "libamdgpu_torch.so", "libamdgpu_tensorflow.so", "libagpu_matrix.so", "libagpu_neuro.so")
 # Of working trees alone: the path of their own interpreter, and what Python compiled.
 _STRANGERS = ("python-interpreter", "__pycache__", ".pyc")
 
@@ -27,6 +27,7 @@ def required(root: Path) -> list[str]:
         "amdgpu/_native.abi3.so",
         "amdgpu/py.typed",
         "amdgpu_torch_autoload/__init__.py",
+        "tf_rdna/__init__.py",
         *(f"{_LIBRARY_FOLDER}/{name}" for name in (*_LIBRARIES, *files)),
     ]
 

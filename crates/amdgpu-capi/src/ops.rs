@@ -10,6 +10,8 @@ mod embedding;
 mod geam;
 mod in_place;
 mod indexing;
+mod layer_norm;
+mod list;
 mod loss;
 mod matmul;
 mod normalize;

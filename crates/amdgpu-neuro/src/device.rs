@@ -12,12 +12,11 @@ mod forward;
 pub(crate) mod keepers;
 mod layers;
 mod placed;
-mod tensor;
+pub(crate) mod tensor;
 mod update;
 
 pub use forward::DeviceInput;
 pub(crate) use forward::{copy_columns, mean_of_steps};
-pub(crate) use keepers::Placed;
 pub(crate) use layers::{activate, apply_slope, compute, copy, dense, empty, neuron_of, number};
 pub(crate) use placed::{placed, replace};
 pub(crate) use tensor::{are_finite, bytes_of, numbers, part, read, reshaped, upload};

@@ -52,7 +52,7 @@ impl LayeredNetwork {
         let batch = Batch { samples, steps };
         self.check_input_len(x.len(), batch.rows())?;
         let start_ns = now_ns();
-        let parameters = self.read();
+        let parameters = self.read()?;
         let layers = self.propagate(x, batch, backend, &parameters)?;
         drop(parameters);
         let out = self.output_values(&layers, batch)?;

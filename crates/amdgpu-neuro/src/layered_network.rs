@@ -5,15 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use amdgpu_abi::{ACTIVATION_SOFTMAX, Activation, Language, MetricId};
+use amdgpu_array::Array;
 use amdgpu_telemetry::{Core, Counter, NameId, add_host_busy, counter, intern};
 
-use crate::device::keepers::Keepers;
+use crate::device::keepers::{Keepers, Placed};
 use crate::error::{Error, Result};
 use crate::external_inputs::{Arrays, ExternalInputs};
 use crate::finite;
 use crate::parameters::{Layout, Parameters, bias_name, weight_name};
 use crate::plan::{LayeredNetworkPlan, NetworkPlan, Warning};
 use crate::temporal::Temporal;
+use crate::training::tensors::{Tensors, TensorsRef, other_tensors};
 use crate::watch::{self, NetworkSnapshot, Population, WeightSample};
 
 /// What a plan leaves open.
@@ -173,7 +175,7 @@ impl LayeredNetwork {
         let connection = self.plan.connections.first()?;
         let [of_rows, of_columns] = connection.shape;
         let mut sample = WeightSample::empty(&connection.name(), of_rows, of_columns);
-        let parameters = self.read();
+        let parameters = self.read().ok()?;
         let weights = parameters.weight(*self.layout.ranges.first()?);
         for row in 0..sample.rows.len() {
             let begin = sample.rows[row] as usize * of_columns;
@@ -230,7 +232,7 @@ impl LayeredNetwork {
     /// Weights and biases together.
     #[must_use]
     pub fn parameter_count(&self) -> usize {
-        let parameters = self.read();
+        let parameters = self.peek();
         let weights: usize = parameters.weights.iter().map(Vec::len).sum();
         let biases: usize = parameters.biases.iter().flatten().map(Vec::len).sum();
         weights + biases
@@ -261,7 +263,7 @@ impl LayeredNetwork {
     /// There is no such connection; memory is out.
     pub fn weights(&self, connection: &str) -> Result<(Vec<f32>, [usize; 2])> {
         let number = self.connection_index(connection)?;
-        let parameters = self.read();
+        let parameters = self.read()?;
         let weight = parameters.weight(self.layout.ranges[number]);
         let mut copy = crate::parameters::zeros(weight.len(), || weight_name(connection))?;
         copy.copy_from_slice(weight);
@@ -290,7 +292,7 @@ impl LayeredNetwork {
             values,
             range.outputs,
         )?;
-        self.write().weight_mut(range).copy_from_slice(values);
+        self.write()?.weight_mut(range).copy_from_slice(values);
         Ok(())
     }
 
@@ -301,7 +303,7 @@ impl LayeredNetwork {
     /// There is no such layer.
     pub fn biases(&self, layer: &str) -> Result<Option<Vec<f32>>> {
         let index = self.layer_index(layer)?;
-        Ok(self.read().biases[index].clone())
+        Ok(self.read()?.biases[index].clone())
     }
 
     /// Replace a layer's biases; a layer without gets some.
@@ -320,7 +322,7 @@ impl LayeredNetwork {
             )));
         }
         finite::check_vector(&bias_name(layer), values)?;
-        self.write().biases[index] = Some(values.to_vec());
+        self.write()?.biases[index] = Some(values.to_vec());
         Ok(())
     }
 
@@ -331,7 +333,7 @@ impl LayeredNetwork {
     /// There is no such connection.
     pub fn thresholds(&self, connection: &str) -> Result<Option<Vec<f32>>> {
         let number = self.connection_index(connection)?;
-        Ok(self.read().thresholds[number].clone())
+        Ok(self.read()?.thresholds[number].clone())
     }
 
     /// Put back what [`LayeredNetwork::thresholds`] gave.
@@ -351,7 +353,7 @@ impl LayeredNetwork {
             }
             finite::check_vector("the thresholds", values)?;
         }
-        self.write().thresholds[number] = values.map(<[f32]>::to_vec);
+        self.write()?.thresholds[number] = values.map(<[f32]>::to_vec);
         Ok(())
     }
 
@@ -398,18 +400,73 @@ impl LayeredNetwork {
     }
 
     /// A panic while the lock is held cannot leave numbers half written: they are copied in one piece or swapped.
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Parameters> {
+    fn lock(&self) -> RwLockWriteGuard<'_, Parameters> {
+        self.parameters
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Numbers that may be older than those of a device: their lengths are right.
+    fn peek(&self) -> RwLockReadGuard<'_, Parameters> {
         self.parameters
             .read()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Parameters> {
-        let guard = self
-            .parameters
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+    /// The numbers; waits for a device that holds later ones.
+    ///
+    /// # Errors
+    ///
+    /// The device fails.
+    pub(crate) fn read(&self) -> Result<RwLockReadGuard<'_, Parameters>> {
+        loop {
+            let guard = self.peek();
+            if guard.ahead.is_none() {
+                return Ok(guard);
+            }
+            drop(guard);
+            self.lock().catch_up()?;
+        }
+    }
+
+    /// The numbers, to be changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`LayeredNetwork::read`].
+    pub(crate) fn write(&self) -> Result<RwLockWriteGuard<'_, Parameters>> {
+        let mut guard = self.lock();
+        guard.catch_up()?;
         self.version.fetch_add(1, Ordering::Release);
-        guard
+        Ok(guard)
+    }
+
+    /// Numbers in a device's memory are the network's from now on. They come to the host when it asks for them.
+    ///
+    /// # Errors
+    ///
+    /// The network has got other biases meanwhile; `tensors` are as they were.
+    pub(crate) fn follow(&self, tensors: &mut Tensors<Array>) -> Result<Arc<Placed>> {
+        let mut guard = self.lock();
+        let current = TensorsRef {
+            weights: &guard.weights,
+            biases: &guard.biases,
+        };
+        let given = tensors.as_ref();
+        if !current
+            .iter()
+            .map(Vec::len)
+            .eq(given.iter().map(|one| one.len() as usize))
+        {
+            return Err(other_tensors());
+        }
+        let version = self.version.fetch_add(1, Ordering::Release) + 1;
+        let tensors = Tensors {
+            weights: std::mem::take(&mut tensors.weights),
+            biases: std::mem::take(&mut tensors.biases),
+        };
+        let placed = Arc::new(Placed { version, tensors });
+        guard.ahead = Some(Arc::clone(&placed));
+        Ok(placed)
     }
 }

@@ -40,7 +40,7 @@ impl LayeredNetwork {
         }
         let library = NeuroLibrary::global()?;
         let start_ns = now_ns();
-        let mut parameters = self.write();
+        let mut parameters = self.write()?;
         let rows = Batch {
             samples: batch,
             steps: 1,

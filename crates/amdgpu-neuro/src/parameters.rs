@@ -2,7 +2,10 @@
 //! inputs.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use crate::device::keepers::Placed;
+use crate::device::tensor;
 use crate::error::{Error, Result};
 use crate::finite;
 use crate::initial::{self, bias_object, weight_object};
@@ -40,6 +43,8 @@ pub(crate) struct Parameters {
     pub biases: Vec<Option<Vec<f32>>>,
     /// For each connection: what its rule `bcm` compares with, one for each output; `None` before its first step.
     pub thresholds: Vec<Option<Vec<f32>>>,
+    /// A device that holds later weights and biases than these.
+    pub ahead: Option<Arc<Placed>>,
 }
 
 impl Layout {
@@ -146,7 +151,27 @@ impl Parameters {
             weights,
             biases,
             thresholds: vec![None; plan.connections.len()],
+            ahead: None,
         })
+    }
+
+    /// Reads what a device holds that is later; all of it or nothing.
+    ///
+    /// # Errors
+    ///
+    /// The device fails.
+    pub(crate) fn catch_up(&mut self) -> Result<()> {
+        let Some(ahead) = &self.ahead else {
+            return Ok(());
+        };
+        let weights = ahead.tensors.weights.iter().map(tensor::read);
+        let weights = weights.collect::<Result<Vec<_>>>()?;
+        let biases = ahead.tensors.biases.iter();
+        let biases = biases.map(|bias| bias.as_ref().map(tensor::read).transpose());
+        self.biases = biases.collect::<Result<Vec<_>>>()?;
+        self.weights = weights;
+        self.ahead = None;
+        Ok(())
     }
 
     pub(crate) fn weight(&self, range: WeightRange) -> &[f32] {

@@ -40,6 +40,7 @@ pub use workspace::Samples;
 
 use cpu::CpuOperations;
 use operations::{Operations, Tensors, TensorsRef};
+use tensors::other_tensors;
 use workspace::{Engine, Totals, Workspace};
 
 /// How a network is trained.
@@ -228,6 +229,25 @@ impl<O: Operations> Trainer<O> {
         learning_rate: f64,
         after_batch: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Option<Report>> {
+        let learnt = self.learn(network, data, chosen, learning_rate, after_batch);
+        // The network outlives the device.
+        let caught_up = network.read().map(drop);
+        let report = learnt?;
+        caught_up?;
+        if report.is_some() && network.snapshot.wants_weights() {
+            network.snapshot.set_weights(network.weight_sample());
+        }
+        Ok(report)
+    }
+
+    fn learn(
+        &mut self,
+        network: &LayeredNetwork,
+        data: &Samples<'_>,
+        chosen: &[u32],
+        learning_rate: f64,
+        after_batch: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Option<Report>> {
         self.check_data(network, data, chosen)?;
         if !(learning_rate.is_finite() && learning_rate >= 0.0) {
             return Err(Error::InvalidArgument(format!(
@@ -280,9 +300,6 @@ impl<O: Operations> Trainer<O> {
         network
             .snapshot
             .learnt(report.samples, report.loss, report.accuracy);
-        if network.snapshot.wants_weights() {
-            network.snapshot.set_weights(network.weight_sample());
-        }
         Ok(Some(report))
     }
 
@@ -554,12 +571,6 @@ fn check_same_tensors<O: Operations>(
     } else {
         Err(other_tensors())
     }
-}
-
-fn other_tensors() -> Error {
-    Error::ShapeMismatch(
-        "the network got other biases since its training began: begin a new one".to_owned(),
-    )
 }
 
 fn loss_of(network: &LayeredNetwork, options: &TrainingOptions) -> Result<Loss> {

@@ -1,4 +1,7 @@
-//! Attention, softmax(q k^T scale + mask) v, and its gradients, as one operation: no matrix of queries by keys is in memory.
+//! Attention, softmax(q k^T scale + mask) v, and its gradients, as one operation. Kernels of one work-item for each query or key keep no scores in
+//! memory; where those would take many steps one after the other, products make the scores of some heads at a time ([`products`]).
+
+mod products;
 
 use std::sync::Arc;
 
@@ -17,6 +20,8 @@ use crate::launch::{Shape, launch};
 use crate::operand::Operand;
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
+
+use products::{Blocks, Extents};
 
 pub use amdgpu_matrix::{Attention as Views, AttentionOptions};
 
@@ -176,6 +181,9 @@ impl<'a> Attention<'a> {
 
 fn on_device(ops: &DeviceOps, given: &Attention<'_>, options: &AttentionOptions) -> Result<Array> {
     let call = KernelCall::of(ops, given, None, options)?;
+    if let Some(blocks) = call.blocks()? {
+        return products::attention(&call, blocks);
+    }
     let made = call.empty(&call.result.shape, call.q.dtype)?;
     let kernel = call.kernel("attention", AttentionKernel::forward)?;
     let own = [&call.q, &call.k, &call.v, &made].map(Arg::Array);
@@ -192,6 +200,9 @@ fn gradient_on_device(
     let call = KernelCall::of(ops, given, Some(gradient), options)?;
     let dtype = call.q.dtype;
     let gradient = dense(ops, gradient)?;
+    if let Some(blocks) = call.blocks()? {
+        return products::gradients(&call, &gradient, blocks);
+    }
     let rows = made_rows(&call.q);
     let [logarithms, levels] = [(); 2].map(|()| call.empty(&[rows], computed(dtype)));
     let (logarithms, levels) = (logarithms?, levels?);
@@ -251,9 +262,9 @@ impl<'a> KernelCall<'a> {
         let result = views.describe()?;
         let scores = views.scores();
         let [size, value_size] = [given.q, given.v].map(|one| one.shape[one.rank() - 1]);
-        if size * value_size == 0 || size + value_size > SIZE_LIMIT {
+        if size * value_size == 0 {
             return Err(Error::no_kernel(format!(
-                "{} of queries and values of no elements, or of more than {SIZE_LIMIT}",
+                "{} of queries and values of no elements",
                 views.name()
             )));
         }
@@ -289,6 +300,32 @@ impl<'a> KernelCall<'a> {
         })
     }
 
+    /// The blocks of heads that products take; `None` where a kernel of its own computes.
+    fn blocks(&self) -> Result<Option<Blocks>> {
+        let blocks = Blocks::of(self.extents(), computed(self.q.dtype).size_bytes() as i64);
+        let size = self.text.size + self.text.value_size;
+        if blocks.is_none() && size > SIZE_LIMIT {
+            return Err(Error::no_kernel(format!(
+                "attention of sizes of more than {SIZE_LIMIT} whose scores are too many for products"
+            )));
+        }
+        Ok(blocks)
+    }
+
+    fn extents(&self) -> Extents {
+        let rank = self.q.shape.len();
+        let heads = |x: &Array| x.shape[..rank - 2].iter().product::<i64>();
+        let (heads, key_heads) = (heads(&self.q), heads(&self.k));
+        Extents {
+            key_heads,
+            group: heads / key_heads.max(1),
+            queries: self.q.shape[rank - 2],
+            keys: self.k.shape[rank - 2],
+            size: self.text.size,
+            value_size: self.text.value_size,
+        }
+    }
+
     fn empty(&self, shape: &[i64], dtype: amdgpu_abi::Dtype) -> Result<Array> {
         Ok(Array::empty(
             self.ops.device(),
@@ -303,6 +340,10 @@ impl<'a> KernelCall<'a> {
         name: &'static str,
         source: impl FnOnce(&AttentionKernel) -> String,
     ) -> Result<Arc<Kernel>> {
+        self.ops.kernel(self.key(name), name, || source(&self.text))
+    }
+
+    fn key(&self, name: &'static str) -> KernelKey {
         let text = &self.text;
         let mut key = KernelKey::new(name)
             .dtype(text.x)
@@ -315,7 +356,7 @@ impl<'a> KernelCall<'a> {
         if let Some(mask) = text.mask {
             key = key.dtype(mask);
         }
-        self.ops.kernel(key, name, || source(text))
+        key
     }
 
     /// Launches a kernel with arrays of its own for so many work-items.
@@ -323,23 +364,16 @@ impl<'a> KernelCall<'a> {
         if count == 0 {
             return Ok(());
         }
-        let rank = self.q.shape.len();
-        let [queries, keys] = [&self.q, &self.k].map(|one| one.shape[rank - 2]);
-        let heads = |x: &Array| x.shape[..rank - 2].iter().product::<i64>();
-        let group = heads(&self.q) / heads(&self.k).max(1);
+        let Extents {
+            queries,
+            keys,
+            group,
+            ..
+        } = self.extents();
         let mut args: SmallVec<[Arg<'_>; 32]> = SmallVec::from_slice(own);
         args.push(Arg::Float(self.scale));
         args.extend([queries, keys, group, count].map(Arg::from));
-        if let Some(mask) = &self.mask {
-            args.push(Arg::pointer(mask));
-            let (outer, inner) = mask.strides.split_at(mask.rank() - 2);
-            args.extend(inner.iter().map(|stride| Arg::from(*stride)));
-            let mut outer = Dims::from_slice(outer);
-            if outer.is_empty() {
-                outer.push(0);
-            }
-            args.extend_from_slice(&source::walk_arguments(&self.outer, &[outer]));
-        }
+        self.push_mask(&mut args);
         // Rows are few: small blocks spread them over more units.
         let block = 64;
         launch(
@@ -347,5 +381,20 @@ impl<'a> KernelCall<'a> {
             Shape::line(count.div_ceil_positive(block), block),
             &args,
         )
+    }
+
+    /// The arguments of the mask, if there is one.
+    fn push_mask<'b>(&'b self, args: &mut SmallVec<[Arg<'b>; 32]>) {
+        let Some(mask) = &self.mask else {
+            return;
+        };
+        args.push(Arg::pointer(mask));
+        let (outer, inner) = mask.strides.split_at(mask.rank() - 2);
+        args.extend(inner.iter().map(|stride| Arg::from(*stride)));
+        let mut outer = Dims::from_slice(outer);
+        if outer.is_empty() {
+            outer.push(0);
+        }
+        args.extend_from_slice(&source::walk_arguments(&self.outer, &[outer]));
     }
 }

@@ -15,11 +15,11 @@ use smallvec::SmallVec;
 
 use crate::cpu::Results;
 use crate::elementwise::{Elementwise, elementwise};
-use crate::operand::{Operand, Scalar};
+use crate::operand::{Operand, Scalar, Target};
 use crate::reduce::Reduce;
 use crate::statistics::{converted, from_host_values, host_values, over, product};
 use crate::transpose::dense;
-use crate::{DeviceOps, Error, Operation, Result, trace};
+use crate::{DeviceOps, Error, Operation, Result, cast, trace};
 
 /// Means and factors outside of it lose digits as float32, or are infinite.
 const FLOAT32_RANGE: (f64, f64) = (
@@ -142,20 +142,135 @@ pub fn batch_norm_training(
     parameters: ChannelParameters<'_>,
     options: BatchNormOptions,
 ) -> Result<Trained> {
+    if trace::is_tracing() {
+        let channels = Channels::of("batch_norm_training", x, options)?;
+        let mean = channels.statistic(ops, Reduce::Mean, x)?;
+        let variance = channels.statistic(ops, Reduce::Variance, x)?;
+        let result = batch_norm(ops, x, (&mean, &variance), parameters, options)?;
+        return Training {
+            result,
+            mean,
+            variance,
+        }
+        .rounded(ops, x.dtype);
+    }
+    let places = TrainingPlaces::default();
+    batch_norm_training_into(ops, x, parameters, options, &places)?.rounded(ops, x.dtype)
+}
+
+/// Where [`batch_norm_training_into`] writes to, on its device; what is `None` is not written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TrainingPlaces<'a> {
+    /// Receives the result; a new array otherwise.
+    pub out: Option<&'a Array>,
+    /// Receive the mean of each channel and 1 / sqrt(variance + epsilon), for the gradients.
+    pub saved: Option<[&'a Array; 2]>,
+    /// Running mean and variance of each channel, which move towards those of x by `momentum`; the variance divided by one less than the
+    /// number of values.
+    pub running: Option<[&'a Array; 2]>,
+    pub momentum: f64,
+}
+
+/// What [`batch_norm_training_into`] gives: the result, and statistics in float64.
+#[derive(Debug)]
+pub struct Training {
+    pub result: Array,
+    mean: Operand,
+    variance: Operand,
+}
+
+impl Training {
+    /// With the statistics in the dtype of [`Trained`], for values of a dtype.
+    ///
+    /// # Errors
+    ///
+    /// What the device reports.
+    pub fn rounded(self, ops: &DeviceOps, x: Dtype) -> Result<Trained> {
+        let dtype = if x == Dtype::F64 {
+            Dtype::F64
+        } else {
+            Dtype::F32
+        };
+        Ok(Trained {
+            result: self.result,
+            mean: converted(ops, &self.mean, dtype)?.into_array()?,
+            variance: converted(ops, &self.variance, dtype)?.into_array()?,
+        })
+    }
+}
+
+/// [`batch_norm_training`] into memory that the caller gives, with what a training step keeps beside the result.
+///
+/// # Errors
+///
+/// As [`batch_norm_training`]; for places that do not fit as any `out`.
+pub fn batch_norm_training_into(
+    ops: &DeviceOps,
+    x: &Operand,
+    parameters: ChannelParameters<'_>,
+    options: BatchNormOptions,
+    places: &TrainingPlaces<'_>,
+) -> Result<Training> {
     let channels = Channels::of("batch_norm_training", x, options)?;
+    let out = channels.out(ops, x, (x, places.out))?;
+    for array in places.saved.iter().chain(&places.running).flatten() {
+        channels.check_place(ops, array)?;
+    }
+    if !ops.computes_on_host() {
+        let given = (&channels, options);
+        return on_device::trained(ops, x, parameters, given, (out.as_ref(), places));
+    }
     let mean = channels.statistic(ops, Reduce::Mean, x)?;
     let variance = channels.statistic(ops, Reduce::Variance, x)?;
-    let result = batch_norm(ops, x, (&mean, &variance), parameters, options)?;
-    let dtype = if x.dtype == Dtype::F64 {
-        Dtype::F64
-    } else {
-        Dtype::F32
-    };
-    Ok(Trained {
-        result,
-        mean: converted(ops, &mean, dtype)?.into_array()?,
-        variance: converted(ops, &variance, dtype)?.into_array()?,
+    let result = normalized(ops, x, (&mean, &variance), parameters, options)?;
+    let values = [host_values(&mean)?, host_values(&variance)?];
+    places.keep(ops, &values, (x.len(), options.epsilon))?;
+    Ok(Training {
+        result: moved(ops, result, out.as_ref())?,
+        mean,
+        variance,
     })
+}
+
+impl TrainingPlaces<'_> {
+    /// Writes what is kept of a batch's means and variances.
+    fn keep(
+        &self,
+        ops: &DeviceOps,
+        [mean, variance]: &[Vec<f64>; 2],
+        (len, epsilon): (i64, f64),
+    ) -> Result<()> {
+        let count = len as f64 / mean.len().max(1) as f64;
+        let fill = |values: &[f64], place: &Array| {
+            let made = from_host_values(ops, values, &place.shape, Dtype::F64)?;
+            cast(ops, &made, place.dtype, Some(place)).map(drop)
+        };
+        if let Some([of_mean, of_scale]) = self.saved {
+            fill(mean, of_mean)?;
+            let scale = variance.iter().map(|one| 1.0 / (one + epsilon).sqrt());
+            fill(&scale.collect::<Vec<_>>(), of_scale)?;
+        }
+        if let Some([of_mean, of_variance]) = self.running {
+            let step = |place: &Array, values: &[f64], factor: f64| {
+                let before = host_values(&Operand::of_array(place.clone()))?;
+                let moved = before.iter().zip(values).map(|(before, value)| {
+                    (1.0 - self.momentum) * before + self.momentum * (value * factor)
+                });
+                fill(&moved.collect::<Vec<_>>(), place)
+            };
+            step(of_mean, mean, 1.0)?;
+            step(of_variance, variance, count / (count - 1.0).max(1.0))?;
+        }
+        Ok(())
+    }
+}
+
+/// An array, or the place that its values were copied to.
+fn moved(ops: &DeviceOps, made: Array, place: Option<&Array>) -> Result<Array> {
+    match place {
+        Some(place) => cast(ops, &Operand::of_array(made), place.dtype, Some(place)),
+        None => Ok(made),
+    }
 }
 
 /// What [`batch_norm_gradient`] gives, of the dtype of x.
@@ -178,7 +293,10 @@ pub fn batch_norm_gradient(
     weight: Option<&Operand>,
     options: BatchNormOptions,
 ) -> Result<ChannelGradients> {
-    let compute = || gradients(ops, x, gradient, weight, options);
+    let compute = || {
+        let places = GradientPlaces::default();
+        batch_norm_gradient_into(ops, (x, gradient), weight, options, &places)
+    };
     if !trace::is_tracing() {
         return compute();
     }
@@ -226,25 +344,79 @@ pub(crate) fn describe_gradient(
     Ok([x.shape.clone(), each.clone(), each])
 }
 
-fn gradients(
+/// What [`batch_norm_gradient_into`] is given beside its inputs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GradientPlaces<'a> {
+    /// The mean of each channel and 1 / sqrt(variance + epsilon), as training saved them; computed again otherwise.
+    pub saved: Option<[&'a Operand; 2]>,
+    /// Receives the gradient by x; a new array otherwise.
+    pub by_x: Option<&'a Array>,
+    /// Receive the gradients by the parameters, in any float dtype; new arrays of that of x otherwise.
+    pub by_weight: Option<&'a Array>,
+    pub by_bias: Option<&'a Array>,
+}
+
+/// [`batch_norm_gradient`] of saved statistics, into memory that the caller gives.
+///
+/// # Errors
+///
+/// As [`batch_norm_gradient`]; for places that do not fit as any `out`.
+pub fn batch_norm_gradient_into(
     ops: &DeviceOps,
-    x: &Operand,
-    gradient: &Operand,
+    (x, gradient): (&Operand, &Operand),
     weight: Option<&Operand>,
     options: BatchNormOptions,
+    places: &GradientPlaces<'_>,
 ) -> Result<ChannelGradients> {
     let channels = Channels::of("batch_norm_gradient", x, options)?;
     channels.check_gradient(x, gradient)?;
-    if !ops.computes_on_host() {
-        return on_device::gradients(ops, (x, gradient), weight, (&channels, options));
+    let by_x = channels.out(ops, x, (gradient, places.by_x))?;
+    for array in places.by_weight.iter().chain(&places.by_bias) {
+        channels.check_place(ops, array)?;
     }
+    if !ops.computes_on_host() {
+        let given = (&channels, options);
+        return on_device::gradients(ops, (x, gradient), weight, given, (by_x.as_ref(), places));
+    }
+    let made = gradients(
+        ops,
+        (x, gradient),
+        weight,
+        (&channels, options),
+        places.saved,
+    )?;
+    let of_parameter = |made: Array, place: Option<&Array>| match place {
+        Some(place) => moved(ops, made, Some(place)),
+        None => converted(ops, &Operand::of_array(made), x.dtype)?.into_array(),
+    };
+    Ok(ChannelGradients {
+        by_x: moved(ops, made.by_x, by_x.as_ref())?,
+        by_weight: of_parameter(made.by_weight, places.by_weight)?,
+        by_bias: of_parameter(made.by_bias, places.by_bias)?,
+    })
+}
+
+/// The gradients by elementwise operations on the CPU; those by parameters in float64.
+fn gradients(
+    ops: &DeviceOps,
+    (x, gradient): (&Operand, &Operand),
+    weight: Option<&Operand>,
+    (channels, options): (&Channels, BatchNormOptions),
+    saved: Option<[&Operand; 2]>,
+) -> Result<ChannelGradients> {
     let factor = channels.values_or("weight", weight, 1.0)?;
-    let mean = host_values(&channels.statistic(ops, Reduce::Mean, x)?)?;
-    let variance = host_values(&channels.statistic(ops, Reduce::Variance, x)?)?;
-    let deviation: Vec<f64> = variance
-        .iter()
-        .map(|variance| 1.0 / (variance + options.epsilon).sqrt())
-        .collect();
+    let (mean, deviation) = if let Some([mean, scale]) = saved {
+        (
+            channels.values("saved_mean", mean)?,
+            channels.values("saved_scale", scale)?,
+        )
+    } else {
+        let variance = host_values(&channels.statistic(ops, Reduce::Variance, x)?)?;
+        let deviation = variance.iter();
+        let deviation = deviation.map(|variance| 1.0 / (variance + options.epsilon).sqrt());
+        let mean = host_values(&channels.statistic(ops, Reduce::Mean, x)?)?;
+        (mean, deviation.collect())
+    };
     let dtype = computed_dtype(x.dtype, [&mean, &deviation]);
     let (name, count) = (x.dtype, x.len() / channels.count.max(1));
     let of_channels = |values: &[f64]| from_host_values(ops, values, &channels.shape, dtype);
@@ -277,8 +449,8 @@ fn gradients(
     let by_x = elementwise(ops, Elementwise::Subtract, &[centred, along], None, 0.0)?;
     Ok(ChannelGradients {
         by_x: converted(ops, &Operand::of_array(by_x), name)?.into_array()?,
-        by_weight: converted(ops, &by_weight, name)?.into_array()?,
-        by_bias: converted(ops, &by_bias, name)?.into_array()?,
+        by_weight: by_weight.into_array()?,
+        by_bias: by_bias.into_array()?,
     })
 }
 
@@ -398,6 +570,48 @@ impl Channels {
     /// A mean, variance or sum of each channel in float64: those of float16 values need not fit float16.
     fn statistic(&self, ops: &DeviceOps, operation: Reduce, x: &Operand) -> Result<Operand> {
         over(ops, operation, x, &self.others, Some(Dtype::F64))
+    }
+
+    /// The place of a result like x; it may lie neither on x nor on `other`.
+    fn out(
+        &self,
+        ops: &DeviceOps,
+        x: &Operand,
+        (other, out): (&Operand, Option<&Array>),
+    ) -> Result<Option<Array>> {
+        if out.is_none() {
+            return Ok(None);
+        }
+        let target = Target {
+            operation: self.operation,
+            device: ops.device(),
+            out,
+            inputs: &[x, other],
+            may_alias: false,
+            is_dense: true,
+        };
+        target.resolve(&x.shape, x.dtype)?.into_array().map(Some)
+    }
+
+    /// Refuses a place for values of the channels that is no array of floats without gaps on the device.
+    fn check_place(&self, ops: &DeviceOps, place: &Array) -> Result<()> {
+        let target = Target {
+            operation: self.operation,
+            device: ops.device(),
+            out: Some(place),
+            inputs: &[],
+            may_alias: true,
+            is_dense: true,
+        };
+        if !is_float(place.dtype) {
+            let message = format!(
+                "{}: a place for values of the channels has dtype {}; they are floats",
+                self.operation,
+                place.dtype.name().unwrap_or("?")
+            );
+            return Err(Error::refused(ErrorCode::UnsupportedDtype, message));
+        }
+        target.resolve(&[self.count], place.dtype).map(drop)
     }
 
     fn check_gradient(&self, x: &Operand, gradient: &Operand) -> Result<()> {

@@ -1,7 +1,10 @@
-//! Convolution of images, transposed convolution, and their gradients: by an archived kernel, the vendor's library, or generated kernels.
+//! Convolution of images, transposed convolution, and their gradients: by an archived kernel, as products and forward convolutions, by the
+//! vendor's library, or by generated kernels.
 
 mod archived;
 mod choice;
+mod lowered;
+mod lowering;
 mod vendor;
 
 use amdgpu_abi::promotion::compute_type;
@@ -11,7 +14,8 @@ use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::{Convolve, ConvolveOptions, ConvolvePass};
 use amdgpu_matrix::{Fitted, ImageLayout, Matrix, Reduce, ReduceOptions, SPATIAL, TensorView};
 pub use archived::takes_channels_last;
-pub use choice::{Situation, Way, Ways, chosen, libraries, subject, ways};
+pub use choice::{Situation, Way, Ways, chosen, libraries, library_from, subject, ways};
+pub use lowering::{Grid, Lowering};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host};
@@ -125,28 +129,24 @@ pub fn on_device(
     call: &Convolution<'_>,
 ) -> Result<Array> {
     let geometry = check(inputs, call)?;
-    let has_archived = call.pass == ConvolvePass::Forward;
-    let situation = (has_archived, inputs.len() > 2);
-    let (way, shape) = choice::choose(ops, &geometry.fitted, call, situation)?;
-    let asked = Asked {
-        ops,
-        inputs,
-        call,
-        geometry: &geometry,
-    };
+    let asked = Asked::of(ops, inputs, call, &geometry);
+    let (way, shape) = choice::choose(ops, &geometry.fitted, call, &asked.situation())?;
     let made = asked.target(out)?;
-    if made.is_empty() || (way == Way::Archived && asked.by_archived(&made)?) {
+    if made.is_empty() {
         return Ok(made);
     }
-    if let (Way::Vendor(library), Some(shape)) = (way, shape) {
-        if vendor::convolve(ops, library, (&shape, &geometry.fitted), inputs, &made)? {
-            return Ok(made);
-        }
-        if has_archived && asked.by_archived(&made)? {
-            return Ok(made);
+    if let (Way::Vendor(library), Some(shape)) = (way, shape)
+        && vendor::convolve(ops, library, (&shape, &geometry.fitted), inputs, &made)?
+    {
+        return Ok(made);
+    }
+    // What is chosen first, then whatever of ours computes it.
+    let own = choice::ours(ops, &asked.situation())?;
+    for way in [way].into_iter().chain(own) {
+        if asked.by(way, &made)? {
+            break;
         }
     }
-    geometry.generated(ops, inputs, &made)?;
     Ok(made)
 }
 
@@ -162,38 +162,23 @@ pub fn convolve_by(
     way: Way,
 ) -> Result<Array> {
     let geometry = check(inputs, call)?;
-    let asked = Asked {
-        ops,
-        inputs,
-        call,
-        geometry: &geometry,
-    };
+    let asked = Asked::of(ops, inputs, call, &geometry);
     let refused = || {
         let (way, name) = (way.name(), call.name());
         Error::no_kernel(format!("{way} does not compute this {name}"))
     };
-    match way {
-        Way::Archived if call.pass == ConvolvePass::Forward => {
-            let made = asked.target(None)?;
-            let is_taken = asked.by_archived(&made)?;
-            is_taken.then_some(made).ok_or_else(refused)
-        }
-        Way::Archived => Err(refused()),
-        Way::Generated => {
-            let made = asked.target(None)?;
-            geometry.generated(ops, inputs, &made)?;
-            Ok(made)
-        }
+    let made = asked.target(None)?;
+    let is_taken = match way {
         Way::Vendor(library) => {
             let has_bias = inputs.len() > 2;
             let shape = choice::shape_of(ops, &geometry.fitted, call, has_bias);
             let shape = shape.ok_or_else(refused)?;
-            let made = asked.target(None)?;
-            let is_taken = choice::is_usable(ops, library, &shape)
-                && vendor::convolve(ops, library, (&shape, &geometry.fitted), inputs, &made)?;
-            is_taken.then_some(made).ok_or_else(refused)
+            choice::is_usable(ops, library, &shape)
+                && vendor::convolve(ops, library, (&shape, &geometry.fitted), inputs, &made)?
         }
-    }
+        own => asked.by(own, &made)?,
+    };
+    is_taken.then_some(made).ok_or_else(refused)
 }
 
 fn check(inputs: &[Operand], call: &Convolution<'_>) -> Result<Geometry> {
@@ -210,14 +195,63 @@ struct Asked<'a> {
     inputs: &'a [Operand],
     call: &'a Convolution<'a>,
     geometry: &'a Geometry,
+    lowering: Option<Lowering>,
 }
 
-impl Asked<'_> {
-    /// A forward pass by an archived kernel; false where there is none.
-    fn by_archived(&self, made: &Array) -> Result<bool> {
-        let described = (&self.call.options, &self.geometry.fitted);
-        let is_tf32 = self.call.is_tf32;
-        archived::convolve(self.ops, self.inputs, described, is_tf32, made)
+impl<'a> Asked<'a> {
+    fn of(
+        ops: &'a DeviceOps,
+        inputs: &'a [Operand],
+        call: &'a Convolution<'a>,
+        geometry: &'a Geometry,
+    ) -> Self {
+        let lowering = Lowering::of(&geometry.fitted, &call.options, inputs.len() > 2);
+        Self {
+            ops,
+            inputs,
+            call,
+            geometry,
+            lowering,
+        }
+    }
+
+    fn situation(&self) -> choice::Kind {
+        choice::Kind {
+            is_forward: self.call.pass == ConvolvePass::Forward
+                && self.geometry.fitted.pass == ConvolvePass::Forward,
+            is_lowered: self.lowering.is_some(),
+            has_bias: self.inputs.len() > 2,
+        }
+    }
+
+    /// Computes by kernels of ours into an array that has elements; false where the way does not compute the convolution.
+    fn by(&self, way: Way, made: &Array) -> Result<bool> {
+        let fitted = &self.geometry.fitted;
+        match (way, &self.lowering) {
+            (Way::Archived, _) if self.situation().is_forward => {
+                let described = (&self.call.options, fitted);
+                archived::convolve(self.ops, self.inputs, described, self.call.is_tf32, made)
+            }
+            (Way::Lowered, Some(lowering)) => {
+                let mut inputs: SmallVec<[&Operand; 3]> = self.inputs.iter().collect();
+                if fitted.swaps_inputs {
+                    inputs.swap(0, 1);
+                }
+                let lowered = lowered::Lowered {
+                    ops: self.ops,
+                    inputs: &inputs,
+                    call: self.call,
+                    fitted,
+                };
+                lowered.compute(lowering, made)?;
+                Ok(true)
+            }
+            (Way::Generated, _) => {
+                self.geometry.generated(self.ops, self.inputs, made)?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
     }
 
     fn target(&self, out: Option<&Array>) -> Result<Array> {

@@ -12,6 +12,7 @@ use amdgpu_hal::{DeviceKind, ForkLocal};
 use rustc_hash::FxHashMap;
 
 use crate::key::KernelKey;
+use crate::lists::Tables;
 use crate::{Result, toolchain};
 
 /// Devices that operations were asked for, each held open for as long as the process lives; a forked child has none.
@@ -23,6 +24,7 @@ pub struct DeviceOps {
     context: Context,
     kernels: RwLock<FxHashMap<KernelKey, Arc<Kernel>>>,
     attached: OnceLock<Box<dyn Any + Send + Sync>>,
+    tables: Mutex<Tables>,
     /// The CPU computes in place; else kernels do, on a CPU device too.
     is_in_place: bool,
     /// Held while a kernel is compiled, so that threads which want the same one compile it once.
@@ -74,6 +76,7 @@ impl DeviceOps {
             context: Context::open(Arc::clone(device), options)?,
             kernels: RwLock::default(),
             attached: OnceLock::new(),
+            tables: Mutex::default(),
             is_in_place,
             compiling: Mutex::default(),
         });
@@ -100,6 +103,11 @@ impl DeviceOps {
             Some(found) => found,
             None => unreachable!("one type is attached to devices"),
         }
+    }
+
+    /// Tables of lists of tensors that lie on the device.
+    pub(crate) fn tables(&self) -> &Mutex<Tables> {
+        &self.tables
     }
 
     pub(crate) fn context(&self) -> &Context {

@@ -19,6 +19,8 @@ pub enum Arg<'a> {
     Address(&'a Array),
     Int(i128),
     Float(f64),
+    /// A struct by value.
+    Bytes(&'a [u8]),
 }
 
 impl<'a> Arg<'a> {
@@ -39,7 +41,7 @@ impl<'a> Arg<'a> {
     fn array(self) -> Option<&'a Array> {
         match self {
             Self::Array(array) | Self::Address(array) => Some(array),
-            Self::Int(_) | Self::Float(_) => None,
+            Self::Int(_) | Self::Float(_) | Self::Bytes(_) => None,
         }
     }
 }
@@ -93,6 +95,20 @@ impl Shape {
 ///
 /// A shape beyond the limits of the device, arguments that do not fit, a freed array; what the device reports.
 pub fn launch(kernel: &Arc<Kernel>, shape: Shape, args: &[Arg<'_>]) -> Result<()> {
+    launch_beside(kernel, shape, args, &[])
+}
+
+/// [`launch`] of a kernel that also reaches other arrays, whose addresses it reads from memory.
+///
+/// # Errors
+///
+/// As [`launch`].
+pub fn launch_beside(
+    kernel: &Arc<Kernel>,
+    shape: Shape,
+    args: &[Arg<'_>],
+    others: &[&Array],
+) -> Result<()> {
     let config = kernel.check_shape(&LaunchShape {
         grid: shape.grid,
         block: shape.block,
@@ -103,22 +119,26 @@ pub fn launch(kernel: &Arc<Kernel>, shape: Shape, args: &[Arg<'_>]) -> Result<()
         arguments.push(convert(*arg)?);
     }
     kernel.check_argument_count(arguments.len())?;
+    let arrays = || {
+        let own = args.iter().filter_map(|arg| arg.array());
+        own.chain(others.iter().copied())
+    };
     if recording::is_recording() {
-        return record(kernel, config, args, &arguments);
+        return record(kernel, config, arrays, &arguments);
     }
     let queue = kernel.hal_device().default_stream();
-    for array in args.iter().filter_map(|arg| arg.array()) {
+    for array in arrays() {
         if array.has_uses() {
             let uses = array.storage().uses();
             uses.hold_back(queue, kernel.hal_device())?;
         }
     }
-    if knows_all(kernel, args) {
+    if knows_all(kernel, arrays()) {
         // SAFETY: all memory is of this device's allocator, which hands it on in the order of the stream that the launch goes into.
         unsafe { kernel.queue(&config, &arguments) }?;
         return Ok(());
     }
-    for array in args.iter().filter_map(|arg| arg.array()) {
+    for array in arrays() {
         if let Some(device) = array.open_device()
             && !Arc::ptr_eq(device, kernel.open_device())
         {
@@ -127,11 +147,8 @@ pub fn launch(kernel: &Arc<Kernel>, shape: Shape, args: &[Arg<'_>]) -> Result<()
         }
         array.finish_uses()?;
     }
-    let _held: SmallVec<[Arc<Storage>; 8]> = args
-        .iter()
-        .filter_map(|arg| arg.array())
-        .map(|array| Arc::clone(array.storage()))
-        .collect();
+    let _held: SmallVec<[Arc<Storage>; 8]> =
+        arrays().map(|array| Arc::clone(array.storage())).collect();
     // SAFETY: the arrays live until the launch, which is waited for, is over; a thread that frees one finds its memory held.
     unsafe { kernel.run(&config, &arguments, None) }?;
     Ok(())
@@ -154,26 +171,23 @@ fn convert(arg: Arg<'_>) -> Result<Argument> {
         }
         Arg::Int(value) => Argument::Int(value),
         Arg::Float(value) => Argument::Float(value),
+        Arg::Bytes(bytes) => Argument::Bytes(bytes.into()),
     })
 }
 
 /// Whether all memory of a launch is known to this device only, and not to the host.
-fn knows_all(kernel: &Kernel, args: &[Arg<'_>]) -> bool {
+fn knows_all<'a>(kernel: &Kernel, mut arrays: impl Iterator<Item = &'a Array>) -> bool {
     !kernel.device_info().capabilities.host_visible
-        && args
-            .iter()
-            .filter_map(|arg| arg.array())
-            .all(|array| array.is_private_to(kernel.open_device()))
+        && arrays.all(|array| array.is_private_to(kernel.open_device()))
 }
 
-fn record(
+fn record<'a, I: Iterator<Item = &'a Array>>(
     kernel: &Arc<Kernel>,
     config: LaunchConfig,
-    args: &[Arg<'_>],
+    arrays: impl Fn() -> I,
     arguments: &[Argument],
 ) -> Result<()> {
     let packed = kernel.pack_arguments(arguments)?;
-    let arrays = || args.iter().filter_map(|arg| arg.array());
     recording::record_uses(arrays().map(|array| array.storage().uses()));
     let owners: Vec<_> = arrays().filter_map(Array::recorded_owner).collect();
     recording::record_launch(kernel, config, &packed, owners, None)?;

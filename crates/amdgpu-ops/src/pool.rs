@@ -279,6 +279,7 @@ pub fn on_device(
         layout: options.layout,
         counts_padding: options.counts_padding,
         has_divisor: options.divisor_override != 0,
+        is_narrow: is_narrow(&geometry, options),
     };
     let dense = inputs
         .iter()
@@ -321,6 +322,31 @@ fn launch_pool(
     launch(&kernel, Shape::line(blocks, source::BLOCK), &args)
 }
 
+/// Whether the indices of images and results, and those that windows reach beyond them, fit 32 bits.
+fn is_narrow(geometry: &PoolGeometry, options: &PoolOptions) -> bool {
+    const INDICES: i64 = 1 << 30;
+    const STEPS: i64 = 1 << 14;
+    let count = |extents: &[i64; 5]| {
+        let all = extents.iter().map(|extent| i128::from(*extent));
+        all.product::<i128>()
+    };
+    let pairs = geometry.image.iter().zip(&geometry.result).skip(2);
+    let Sliding {
+        stride,
+        padding,
+        dilation,
+    } = &options.sliding;
+    let mut steps = [&options.window, stride, padding, dilation]
+        .into_iter()
+        .flatten();
+    [&geometry.image, &geometry.result]
+        .into_iter()
+        .all(|extents| count(extents) < i128::from(INDICES))
+        // Adaptive windows begin at products of both extents.
+        && { pairs }.all(|(image, result)| image.saturating_mul(result + 1) < INDICES)
+        && steps.all(|step| *step < STEPS)
+}
+
 fn key_of(signature: Signature) -> KernelKey {
     KernelKey::new("pool")
         .dtype(signature.dtype)
@@ -331,4 +357,5 @@ fn key_of(signature: Signature) -> KernelKey {
         .flag(signature.layout == ImageLayout::Nchw)
         .flag(signature.counts_padding)
         .flag(signature.has_divisor)
+        .flag(signature.is_narrow)
 }

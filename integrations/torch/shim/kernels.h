@@ -74,7 +74,7 @@ typedef struct agpu_torch_result {
     agpu_torch_handle tensor;
 } agpu_torch_result;
 
-/* What the shim gives the kernel library. The functions of this struct answer 0, or 1 with a text in `last_error`. */
+/* What the shim gives the kernel library. The functions of this struct answer 0, or 1 with a text in `last_error`, unless they say otherwise. */
 typedef struct agpu_torch_host {
     uint64_t size_bytes;
     /* Bits that an address of tensor memory has and the address that libamdgpu knows has not: `address & ~poison_bits` is the latter. 0 unless
@@ -91,6 +91,8 @@ typedef struct agpu_torch_host {
     const char *(*last_error)(void);
     /* torch's library `libtorch_cpu.so` as dlopen gives it. */
     void *torch_library;
+    /* 1 where convolutions of float32 may be computed by matrix units that cut it to tf32 (torch.backends.cudnn.allow_tf32), else 0. */
+    int32_t (*allows_tf32)(void);
     /* A new tensor of rdna:`index` whose elements are not set, which the kernel library deletes or gives back as a result, and its address. */
     int32_t (*empty)(const int64_t *sizes, const int64_t *strides, uint32_t rank, int32_t dtype, int32_t index, agpu_torch_handle *tensor,
                      void **address);

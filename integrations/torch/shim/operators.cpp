@@ -8,6 +8,7 @@
 #include "kernels.h"
 #include "storage.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/DeviceGuard.h>
 #include <dlfcn.h>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace amdgpu_torch {
 namespace {
@@ -64,6 +66,26 @@ int32_t host_take_random(const void *generator, int32_t index, uint64_t words, u
         *key = range.key;
         *position = range.position;
     });
+}
+
+// What convolutions may do. Of versions of torch that ask for an operator some want its name and some a number.
+template <typename Operator>
+bool allows_tf32_of(bool (at::Context::*allows)(Operator) const) {
+    using Value = std::remove_cv_t<std::remove_reference_t<Operator>>;
+    if constexpr (std::is_same_v<Value, std::string>)
+        return (at::globalContext().*allows)(Value("conv"));
+    else
+        return (at::globalContext().*allows)(Value(Value::value_type::CONV));
+}
+bool allows_tf32_of(bool (at::Context::*allows)() const) { return (at::globalContext().*allows)(); }
+
+int32_t host_allows_tf32() {
+    try {
+        return allows_tf32_of(&at::Context::allowTF32CuDNN) ? 1 : 0;
+    } catch (const std::exception &) {
+        // torch says that its settings contradict each other: nothing is cut.
+        return 0;
+    }
 }
 
 int32_t host_empty(
@@ -270,7 +292,7 @@ void return_results(const std::string &name, const Shape &shape, uint64_t count,
 
 struct BoxedOperator final : c10::OperatorKernel {
     BoxedOperator(uint64_t place, std::string name, const c10::FunctionSchema &schema)
-        : place_(place), name_(std::move(name)), shape_(schema) {}
+        : place_(place), name_(std::move(name)), shape_(schema), is_list_(name_.starts_with("aten::_foreach_")) {}
 
     void operator()(const c10::OperatorHandle &op, c10::DispatchKeySet, torch::jit::Stack *stack) {
         int32_t outcome = 0;
@@ -280,15 +302,22 @@ struct BoxedOperator final : c10::OperatorKernel {
             const c10::OptionalDeviceGuard guard(arguments.device());
             outcome = arguments.call(place_, results);
         }
+        if (outcome == 2 && is_list_) return run_each(op, stack);
         if (outcome == 2) return run_on_cpu(op, stack);
         TORCH_CHECK(outcome == 0, functions.last_error());
         return_results(name_, shape_, results, stack);
     }
 
 private:
+    // torch's own kernel of lists, which calls an operator for each tensor: what a backend without kernels of its own has.
+    static void run_each(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+        op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::PrivateUse2), stack);
+    }
+
     uint64_t place_;
     std::string name_;
     Shape shape_;
+    bool is_list_;
 };
 
 torch::Library &library() {
@@ -390,7 +419,15 @@ void load_kernels(const std::string &path) {
     void *torch_library = dlopen("libtorch_cpu.so", RTLD_NOW | RTLD_NOLOAD);
     TORCH_CHECK(torch_library != nullptr, "libtorch_cpu.so is not loaded");
     static const agpu_torch_host host{
-        sizeof(agpu_torch_host), poison_bits(), host_device, host_current_stream, host_take_random, host_last_error, torch_library, host_empty};
+        sizeof(agpu_torch_host),
+        poison_bits(),
+        host_device,
+        host_current_stream,
+        host_take_random,
+        host_last_error,
+        torch_library,
+        host_allows_tf32,
+        host_empty};
     const auto attach = symbol<decltype(agpu_torch_attach)>(library, "agpu_torch_attach");
     TORCH_CHECK(attach(&host) == 0, "the kernel library cannot be used: ", functions.last_error());
     functions.call = symbol<decltype(agpu_torch_call)>(library, "agpu_torch_call");

@@ -83,7 +83,7 @@ class Convolution(NamedTuple):
             device: A GPU.
 
         Returns:
-            The subject, and "generated", "archived" and libraries that are there ("cudnn", "miopen"), right or not.
+            The subject, and "generated", "archived", "lowered" and libraries that are there ("cudnn", "miopen"), right or not.
 
         Raises:
             ShapeMismatchError: The window is larger than the images.

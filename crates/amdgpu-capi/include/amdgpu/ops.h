@@ -57,6 +57,31 @@ typedef struct agpu_operand {
 agpu_status agpu_ops_elementwise_at(agpu_device device, const char *operation, const agpu_operand *inputs, size_t count, double alpha,
                                     const agpu_operand *out);
 
+#define AGPU_LIST_SLOTS 8
+#define AGPU_LIST_NUMBERS 4
+
+/* What an operation on lists takes of one tensor of each list: memory without gaps, by the slots of the operation. */
+typedef struct agpu_list_item {
+    uint64_t elements;
+    void *memory[AGPU_LIST_SLOTS];     /* addresses; of slots that are left out not looked at */
+    double numbers[AGPU_LIST_NUMBERS]; /* where `numbers` of the call is NULL */
+} agpu_list_item;
+
+/* An operation for all items, by one launch on a GPU. Slots, with those in brackets that may be left out, and numbers:
+ *   "adam"    x, gradient, mean, square, [largest], step, [scale], [skip]: a step of Adam (Kingma & Ba 2015), with `decouples` of AdamW (Loshchilov &
+ *             Hutter 2019), with `largest` of AMSGrad; rate, first_decay, second_decay, weight_decay, epsilon, decouples, maximizes
+ *   "sgd"     x, gradient, [velocity], [scale], [skip]; rate, weight_decay, momentum, dampening, is_nesterov, maximizes, is_first
+ *   "unscale" x, inverse, found: x times inverse, and 1 to found where an x was not finite
+ *   "lerp"    out, x, y; weight
+ *   "addcmul" and "addcdiv"  out, x, y, z; value: x + value * (y * z), x + value * (y / z)
+ *   and functions of elements of at most four inputs by name: out, and each input or where it is left out a number; a number for each input.
+ * step, scale, skip, inverse and found are one element each. Gradients are divided by `scale` and stay so; where `skip` is not 0, nothing is done.
+ * Flags are 0 or 1. Elements are computed in float32, of float64 in that. `dtypes` has one name for each slot, NULL for what is left out. `numbers`
+ * are those that all items share, or NULL where each has its own. Memory that the library did not allocate must stay until the device has done the
+ * work. */
+agpu_status agpu_ops_list_at(agpu_device device, const char *operation, const char *const *dtypes, const agpu_list_item *items, size_t count,
+                             const double *numbers, size_t number_count);
+
 /* The elements in another dtype, in row-major order, converted as NumPy converts them; x itself where it is that already. */
 agpu_status agpu_ops_cast(agpu_array x, const char *dtype, agpu_array *result);
 
@@ -203,6 +228,19 @@ agpu_status agpu_ops_normalize(const char *operation, agpu_array x, const agpu_o
 agpu_status agpu_ops_normalize_gradient(const char *operation, agpu_array x, agpu_array gradient, const agpu_ops_normalize_options *options,
                                         agpu_array *by_x, agpu_array *by_scale, agpu_array *by_shift);
 
+/* Layer norm over the last axes of x, with what training keeps, of memory at addresses: the result, like x, the mean of each row and
+ * 1 / sqrt(variance + epsilon), a float32 for each row (of float64 that); results without gaps. scale and shift have the shape of a row, or are NULL. */
+agpu_status agpu_ops_layer_norm_training_at(agpu_device device, const agpu_operand *x, const agpu_operand *scale, const agpu_operand *shift,
+                                            uint64_t row_axes, double epsilon, const agpu_operand *result, const agpu_operand *mean,
+                                            const agpu_operand *inverse);
+
+/* The gradients of `agpu_ops_layer_norm_training_at` from that of its result and its statistics: by x, like x, and by scale and shift, floats of the
+ * shape of a row; those that are NULL are not computed. */
+agpu_status agpu_ops_layer_norm_training_gradient_at(agpu_device device, const agpu_operand *x, const agpu_operand *gradient,
+                                                     const agpu_operand *mean, const agpu_operand *inverse, const agpu_operand *scale,
+                                                     uint64_t row_axes, const agpu_operand *by_x, const agpu_operand *by_scale,
+                                                     const agpu_operand *by_shift);
+
 /* Parameters have one value for each channel. */
 typedef struct agpu_ops_batch_norm_options {
     uint64_t size_bytes;
@@ -211,10 +249,20 @@ typedef struct agpu_ops_batch_norm_options {
     double epsilon;       /* added to the variance, where has_epsilon is 1; else 1e-5 */
     uint32_t has_epsilon;
     uint32_t reserved;
+    agpu_array out;              /* of training: the result, of gradients: that by x; NULL: a new array */
+    agpu_array saved_mean;       /* training writes the mean of each channel and 1 / sqrt(variance + epsilon), where both are given; */
+    agpu_array saved_scale;      /* gradients read them, and compute them again where they are NULL */
+    agpu_array running_mean;     /* training moves both towards mean and variance of x by `momentum`, where they are given, */
+    agpu_array running_variance; /* the variance divided by one less than the number of values */
+    double momentum;
+    agpu_array out_by_weight;    /* of gradients, in any float dtype; NULL: new arrays of the dtype of x */
+    agpu_array out_by_bias;
 } agpu_ops_batch_norm_options;
-#define AGPU_OPS_BATCH_NORM_OPTIONS_INIT {sizeof(agpu_ops_batch_norm_options), NULL, NULL, 0, 0, 0}
+#define AGPU_OPS_BATCH_NORM_OPTIONS_INIT \
+    {sizeof(agpu_ops_batch_norm_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL}
 
-/* (x - mean) / sqrt(variance + epsilon) * weight + bias, as at inference. `channel_axis` is 1 for NCHW, -1 for NHWC. Waits for the parameters. */
+/* (x - mean) / sqrt(variance + epsilon) * weight + bias, as at inference. `channel_axis` is 1 for NCHW, -1 for NHWC. It knows weight, bias and
+ * epsilon of the options alone. */
 agpu_status agpu_ops_batch_norm(agpu_array x, agpu_array mean, agpu_array variance, int64_t channel_axis,
                                 const agpu_ops_batch_norm_options *options, agpu_array *result);
 

@@ -45,7 +45,12 @@ struct BatchNormOptions {
     std::optional<double> epsilon{};
 
     agpu_ops_batch_norm_options to_c() const {
-        return {sizeof(agpu_ops_batch_norm_options), weight.get(), bias.get(), epsilon.value_or(0), epsilon ? 1U : 0U, 0};
+        agpu_ops_batch_norm_options made = AGPU_OPS_BATCH_NORM_OPTIONS_INIT;
+        made.weight = weight.get();
+        made.bias = bias.get();
+        made.epsilon = epsilon.value_or(0);
+        made.has_epsilon = epsilon ? 1U : 0U;
+        return made;
     }
 };
 
@@ -254,6 +259,13 @@ inline void matmul_at(const Device &device, const agpu_operand &a, const agpu_op
     check(agpu_ops_matmul_at(device.get(), &a, &b, nullptr, nullptr, &out));
 }
 
+// An operation for all items by one launch; without numbers each item has its own.
+inline void list_at(const Device &device, const std::string &operation, const std::vector<const char *> &dtypes, const std::vector<agpu_list_item> &items,
+                    const std::vector<double> &numbers = {}) {
+    check(agpu_ops_list_at(device.get(), operation.c_str(), dtypes.data(), items.data(), items.size(), numbers.empty() ? nullptr : numbers.data(),
+                           numbers.size()));
+}
+
 // The elements at arrays of indices, one for each of the axes.
 inline Array pick(const Array &x, const std::vector<std::int64_t> &axes, const std::vector<Array> &indices) {
     std::vector<agpu_array> given;
@@ -298,6 +310,20 @@ inline NormalizeGradients normalize_gradient(const std::string &operation, const
     check(agpu_ops_normalize_gradient(operation.c_str(), x.get(), gradient.get(), &c_options, &by_x, has_scale ? &by_scale : nullptr,
                                       is_layer_norm ? &by_shift : nullptr));
     return {Array(by_x), Array(by_scale), Array(by_shift)};
+}
+
+// Layer norm of memory at addresses with what training keeps; scale and shift may be nullptr.
+inline void layer_norm_training_at(const Device &device, const agpu_operand &x, const agpu_operand *scale, const agpu_operand *shift,
+                                   std::uint64_t row_axes, double epsilon, const agpu_operand &result, const agpu_operand &mean,
+                                   const agpu_operand &inverse) {
+    check(agpu_ops_layer_norm_training_at(device.get(), &x, scale, shift, row_axes, epsilon, &result, &mean, &inverse));
+}
+
+// Its gradients; those that are nullptr are not computed.
+inline void layer_norm_training_gradient_at(const Device &device, const agpu_operand &x, const agpu_operand &gradient, const agpu_operand &mean,
+                                            const agpu_operand &inverse, const agpu_operand *scale, std::uint64_t row_axes, const agpu_operand *by_x,
+                                            const agpu_operand *by_scale, const agpu_operand *by_shift) {
+    check(agpu_ops_layer_norm_training_gradient_at(device.get(), &x, &gradient, &mean, &inverse, scale, row_axes, by_x, by_scale, by_shift));
 }
 
 inline Array batch_norm(const Array &x, const Array &mean, const Array &variance, const BatchNormOptions &options = {},

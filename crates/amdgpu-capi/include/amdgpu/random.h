@@ -52,6 +52,10 @@ agpu_status agpu_random_integers(agpu_random generator, int64_t low, uint64_t sp
 /* The numbers from 0 to `count` - 1 in random order, as int64. */
 agpu_status agpu_random_permutation(agpu_random generator, agpu_device device, int64_t count, agpu_array *result);
 
+/* `count` words as uint32, in the order in which TensorFlow's PhiloxRandom draws them for a key and a counter of 128 bits. */
+agpu_status agpu_random_tensorflow_bits(agpu_device device, uint64_t key, uint64_t counter_low, uint64_t counter_high, int64_t count,
+                                        agpu_array *result);
+
 /* x with elements set to zero that a chance of p hits, the others divided by 1 - p. The same state gives the same elements: the gradient of x is the
  * dropout of the result's. `options` may be NULL; `out` may be x itself. */
 agpu_status agpu_random_dropout(agpu_array x, double p, const agpu_random_state *state, const agpu_ops_options *options, agpu_array *result);

@@ -54,6 +54,13 @@ inline Array dropout(const Array &x, double p, const agpu_random_state &state, c
     return Array(result);
 }
 
+// Words in the order in which TensorFlow draws them for a key and a counter.
+inline Array tensorflow_bits(const Device &device, std::uint64_t key, std::uint64_t counter_low, std::uint64_t counter_high, std::int64_t count) {
+    agpu_array result = nullptr;
+    check(agpu_random_tensorflow_bits(device.get(), key, counter_low, counter_high, count, &result));
+    return Array(result);
+}
+
 }  // namespace amdgpu
 
 #endif

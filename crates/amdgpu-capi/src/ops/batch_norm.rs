@@ -1,7 +1,9 @@
 //! ops.h: batch normalisation and its gradients.
 
+use amdgpu_array::Array;
 use amdgpu_ops::batch_norm::{
-    BatchNormOptions, ChannelParameters, batch_norm, batch_norm_gradient, batch_norm_training,
+    BatchNormOptions, ChannelParameters, GradientPlaces, TrainingPlaces, batch_norm,
+    batch_norm_gradient_into, batch_norm_training_into,
 };
 
 use super::Call;
@@ -22,15 +24,91 @@ pub struct CBatchNormOptions {
     epsilon: f64,
     has_epsilon: u32,
     reserved: u32,
+    out: Handle,
+    saved_mean: Handle,
+    saved_scale: Handle,
+    running_mean: Handle,
+    running_variance: Handle,
+    momentum: f64,
+    out_by_weight: Handle,
+    out_by_bias: Handle,
 }
 
 // SAFETY: plain numbers; all zeros is a valid value.
 unsafe impl Versioned for CBatchNormOptions {
     const NAME: &'static str = "agpu_ops_batch_norm_options";
-    const FIRST_BYTES: usize = size_of::<Self>();
+    const FIRST_BYTES: usize = std::mem::offset_of!(Self, out);
 }
 
+/// Places in the order of [`CBatchNormOptions::optional`].
+const SAVED: usize = 2;
+const RUNNING: usize = 4;
+const BY_PARAMETERS: usize = 6;
+
 impl CBatchNormOptions {
+    /// Weight and bias, and places.
+    fn optional(&self) -> [(&'static str, Handle); 8] {
+        [
+            ("weight", self.weight),
+            ("bias", self.bias),
+            ("saved_mean", self.saved_mean),
+            ("saved_scale", self.saved_scale),
+            ("running_mean", self.running_mean),
+            ("running_variance", self.running_variance),
+            ("out_by_weight", self.out_by_weight),
+            ("out_by_bias", self.out_by_bias),
+        ]
+    }
+
+    /// Refuses fields that a function does not know, and one of a pair without the other.
+    fn check(&self, operation: &str, unknown: &[(&str, Handle)]) -> Answer {
+        if let Some((name, _)) = unknown.iter().find(|(_, handle)| !handle.is_null()) {
+            let message = format!("{operation} does not know {name}; leave it NULL");
+            return Err(Failure::invalid(message));
+        }
+        let pairs = [
+            (
+                "saved_mean",
+                "saved_scale",
+                [self.saved_mean, self.saved_scale],
+            ),
+            (
+                "running_mean",
+                "running_variance",
+                [self.running_mean, self.running_variance],
+            ),
+        ];
+        for (first, second, [one, other]) in pairs {
+            if one.is_null() != other.is_null() {
+                let message =
+                    format!("{operation}: {first} and {second} are given both or not at all");
+                return Err(Failure::invalid(message));
+            }
+        }
+        Ok(())
+    }
+
+    fn running(&self) -> [(&'static str, Handle); 2] {
+        [
+            ("running_mean", self.running_mean),
+            ("running_variance", self.running_variance),
+        ]
+    }
+
+    fn saved(&self) -> [(&'static str, Handle); 2] {
+        [
+            ("saved_mean", self.saved_mean),
+            ("saved_scale", self.saved_scale),
+        ]
+    }
+
+    fn by_parameters(&self) -> [(&'static str, Handle); 2] {
+        [
+            ("out_by_weight", self.out_by_weight),
+            ("out_by_bias", self.out_by_bias),
+        ]
+    }
+
     fn parameters(&self) -> [(&'static str, Handle); 2] {
         [("weight", self.weight), ("bias", self.bias)]
     }
@@ -54,6 +132,12 @@ impl Call {
             bias: self.optional(1),
         }
     }
+
+    /// Two optional arrays that are given together.
+    fn pair(&self, first: usize) -> Option<[&Array; 2]> {
+        let array = |index: usize| self.optional(index)?.array.as_ref();
+        Some([array(first)?, array(first + 1)?])
+    }
 }
 
 /// Normalise with given statistics.
@@ -69,6 +153,9 @@ pub extern "C" fn agpu_ops_batch_norm(
     answer(|| {
         let place = result.required("result")?;
         let given = options.read()?;
+        let unknown = [given.saved(), given.running(), given.by_parameters()].concat();
+        given.check("batch_norm", &unknown)?;
+        given.check("batch_norm", &[("out", given.out)])?;
         let arrays = [("x", x), ("mean", mean), ("variance", variance)];
         let call = Call::of("batch_norm", &arrays, &given.parameters(), Handle::NULL)?;
         let statistics = (call.operand(1), call.operand(2));
@@ -98,14 +185,28 @@ pub extern "C" fn agpu_ops_batch_norm_training(
         let place = result.required("result")?;
         let statistics = (mean.optional(), variance.optional());
         let given = options.read()?;
-        let more = given.parameters();
-        let call = Call::of("batch_norm_training", &[("x", x)], &more, Handle::NULL)?;
-        let made = batch_norm_training(
+        let name = "batch_norm_training";
+        given.check(name, &given.by_parameters())?;
+        let call = Call::of(name, &[("x", x)], &given.optional(), given.out)?;
+        let places = TrainingPlaces {
+            out: call.out(),
+            saved: call.pair(SAVED),
+            running: call.pair(RUNNING),
+            momentum: given.momentum,
+        };
+        let x = call.operand(0);
+        let made = batch_norm_training_into(
             &call.ops,
-            call.operand(0),
+            x,
             call.channel_parameters(),
             given.options(channel_axis),
+            &places,
         )?;
+        if statistics.0.is_none() && statistics.1.is_none() {
+            place.write(call.insert(made.result));
+            return Ok(());
+        }
+        let made = made.rounded(&call.ops, x.dtype)?;
         place.write(call.insert(made.result));
         for (place, made) in [(statistics.0, made.mean), (statistics.1, made.variance)] {
             if let Some(place) = place {
@@ -135,15 +236,26 @@ pub extern "C" fn agpu_ops_batch_norm_gradient(
             let message = "batch_norm_gradient does not depend on the bias; leave it NULL";
             return Err(Failure::invalid(message));
         }
+        let name = "batch_norm_gradient";
+        given.check(name, &given.running())?;
         let arrays = [("x", x), ("gradient", gradient)];
-        let more = given.parameters();
-        let call = Call::of("batch_norm_gradient", &arrays, &more, Handle::NULL)?;
-        let made = batch_norm_gradient(
+        let call = Call::of(name, &arrays, &given.optional(), given.out)?;
+        let array = |index: usize| call.optional(index)?.array.as_ref();
+        let places = GradientPlaces {
+            saved: call
+                .optional(SAVED)
+                .zip(call.optional(SAVED + 1))
+                .map(<[_; 2]>::from),
+            by_x: call.out(),
+            by_weight: array(BY_PARAMETERS),
+            by_bias: array(BY_PARAMETERS + 1),
+        };
+        let made = batch_norm_gradient_into(
             &call.ops,
-            call.operand(0),
-            call.operand(1),
+            (call.operand(0), call.operand(1)),
             call.optional(0),
             given.options(channel_axis),
+            &places,
         )?;
         place.write(call.insert(made.by_x));
         for (place, made) in [(parameters.0, made.by_weight), (parameters.1, made.by_bias)] {

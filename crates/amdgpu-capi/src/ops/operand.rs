@@ -46,6 +46,14 @@ impl COperand {
         array_at(device, self.address as u64, dtype, (shape, strides))
     }
 
+    /// The memory; a number is refused.
+    pub fn memory(&self, device: &Arc<DeviceObject>, name: &str) -> Answer<Array> {
+        if self.kind == MEMORY {
+            return self.array(device);
+        }
+        Err(Failure::invalid(format!("{name} is a number; pass memory")))
+    }
+
     /// What operations on arrays take.
     pub fn operand(&self, device: &Arc<DeviceObject>) -> Answer<Operand> {
         if self.kind == MEMORY {

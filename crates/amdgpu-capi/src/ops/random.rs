@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use amdgpu_array::Array;
-use amdgpu_ops::random::{Draw, Generator, Stream, draw, dropout, permutation};
+use amdgpu_ops::random::{Draw, Generator, Stream, draw, dropout, permutation, tensorflow_bits};
 use amdgpu_ops::{DeviceOps, Operand, Scalar};
 
 use super::{Call, OpsOptions, unknown};
@@ -205,6 +205,28 @@ pub extern "C" fn agpu_random_dropout(
         let call = Call::of("dropout", &[("x", x)], &[], options.out()?)?;
         let made = dropout(&call.ops, call.operand(0), p, stream, call.out())?;
         place.write(call.insert(made));
+        Ok(())
+    })
+}
+
+/// Words in the order in which `TensorFlow` draws them.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_random_tensorflow_bits(
+    device: Handle,
+    key: u64,
+    counter_low: u64,
+    counter_high: u64,
+    count: i64,
+    result: Out<Handle>,
+) -> Status {
+    answer(|| {
+        let place = result.required("result")?;
+        let device = handles::get::<DeviceObject>(device, "device")?;
+        toolchain::of_process();
+        let ops = DeviceOps::of(device.context.open_device()?)?;
+        let counter = u128::from(counter_high) << 64 | u128::from(counter_low);
+        let made = tensorflow_bits(&ops, key, counter, count)?;
+        place.write(ArrayObject::insert(made, Some(device)));
         Ok(())
     })
 }

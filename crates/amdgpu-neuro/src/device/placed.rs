@@ -19,7 +19,7 @@ pub(crate) fn placed(ops: &DeviceOps, network: &LayeredNetwork) -> Result<Arc<Pl
         return Ok(found);
     }
     // Uploaded without the lock of the table: other networks are used meanwhile.
-    let parameters = network.read();
+    let parameters = network.read()?;
     let version = network.version();
     let weights = parameters.weights.iter();
     let weights = weights.map(|weight| upload(ops, weight, [weight.len()]));
@@ -44,9 +44,9 @@ pub(crate) fn placed(ops: &DeviceOps, network: &LayeredNetwork) -> Result<Arc<Pl
 pub(crate) fn replace(
     ops: &DeviceOps,
     network: &LayeredNetwork,
-    next: Placed,
+    next: Arc<Placed>,
 ) -> Option<Arc<Placed>> {
     let table = ops.device().cache(PlacedNetworks::default);
     network.keepers.note(&table);
-    table.lock().insert(network.keepers.id, Arc::new(next))
+    table.lock().insert(network.keepers.id, next)
 }

@@ -93,7 +93,7 @@ impl Operations for CpuOperations {
         network: &LayeredNetwork,
         work: impl FnOnce(TensorsRef<'_, Vec<f32>>) -> Result<T>,
     ) -> Result<T> {
-        let parameters = network.read();
+        let parameters = network.read()?;
         work(TensorsRef {
             weights: &parameters.weights,
             biases: &parameters.biases,
@@ -101,7 +101,7 @@ impl Operations for CpuOperations {
     }
 
     fn commit(&self, network: &LayeredNetwork, next: &mut Tensors<Vec<f32>>) -> Result<()> {
-        let mut parameters = network.write();
+        let mut parameters = network.write()?;
         let lens = |tensors: TensorsRef<'_, Vec<f32>>| -> Vec<usize> {
             tensors.iter().map(Vec::len).collect()
         };
@@ -110,7 +110,7 @@ impl Operations for CpuOperations {
             biases: &parameters.biases,
         };
         if lens(current) != lens(next.as_ref()) {
-            return Err(super::other_tensors());
+            return Err(super::tensors::other_tensors());
         }
         std::mem::swap(&mut parameters.weights, &mut next.weights);
         std::mem::swap(&mut parameters.biases, &mut next.biases);

@@ -1,6 +1,7 @@
 //! Training on a device: weights, gradients and what the optimizer keeps lie in its memory, and `amdgpu-ops` computes.
 //!
-//! The host sees losses, whether numbers are finite, and the new weights behind each batch, which are the network's from then on.
+//! The host sees losses and whether numbers are finite. New weights are the network's behind each batch, and come to the host when somebody asks
+//! for them, or behind an epoch.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use amdgpu_ops::{DeviceOps, Elementwise, Operand, elementwise, leaky};
 use super::loss::{self, Columns, Score, Targets};
 use super::operations::{ColumnRange, Extent, Operations, Shape, Tensors, TensorsRef};
 use super::optimizer::{Optimizer, StepSize};
-use crate::device::{self, Placed, number, numbers, part, reshaped};
+use crate::device::{self, number, numbers, part, reshaped};
 use crate::error::Result;
 use crate::finite;
 use crate::layered_network::LayeredNetwork;
@@ -150,29 +151,9 @@ impl Operations for DeviceOperations {
     }
 
     fn commit(&self, network: &LayeredNetwork, next: &mut Tensors<Array>) -> Result<()> {
-        let weights = next.weights.iter().map(device::read);
-        let weights = weights.collect::<Result<Vec<_>>>()?;
-        let biases = next.biases.iter();
-        let biases = biases.map(|bias| bias.as_ref().map(device::read).transpose());
-        let biases = biases.collect::<Result<Vec<_>>>()?;
-        let mut parameters = network.write();
-        let current = TensorsRef {
-            weights: &parameters.weights,
-            biases: &parameters.biases,
-        };
-        let wanted: Vec<i64> = current.iter().map(|one| one.len() as i64).collect();
-        if wanted != lens(next.as_ref()) {
-            return Err(super::other_tensors());
-        }
-        parameters.weights = weights;
-        parameters.biases = biases;
-        let version = network.version();
-        drop(parameters);
-        let tensors = Tensors {
-            weights: std::mem::take(&mut next.weights),
-            biases: std::mem::take(&mut next.biases),
-        };
-        let before = device::replace(&self.ops, network, Placed { version, tensors });
+        let wanted = lens(next.as_ref());
+        let placed = network.follow(next)?;
+        let before = device::replace(&self.ops, network, placed);
         // What was there becomes the next batch's, if nobody reads it any more: kernels under way are before it in the same stream.
         if let Some(Ok(before)) = before.map(Arc::try_unwrap)
             && lens(before.tensors.as_ref()) == wanted

@@ -1,5 +1,7 @@
 //! Weights and biases of a network, in whatever memory.
 
+use crate::error::Error;
+
 /// Weights and biases by layer. Weights of the input layer are empty; a layer may have no bias.
 #[derive(Debug)]
 pub struct Tensors<B> {
@@ -49,4 +51,10 @@ impl<'a, B> TensorsRef<'a, B> {
         let layers = self.weights.iter().zip(self.biases);
         layers.flat_map(|(weight, bias)| std::iter::once(weight).chain(bias))
     }
+}
+
+pub(crate) fn other_tensors() -> Error {
+    Error::ShapeMismatch(
+        "the network got other biases since its training began: begin a new one".to_owned(),
+    )
 }

@@ -84,6 +84,8 @@ struct ConvolutionKey {
     images: [u64; 4],
     /// (filters, rows, columns, channels of a group)
     filters: [u64; 4],
+    /// Rows and columns of the results.
+    results: [u64; 2],
     stride: u32,
     padding: i32,
     dilation: i32,
@@ -141,6 +143,7 @@ impl TensorMaps {
             addresses: [call.images, call.filters].map(|array| array.address().address()),
             images: extents(call.images),
             filters: extents(call.filters),
+            results: [1, 2].map(|axis| call.result.shape[axis] as u64),
             stride: call.stride as u32,
             padding: call.padding as i32,
             dilation: call.dilation as i32,
@@ -197,11 +200,12 @@ impl ConvolutionKey {
         let dims = [channels, width, height, images];
         let steps =
             [channels, width * channels, height * width * channels].map(|step| step * bytes);
-        let [_, window_rows, window_columns, _] = self.filters;
         let lower = [-self.padding; 2];
         // How far from the image's last column and row the first tap of the last patch lies.
-        let upper = [window_columns, window_rows]
-            .map(|extent| self.padding - (extent as i32 - 1) * self.dilation);
+        let [rows, columns] = self.results;
+        let upper = [(width, columns), (height, rows)].map(|(extent, results)| {
+            (results as i32 - 1) * self.stride as i32 - self.padding - (extent as i32 - 1)
+        });
         let strides = [1, self.stride, self.stride, 1];
         let driver = driver()?;
         // SAFETY: the arrays have four entries for four dimensions, the strides one less, the corners two less; the address is stored and

@@ -53,14 +53,37 @@ pub fn convolve(
     is_tf32: bool,
     made: &Array,
 ) -> Result<bool> {
-    match run(ops, inputs, (options, fitted), is_tf32, made) {
+    let is_last = options.layout == ImageLayout::Nhwc;
+    let place = is_last.then_some(made);
+    let found = channels_last(ops, inputs, (options, fitted), is_tf32, place)?;
+    if let (Some(result), false) = (&found, is_last) {
+        let planar = Operand::of_array(result.clone()).permuted(&CHANNELS_SECOND);
+        write(ops, &planar, &Operand::of_array(made.clone()))?;
+    }
+    Ok(found.is_some())
+}
+
+/// The result of a forward pass with its channels last, by an archived kernel: `place`, or a new array; `None` for what generated kernels
+/// compute.
+///
+/// # Errors
+///
+/// What the device reports.
+pub fn channels_last(
+    ops: &DeviceOps,
+    inputs: &[Operand],
+    (options, fitted): (&ConvolveOptions, &Fitted),
+    is_tf32: bool,
+    place: Option<&Array>,
+) -> Result<Option<Array>> {
+    match run(ops, inputs, (options, fitted), is_tf32, place) {
         Err(error)
             if matches!(
                 error.code(),
                 ErrorCode::NoImplementation | ErrorCode::LibraryMissing
             ) =>
         {
-            Ok(false)
+            Ok(None)
         }
         other => other,
     }
@@ -71,34 +94,34 @@ fn run(
     inputs: &[Operand],
     (options, fitted): (&ConvolveOptions, &Fitted),
     is_tf32: bool,
-    made: &Array,
-) -> Result<bool> {
+    place: Option<&Array>,
+) -> Result<Option<Array>> {
     if Archived::of(ops).archive()?.is_none() {
-        return Ok(false);
+        return Ok(None);
     }
     let has_filters_first = match Number::of_dtype(inputs[0].dtype) {
         Some(Number::F32) => {
             is_tf32 && archived::takes_filters_first(ops, Number::Tf32, Unit::Mma)?
         }
         Some(number @ (Number::F16 | Number::Bf16)) => {
-            is_gathered(inputs, (options, fitted), made)
+            is_gathered(inputs, (options, fitted), place)
                 && archived::takes_filters_first(ops, number, Unit::Wgmma)?
         }
         _ => false,
     };
     let Some(arranged) = Arranged::of(inputs, (options, fitted), has_filters_first) else {
-        return Ok(false);
+        return Ok(None);
     };
     let channels = arranged.channels * options.groups;
     let images = with_channels(ops, &arranged.images, 3, channels)?;
     let axis = if has_filters_first { 3 } else { 2 };
     let filters = with_channels(ops, &arranged.filters, axis, arranged.channels)?;
     let bias = inputs.get(2).map(|bias| dense(ops, bias)).transpose()?;
-    let result = if options.layout == ImageLayout::Nhwc {
-        made.clone()
+    let result = if let Some(place) = place {
+        place.clone()
     } else {
-        let shape = arranged.result.as_slice();
-        Array::empty(ops.device(), shape, made.dtype, MemoryKind::Device)?
+        let (shape, dtype) = (arranged.result.as_slice(), inputs[0].dtype);
+        Array::empty(ops.device(), shape, dtype, MemoryKind::Device)?
     };
     let is_aligned = [&images, &filters, &result]
         .iter()
@@ -118,11 +141,7 @@ fn run(
         },
     };
     launch_convolution(ops, &call)?;
-    if options.layout != ImageLayout::Nhwc {
-        let planar = Operand::of_array(result).permuted(&CHANNELS_SECOND);
-        write(ops, &planar, &Operand::of_array(made.clone()))?;
-    }
-    Ok(true)
+    Ok(Some(result))
 }
 
 /// Values in row-major order, with zeros behind the channels where more are asked for.
@@ -149,15 +168,18 @@ fn is_vector(address: u64) -> bool {
 fn is_gathered(
     inputs: &[Operand],
     (options, fitted): (&ConvolveOptions, &Fitted),
-    made: &Array,
+    place: Option<&Array>,
 ) -> bool {
     let [outputs, channels, _, rows, columns] = fitted.weight;
     let sliding = &fitted.sliding;
     let [stride, padding, dilation] = [sliding.stride[1], sliding.padding[1], sliding.dilation[1]];
     let reach = (rows.max(columns) - 1) * dilation;
+    // Where the first tap of the last patch lies, from the last pixel on.
+    let corner =
+        |axis: usize| (fitted.result[axis] - 1) * stride - padding - (fitted.image[axis] - 1);
     let addresses = inputs.iter().filter_map(|one| one.array.as_ref());
     let is_aligned = addresses
-        .chain([made])
+        .chain(place)
         .all(|one| is_vector(one.address().address()));
     let (vector, groups) = (VECTOR_BYTES as i64 / 2, options.groups);
     is_aligned
@@ -169,12 +191,12 @@ fn is_gathered(
         && stride <= MAX_STRIDE
         && padding <= MAX_CORNER
         && reach <= MAX_OFFSET
-        && (padding - reach).abs() <= MAX_CORNER
+        && [3, 4].into_iter().all(|axis| corner(axis).abs() <= MAX_CORNER)
 }
 
 /// Axes of images with their channels last, of images with their channels second; and the other way round.
-const CHANNELS_LAST: [usize; 4] = [0, 2, 3, 1];
-const CHANNELS_SECOND: [usize; 4] = [0, 3, 1, 2];
+pub const CHANNELS_LAST: [usize; 4] = [0, 2, 3, 1];
+pub const CHANNELS_SECOND: [usize; 4] = [0, 3, 1, 2];
 /// Axes of weights (outputs, channels, rows, columns) as filters (rows, columns, channels, outputs).
 const OUTPUTS_LAST: [usize; 4] = [2, 3, 1, 0];
 

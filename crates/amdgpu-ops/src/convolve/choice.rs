@@ -1,27 +1,37 @@
-//! Which way a convolution is computed on a GPU: by an archived kernel, by generated ones, or by the vendor's library.
+//! Which way a convolution is computed on a GPU: by an archived kernel, as products and forward convolutions, by generated kernels, or by the
+//! vendor's library.
 //!
-//! The order is that of products: what `AMDGPU_MATMUL` demands; what was measured; without a measurement ours. The choice is a pure function of
-//! what the device has and of what the tuning database knows of the convolution.
+//! The order is that of products: what `AMDGPU_MATMUL` demands; what was measured; without a measurement the library for large convolutions of
+//! the kinds in which ours are behind, else ours. The choice is a pure function of what the device has and of what the tuning database knows
+//! of the convolution.
 
 use amdgpu_abi::Dtype;
 use amdgpu_array::recording;
 use amdgpu_hal::DeviceKind;
 use amdgpu_matrix::vendor::{ConvolutionShape, Number, VendorConvolution, VendorLibrary, Work};
 use amdgpu_matrix::{ConvolvePass, Fitted, ImageLayout, SPATIAL};
+use smallvec::SmallVec;
 
-use super::Convolution;
+use super::{Convolution, Lowering};
 use crate::archived::Archived;
 use crate::archived::choice::{Demand, LIBRARY_CALL_SECONDS, VENDOR_MARGIN};
 use crate::choices::Choices;
 use crate::tuning::{self, Record};
 use crate::vendor::ConvolutionLibraries;
-use crate::{DeviceOps, Error, Result};
+use crate::{DeviceOps, Result};
+
+/// From so many multiplications on: below, a call of a library keeps the host for longer than what it gains.
+const LIBRARY_FROM: u128 = 1 << 30;
+/// The same where ours is a generated kernel, which multiplies without matrix units.
+const LIBRARY_FROM_GENERATED: u128 = 1 << 27;
 
 /// How a convolution is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// By an archived kernel, or where none fits by generated ones.
     Archived,
+    /// As forward convolutions and products of matrices, by the kernels that there are for these.
+    Lowered,
     Generated,
     Vendor(VendorLibrary),
 }
@@ -29,7 +39,7 @@ pub enum Way {
 impl Way {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        let ours = [Self::Archived, Self::Generated];
+        let ours = [Self::Archived, Self::Lowered, Self::Generated];
         let ours = ours.into_iter().find(|way| way.name() == name);
         ours.or_else(|| VendorLibrary::from_name(name).map(Self::Vendor))
     }
@@ -39,38 +49,44 @@ impl Way {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Archived => "archived",
+            Self::Lowered => "lowered",
             Self::Generated => "generated",
             Self::Vendor(library) => library.name(),
         }
     }
 }
 
+/// What of ours may compute a convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Kind {
+    /// Whether it is a forward pass of a convolution that is not transposed, which archived kernels compute.
+    pub is_forward: bool,
+    /// Whether it has a [`Lowering`](super::Lowering).
+    pub is_lowered: bool,
+    pub has_bias: bool,
+}
+
 /// What a choice depends on beside the convolution.
 pub struct Situation<'a> {
-    /// Whether there are archived kernels, and the call is of the kind that they compute.
-    pub has_archived: bool,
+    /// The ways of ours, best first.
+    pub ours: &'a [Way],
     /// Libraries that are there, right or not.
     pub libraries: &'a [VendorLibrary],
     /// Whether a library was found right for the kind of convolution and computes this one; asked before it is chosen.
     pub is_usable: &'a dyn Fn(VendorLibrary) -> bool,
+    /// Whether libraries are faster by far as far as is known, so that they are taken without a measurement.
+    pub is_for_library: bool,
 }
 
 impl Situation<'_> {
     fn own(&self) -> Way {
-        if self.has_archived {
-            Way::Archived
-        } else {
-            Way::Generated
-        }
+        self.ours.first().copied().unwrap_or(Way::Generated)
     }
 
     /// Every way to compute the convolution; libraries that are there, right or not.
     #[must_use]
     pub fn ways(&self) -> Vec<Way> {
-        let mut found = vec![Way::Generated];
-        if self.has_archived {
-            found.push(Way::Archived);
-        }
+        let mut found: Vec<Way> = self.ours.iter().rev().copied().collect();
         found.extend(self.libraries.iter().copied().map(Way::Vendor));
         found
     }
@@ -88,9 +104,13 @@ impl Situation<'_> {
         if demand == Demand::Vendor {
             return self.first_usable().map_or(self.own(), Way::Vendor);
         }
-        record
-            .and_then(|record| self.fastest(record, demand))
-            .unwrap_or(self.own())
+        if let Some(way) = record.and_then(|record| self.fastest(record, demand)) {
+            return way;
+        }
+        let library = (demand == Demand::Auto && self.is_for_library)
+            .then(|| self.first_usable())
+            .flatten();
+        library.map_or(self.own(), Way::Vendor)
     }
 
     /// The fastest of the measured ways that can be gone here; a library has to be faster than ours by a margin.
@@ -125,12 +145,43 @@ impl Situation<'_> {
 #[derive(Default)]
 pub struct Ways {
     pub libraries: ConvolutionLibraries,
-    /// By shape, whether archived kernels may compute it, and whether kernels of ours alone may.
-    choices: Choices<(ConvolutionShape, bool, bool), Way>,
+    /// By shape, what of ours may compute it, and whether kernels of ours alone may.
+    choices: Choices<(ConvolutionShape, Kind, bool), Way>,
 }
 
-/// The way of a convolution, and its shape where libraries know such; `has_archived` says whether the call is of the kind that archived
-/// kernels compute.
+/// The ways of ours to compute a kind of convolution on a device, best first. Without an archive products and forward convolutions are
+/// generated kernels, too, and gain nothing.
+///
+/// # Errors
+///
+/// `library-missing` for a damaged archive.
+pub fn ours(ops: &DeviceOps, kind: &Kind) -> Result<SmallVec<[Way; 3]>> {
+    let has_archive = Archived::of(ops).archive()?.is_some();
+    let mut found = SmallVec::new();
+    if has_archive && kind.is_lowered {
+        found.push(Way::Lowered);
+    }
+    if has_archive && kind.is_forward {
+        found.push(Way::Archived);
+    }
+    found.push(Way::Generated);
+    Ok(found)
+}
+
+/// From how many multiplications on a convolution is the library's without a measurement; `None` for the kinds in which ours are no worse. `own` is
+/// the way of ours.
+#[must_use]
+pub fn library_from(shape: &ConvolutionShape, own: Way) -> Option<u128> {
+    let is_narrow = matches!(shape.number, Number::F16 | Number::Bf16);
+    match own {
+        Way::Archived if is_narrow && shape.is_channels_last => None,
+        Way::Archived | Way::Lowered => Some(LIBRARY_FROM),
+        Way::Generated => Some(LIBRARY_FROM_GENERATED),
+        Way::Vendor(_) => None,
+    }
+}
+
+/// The way of a convolution, and its shape where libraries know such.
 ///
 /// # Errors
 ///
@@ -139,48 +190,48 @@ pub fn choose(
     ops: &DeviceOps,
     fitted: &Fitted,
     call: &Convolution<'_>,
-    (is_archivable, has_bias): (bool, bool),
+    kind: &Kind,
 ) -> Result<(Way, Option<ConvolutionShape>)> {
-    let archived = Archived::of(ops);
-    let has_archived = is_archivable && archived.archive()?.is_some();
-    let own = if has_archived {
-        Way::Archived
-    } else {
-        Way::Generated
-    };
-    let Some(shape) = shape_of(ops, fitted, call, has_bias) else {
-        return Ok((own, None));
+    let Some(shape) = shape_of(ops, fitted, call, kind.has_bias) else {
+        return Ok((ours(ops, kind)?[0], None));
     };
     // No library goes into a graph.
     let is_ours = recording::is_recording();
-    let ways = &archived.convolutions;
-    let way = ways
-        .choices
-        .get(&(shape, has_archived, is_ours), tuning::changes, || {
-            let demand = if is_ours {
-                Demand::Ours
-            } else {
-                tuning::settings::demand()?
-            };
-            let libraries = if demand == Demand::Ours {
-                Vec::new()
-            } else {
-                ways.libraries.all(ops)
-            };
-            let situation = Situation {
-                has_archived,
-                libraries: &libraries,
-                is_usable: &|library| ways.libraries.is_usable(ops, library, &shape),
-            };
-            let database = tuning::database_of(&archived.facts().architecture);
-            let record = database.find_record(&subject(&shape));
-            let way = situation.decide(demand, record.as_ref());
-            if demand == Demand::Vendor && !matches!(way, Way::Vendor(_)) {
-                ways.libraries.tell_absence(ops, &shape);
-            }
-            Ok::<_, Error>(way)
-        })?;
+    let ways = &Archived::of(ops).convolutions;
+    let key = (shape, *kind, is_ours);
+    let way = ways.choices.get(&key, tuning::changes, || {
+        let demand = if is_ours {
+            Demand::Ours
+        } else {
+            tuning::settings::demand()?
+        };
+        decide(ops, &shape, kind, demand)
+    })?;
     Ok((way, Some(shape)))
+}
+
+fn decide(ops: &DeviceOps, shape: &ConvolutionShape, kind: &Kind, demand: Demand) -> Result<Way> {
+    let archived = Archived::of(ops);
+    let known = &archived.convolutions.libraries;
+    let libraries = if demand == Demand::Ours {
+        Vec::new()
+    } else {
+        known.all(ops)
+    };
+    let ours = ours(ops, kind)?;
+    let situation = Situation {
+        ours: &ours,
+        libraries: &libraries,
+        is_usable: &|library| known.is_usable(ops, library, shape),
+        is_for_library: library_from(shape, ours[0]).is_some_and(|from| shape.work() >= from),
+    };
+    let database = tuning::database_of(&archived.facts().architecture);
+    let record = database.find_record(&subject(shape));
+    let way = situation.decide(demand, record.as_ref());
+    if demand == Demand::Vendor && !matches!(way, Way::Vendor(_)) {
+        known.tell_absence(ops, shape);
+    }
+    Ok(way)
 }
 
 /// The libraries of a device that convolve and are there, best first; opened now if they were not.
@@ -217,12 +268,16 @@ pub fn ways(
     let Some(shape) = shape_of(ops, &fitted, call, false) else {
         return Ok((String::new(), Vec::new()));
     };
-    let archived = Archived::of(ops);
-    let libraries = archived.convolutions.libraries.all(ops);
+    let kind = Kind {
+        is_forward: call.pass == ConvolvePass::Forward && fitted.pass == ConvolvePass::Forward,
+        is_lowered: Lowering::of(&fitted, &call.options, false).is_some(),
+        has_bias: false,
+    };
     let situation = Situation {
-        has_archived: call.pass == ConvolvePass::Forward && archived.archive()?.is_some(),
-        libraries: &libraries,
+        ours: &ours(ops, &kind)?,
+        libraries: &libraries(ops),
         is_usable: &|_| true,
+        is_for_library: false,
     };
     Ok((subject(&shape), situation.ways()))
 }
@@ -297,10 +352,19 @@ mod tests {
     const CUDNN: Way = Way::Vendor(VendorLibrary::Cudnn);
 
     fn decide(demand: Demand, record: Option<&Record>, is_usable: bool) -> Way {
+        decide_for(demand, record, (is_usable, false))
+    }
+
+    fn decide_for(
+        demand: Demand,
+        record: Option<&Record>,
+        (is_usable, is_for_library): (bool, bool),
+    ) -> Way {
         let situation = Situation {
-            has_archived: true,
+            ours: &[Way::Archived, Way::Generated],
             libraries: &[VendorLibrary::Cudnn],
             is_usable: &|_| is_usable,
+            is_for_library,
         };
         situation.decide(demand, record)
     }
@@ -328,6 +392,19 @@ mod tests {
     }
 
     #[test]
+    fn large_convolutions_are_the_librarys_unless_something_was_measured() {
+        let measured = record(&[("archived", 1.0), ("cudnn", 2.0)]);
+        for (demand, record, is_usable, expected) in [
+            (Demand::Auto, None, true, CUDNN),
+            (Demand::Auto, None, false, Way::Archived),
+            (Demand::Ours, None, true, Way::Archived),
+            (Demand::Auto, Some(&measured), true, Way::Archived),
+        ] {
+            assert_eq!(decide_for(demand, record, (is_usable, true)), expected);
+        }
+    }
+
+    #[test]
     fn a_measured_library_has_to_be_right_and_faster_by_a_margin() {
         let chosen = |ours: f64, library: f64, demand, is_usable| {
             let known = record(&[("generated", ours), ("cudnn", library), ("another", 0.1)]);
@@ -345,7 +422,7 @@ mod tests {
 
     #[test]
     fn ways_are_found_by_their_names() {
-        for way in [Way::Archived, Way::Generated, CUDNN] {
+        for way in [Way::Archived, Way::Lowered, Way::Generated, CUDNN] {
             assert_eq!(Way::from_name(way.name()), Some(way));
         }
         assert_eq!(Way::from_name("another"), None);

@@ -1,5 +1,6 @@
 //! The text of attention and its gradients: a work-item for each query, and of gradients by keys and values for each key. No scores are in memory:
-//! their largest and the sum of their powers so far stand beside what is summed (Milakov and Gimelshein 2018; Dao et al. 2022).
+//! their largest and the sum of their powers so far stand beside what is summed (Milakov and Gimelshein 2018; Dao et al. 2022). And the text of
+//! what stands between products that make scores and take shares: some work-items for each row of scores.
 
 use amdgpu_abi::Dtype;
 
@@ -109,7 +110,153 @@ const BY_KEYS: &str = r"
     for (int e = 0; e < VALUE_SIZE; e++) by_v[item * VALUE_SIZE + e] = (X)value_sums[e];
 ";
 
+/// What a row of scores is made of in both kernels: `kept` has the powers of a lane, `inverse` is one over the sum of those of the row.
+const POWERS: &str = r"
+    __shared__ C waves[ROWS * LANES / 32];
+    C* const own_waves = waves + ROW * (LANES / 32);
+    const unsigned long long number = (unsigned long long)blockIdx.x * ROWS + ROW, row = first + number;
+    const unsigned long long head = row / queries, query = row % queries;
+    MASK_OF_HEAD;
+    const unsigned long long width = number < count ? keys : 0, end = number < count ? VISIBLE_KEYS : 0, place = number * keys;
+    const auto score_of = [&](unsigned long long key) {
+        C score = scores[place + key] * scale;
+        MASKED
+        return score;
+    };
+    C kept[KEPT];
+    C most = -INFINITY;
+    EACH_KEPT {
+        const unsigned long long key = LANE + j * LANES;
+        kept[j] = key < end ? score_of(key) : -INFINITY;
+        most = larger(most, kept[j]);
+    }
+    for (unsigned long long key = LANE + KEPT * LANES; key < end; key += LANES) most = larger(most, score_of(key));
+    most = over_lanes(most, own_waves, larger);
+    // Who sees no key has no shares.
+    if (most == -INFINITY) most = 0;
+    C total = 0;
+    EACH_KEPT {
+        kept[j] = F(exp)(kept[j] - most);
+        total += kept[j];
+    }
+    for (unsigned long long key = LANE + KEPT * LANES; key < end; key += LANES) total += F(exp)(score_of(key) - most);
+    total = over_lanes(total, own_waves, plus);
+    const C inverse = total == 0 ? (C)0 : (C)1 / total;
+";
+
+const SHARES: &str = r"
+    EACH_KEPT {
+        const unsigned long long key = LANE + j * LANES;
+        if (key < width) shares[place + key] = (X)(kept[j] * inverse);
+    }
+    for (unsigned long long key = LANE + KEPT * LANES; key < width; key += LANES)
+        shares[place + key] = (X)(key < end ? F(exp)(score_of(key) - most) * inverse : (C)0);
+";
+
+const SHARE_GRADIENTS: &str = r"
+    C level = 0;
+    EACH_KEPT {
+        const unsigned long long key = LANE + j * LANES;
+        kept[j] *= inverse;
+        if (key < end && kept[j] != 0) level += kept[j] * slopes[place + key];
+    }
+    for (unsigned long long key = LANE + KEPT * LANES; key < end; key += LANES)
+        level += F(exp)(score_of(key) - most) * inverse * slopes[place + key];
+    level = over_lanes(level, own_waves, plus);
+    EACH_KEPT {
+        const unsigned long long key = LANE + j * LANES;
+        if (key < width) {
+            const C share = kept[j], slope = slopes[place + key];
+            shares[place + key] = (X)share;
+            by_scores[place + key] = (X)(share == 0 ? (C)0 : share * (slope - level) * scale);
+        }
+    }
+    for (unsigned long long key = LANE + KEPT * LANES; key < width; key += LANES) {
+        const C share = key < end ? F(exp)(score_of(key) - most) * inverse : (C)0, slope = slopes[place + key];
+        shares[place + key] = (X)share;
+        by_scores[place + key] = (X)(share == 0 ? (C)0 : share * (slope - level) * scale);
+    }
+";
+
+/// How the rows of scores are taken: work-items of a row, and values that each keeps in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowForm {
+    pub lanes: i64,
+    pub kept: i64,
+}
+
+impl RowForm {
+    /// For rows of so many scores: a wave as long as registers hold the row, then more of them. What is behind the kept values is computed again.
+    #[must_use]
+    pub fn of(keys: i64) -> Self {
+        let lanes = match keys {
+            ..=512 => 32,
+            513..=2048 => 128,
+            _ => source::BLOCK,
+        };
+        let kept = [1, 2, 4, 8].into_iter().find(|kept| kept * lanes >= keys);
+        Self {
+            lanes,
+            kept: kept.unwrap_or(16),
+        }
+    }
+
+    /// Rows of a block.
+    #[must_use]
+    pub fn rows(&self) -> i64 {
+        source::BLOCK / self.lanes
+    }
+}
+
 impl AttentionKernel {
+    /// The kernel `attention_shares`: the softmax of rows of scores.
+    #[must_use]
+    pub fn shares(&self, form: RowForm) -> String {
+        let parameters = "const C* scores, X* shares";
+        let body = format!("{POWERS}{SHARES}");
+        self.of_rows("attention_shares", parameters, &body, form)
+    }
+
+    /// The kernel `attention_share_gradients`: the softmax of rows of scores, and the gradient by the products of queries and keys behind them.
+    /// Results may lie where the scores and slopes do.
+    #[must_use]
+    pub fn share_gradients(&self, form: RowForm) -> String {
+        let parameters = "const C* scores, const C* slopes, X* shares, X* by_scores";
+        let body = format!("{POWERS}{SHARE_GRADIENTS}");
+        self.of_rows("attention_share_gradients", parameters, &body, form)
+    }
+
+    fn of_rows(&self, name: &str, parameters: &str, body: &str, form: RowForm) -> String {
+        let (masked, text) = self.parts();
+        format!(
+            r#"{types}
+#define LANES {lanes}
+#define ROWS {rows}
+#define LANE threadIdx.x
+#define ROW threadIdx.y
+#define KEPT {kept}
+#define EACH_KEPT _Pragma("unroll") for (int j = 0; j < KEPT; j++)
+#define MASKED {masked}
+{macros}
+{over_lanes}
+extern "C" __global__ void {name}({parameters}, double given_scale, unsigned long long queries, unsigned long long keys,
+                                  unsigned long long first, unsigned long long count{mask_parameters}) {{
+    const C scale = (C)given_scale;
+    const auto larger = [](C a, C b) {{ return a != a ? a : b != b ? b : a >= b ? a : b; }};
+    const auto plus = [](C a, C b) {{ return a + b; }};
+{setup}{body}}}
+"#,
+            types = text.types,
+            macros = text.macros,
+            mask_parameters = text.mask_parameters,
+            setup = text.setup,
+            lanes = form.lanes,
+            rows = form.rows(),
+            kept = form.kept,
+            over_lanes = source::OVER_LANES,
+        )
+    }
+
     /// The kernel `attention`.
     #[must_use]
     pub fn forward(&self) -> String {
@@ -135,6 +282,30 @@ impl AttentionKernel {
     }
 
     fn text(&self, name: &str, parameters: &str, body: &str) -> String {
+        let (masked, text) = self.parts();
+        format!(
+            r#"{types}{macros}
+// Elements of a row of the work-item's own.
+#define OWN(name, from, at, count, factor) C name[count]; for (int e = 0; e < count; e++) name[e] = (C)from[(at) + e] * factor
+#define DOT(name, own, other, at, count) C name = 0; for (int e = 0; e < count; e++) name += own[e] * (C)other[(at) + e]
+#define SCORE(own, other, at) DOT(score, own, other, at, SIZE); {masked}
+
+extern "C" __global__ void {name}({parameters}, double given_scale, unsigned long long queries, unsigned long long keys,
+                                  unsigned long long group, unsigned long long count{mask_parameters}) {{
+    const unsigned long long item = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (item >= count) return;
+    const C scale = (C)given_scale;
+{setup}{body}}}
+"#,
+            types = text.types,
+            macros = text.macros,
+            mask_parameters = text.mask_parameters,
+            setup = text.setup,
+        )
+    }
+
+    /// The statement that masks a score, and what kernels share.
+    fn parts(&self) -> (&'static str, Parts) {
         let computed = computed(self.x);
         let mut types = source::types(&[("X", self.x), ("C", computed)]);
         types += source::functions(computed);
@@ -164,30 +335,34 @@ impl AttentionKernel {
                 "score += (C)mask[mask_at + (long long)query * mask_row + (long long)key * mask_step];"
             };
         }
-        format!(
-            r#"{types}
+        let macros = format!(
+            "
 #define SIZE {size}
 #define VALUE_SIZE {value_size}
 #define IS_CAUSAL {is_causal}
 #define VISIBLE_KEYS (IS_CAUSAL && query + 1 < keys ? query + 1 : keys)
-#define MASK_OF_HEAD long long mask_at = 0; {walk}
-// Elements of a row of the work-item's own.
-#define OWN(name, from, at, count, factor) C name[count]; for (int e = 0; e < count; e++) name[e] = (C)from[(at) + e] * factor
-#define DOT(name, own, other, at, count) C name = 0; for (int e = 0; e < count; e++) name += own[e] * (C)other[(at) + e]
-#define SCORE(own, other, at) DOT(score, own, other, at, SIZE); {masked}
-
-extern "C" __global__ void {name}({parameters}, double given_scale, unsigned long long queries, unsigned long long keys,
-                                  unsigned long long group, unsigned long long count{mask_parameters}) {{
-    const unsigned long long item = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (item >= count) return;
-    const C scale = (C)given_scale;
-{setup}{body}}}
-"#,
+#define MASK_OF_HEAD long long mask_at = 0; {walk}",
             size = self.size,
             value_size = self.value_size,
             is_causal = i32::from(self.is_causal),
-        )
+        );
+        let parts = Parts {
+            types,
+            macros,
+            mask_parameters,
+            setup,
+        };
+        (masked, parts)
     }
+}
+
+/// What all kernels of a call begin with.
+struct Parts {
+    types: String,
+    macros: String,
+    mask_parameters: String,
+    /// The statement that makes a pointer of the mask's address.
+    setup: String,
 }
 
 /// The statements of a work-item for a query.

@@ -29,7 +29,11 @@ extern "C" __global__ void channel_factors(const M* mean, const V* variance, con
     int own = 0;
     for (unsigned c = threadIdx.x; c < channels; c += blockDim.x) {
         const double center = (double)mean[c];
+#ifdef IS_SCALE
+        const double scale = (double)variance[c];
+#else
         const double scale = (HAS_WEIGHT ? (double)weight[c] : 1.0) / sqrt((double)variance[c] + epsilon);
+#endif
         const double shift = HAS_BIAS ? (double)bias[c] : 0.0;
         factors[c] = center;
         factors[channels + c] = scale;
@@ -42,24 +46,6 @@ extern "C" __global__ void channel_factors(const M* mean, const V* variance, con
     if (own) is_wide = 1;
     __syncthreads();
     if (threadIdx.x == 0) *(int*)(narrow + 3 * channels) = is_wide;
-}
-"#;
-
-const SLOPES: &str = r#"
-extern "C" __global__ void channel_slopes(const double* sums, const double* products, const W* weight, const double* factors, double* slopes,
-                                          unsigned channels, double count) {
-    float* narrow = (float*)(slopes + 3 * channels);
-    for (unsigned c = threadIdx.x; c < channels; c += blockDim.x) {
-        const double level = sums[c] / count;
-        const double scale = (HAS_WEIGHT ? (double)weight[c] : 1.0) * factors[channels + c];
-        const double slope = scale * products[c] / count;
-        slopes[c] = level;
-        slopes[channels + c] = scale;
-        slopes[2 * channels + c] = slope;
-        narrow[c] = (float)level;
-        narrow[channels + c] = (float)scale;
-        narrow[2 * channels + c] = (float)slope;
-    }
 }
 "#;
 
@@ -94,8 +80,6 @@ template <typename C> __device__ void finish(const X* xs, const X* gs, R* rs, I 
 pub enum Body {
     /// The normalised value.
     Normalised,
-    /// The normalised value times the gradient, in the compute type.
-    Products,
     /// The gradient by x.
     Gradient,
 }
@@ -105,7 +89,6 @@ impl Body {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Normalised => "normalised",
-            Self::Products => "products",
             Self::Gradient => "gradient",
         }
     }
@@ -114,7 +97,6 @@ impl Body {
     const fn value(self) -> &'static str {
         match self {
             Self::Normalised => "standard<C>((C)xs[j], f[0], f[1], f[2])",
-            Self::Products => "standard<C>((C)xs[j], f[0], f[1], (C)0) * (C)gs[j]",
             Self::Gradient => {
                 "standard<C>((C)gs[j], s[0], s[1], (C)0) - along<C>(standard<C>((C)xs[j], f[0], f[1], (C)0), s[2])"
             }
@@ -143,30 +125,25 @@ pub fn factors_source(
     )
 }
 
-/// The kernel `channel_slopes`, from sums over the elements of each channel; the dtype of the weight.
+/// The kernel `channel_factors` of scales that are known; the dtypes of mean and scale.
 #[must_use]
-pub fn slopes_source(weight: Option<Dtype>) -> String {
-    // In the place of a weight that is not there stand the sums.
-    let types = source::types(&[("W", weight.unwrap_or(Dtype::F64))]);
-    let has_weight = i32::from(weight.is_some());
-    format!("{types}#define HAS_WEIGHT {has_weight}\n{SLOPES}")
+pub fn saved_factors_source(statistics: [Dtype; 2], range: (f64, f64)) -> String {
+    let text = factors_source(statistics, [None, None], range);
+    format!("#define IS_SCALE 1\n{text}")
 }
 
 /// The kernel `channels` for elements of a dtype.
 #[must_use]
 pub fn source(body: Body, x: Dtype, count: i64) -> String {
     let computed = compute_type(x);
-    let result = if body == Body::Products { computed } else { x };
-    let types = source::types(&[("X", x), ("R", result)]);
-    let has_gradient = body != Body::Normalised;
-    let (mut parameters, mut loads) = (String::new(), String::new());
-    if has_gradient {
-        parameters += ", const X* gradient";
-        loads += " gs[j] = gradient[i + j];";
-    }
-    if body == Body::Gradient {
-        parameters += ", const double* slopes";
-    }
+    let types = source::types(&[("X", x), ("R", x)]);
+    let (parameters, loads) = match body {
+        Body::Normalised => ("", ""),
+        Body::Gradient => (
+            ", const X* gradient, const double* slopes",
+            " gs[j] = gradient[i + j];",
+        ),
+    };
     let mut text = format!(
         "{types}typedef {index} I;\n#define PER {PER_ITEM}\n#define VALUE {value}\n{FINISH}",
         index = source::index_type(count),

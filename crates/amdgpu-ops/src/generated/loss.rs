@@ -1,4 +1,6 @@
-//! The text of losses with their gradients: a work-item for each row, which goes through its classes or outputs in order, as the CPU's loops do.
+//! The text of losses with their gradients: a work-item for each row, which goes through its classes or outputs in order, as the CPU's loops do, or
+//! for many classes that lie side by side some lanes for each row. Of a row with one right class the others are not looked at where no softmax asks
+//! for them.
 //!
 //! Products have names, so that they are not fused with the sums. One text serves the losses of `amdgpu.ops` and those of the trainer, which wants
 //! softmax, gradient and score of a row at once.
@@ -38,9 +40,19 @@ pub struct ClassKernel {
     pub is_smoothed: bool,
     /// Whether the gradient is divided by a number of the device.
     pub is_divided: bool,
+    /// Work-items that share a row: 1, or a multiple of 32.
+    pub lanes: i64,
 }
 
 const CLASSES: &str = r#"
+#if LANES > 1
+#define OVER_LANES(own, join) over_lanes(own, waves + ROW * (LANES / 32), join)
+#else
+#define LANE 0
+#define ROW threadIdx.x
+#define OVER_LANES(own, join) own
+#endif
+#define EACH for (unsigned long long i = LANE; i < width; i += LANES)
 #if HAS_SHARES
 #define SHARE(place) (C)targets[base + (place) * inner]
 #else
@@ -52,8 +64,10 @@ const CLASSES: &str = r#"
 #define SMOOTHED(place) SHARE(place)
 #endif
 #if HAS_WEIGHT
-#define TARGET(place) ((C)weights[place] * SMOOTHED(place))
+#define WEIGHT(place) (C)weights[place]
+#define TARGET(place) (WEIGHT(place) * SMOOTHED(place))
 #else
+#define WEIGHT(place) (C)1
 #define TARGET(place) SMOOTHED(place)
 #endif
 #define AT(place) ((C)all[base + (place) * inner])
@@ -74,12 +88,24 @@ extern "C" __global__ void class_loss(const X* all, const I* targets,
     float* values, float* delta, double* scores, float factor,
 #endif
     double given_smoothing, long long ignored, unsigned long long size, unsigned long long inner, unsigned long long rows) {
-    const unsigned long long row = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned long long row = (unsigned long long)blockIdx.x * ROWS + ROW;
+#if LANES > 1
+    // Lanes without a row meet the others at barriers.
+    __shared__ C waves[ROWS * LANES / 32];
+#if WRITES_TERMS && !IS_SINGLE
+    __shared__ double wide_waves[ROWS * LANES / 32];
+#endif
+    const unsigned long long width = row < rows ? size : 0;
+    const auto larger = [](C a, C b) { return F(fmax)(a, b); };
+    const auto plus = [](C a, C b) { return a + b; };
+#else
     if (row >= rows) return;
+    const unsigned long long width = size;
+#endif
     const unsigned long long base = row / inner * size * inner + row % inner;
     const C smoothing = (C)given_smoothing;
 #if !HAS_SHARES
-    const long long wanted_class = (long long)targets[row];
+    const long long wanted_class = width > 0 ? (long long)targets[row] : ignored;
     const bool is_ignored = wanted_class == ignored;
 #else
     const bool is_ignored = false;
@@ -88,17 +114,30 @@ extern "C" __global__ void class_loss(const X* all, const I* targets,
 #if IS_TRAINING
     unsigned long long best = 0, wanted = 0;
 #endif
-    for (unsigned long long i = 0; i < size; i++) {
-        const C target = TARGET(i);
+#if IS_SINGLE
+    const bool is_there = wanted_class >= 0 && wanted_class < (long long)width;
+    if (is_there) weight = WEIGHT(wanted_class);
+#endif
+#if HAS_SOFTMAX || !IS_SINGLE
+    EACH {
         top = F(fmax)(top, AT(i));
+#if !IS_SINGLE
+        const C target = TARGET(i);
         weight = weight + target;
+#endif
 #if IS_TRAINING
         if (AT(i) > AT(best)) best = i;
-        if (target > TARGET(wanted)) wanted = i;
+        if (TARGET(i) > TARGET(wanted)) wanted = i;
 #endif
     }
+#endif
+#if !IS_SINGLE
+    weight = OVER_LANES(weight, plus);
+#endif
 #if HAS_SOFTMAX
-    for (unsigned long long i = 0; i < size; i++) total = total + F(exp)(AT(i) - top);
+    top = OVER_LANES(top, larger);
+    EACH total = total + F(exp)(AT(i) - top);
+    total = OVER_LANES(total, plus);
     const double logarithm = log((double)total);
     const C inverse = (C)1 / total;
 #else
@@ -106,17 +145,29 @@ extern "C" __global__ void class_loss(const X* all, const I* targets,
     top = 0;
 #endif
 #if WRITES_GRADIENT
-    C share = (C)((double)gradient[row * gradient_step] * factor);
+    C share = 0;
+    if (width > 0) {
+        share = (C)((double)gradient[row * gradient_step] * factor);
 #if IS_DIVIDED
-    share = (C)((double)gradient[row * gradient_step] / *divisor);
+        share = (C)((double)gradient[row * gradient_step] / *divisor);
 #endif
+    }
 #elif IS_TRAINING
     const C share = factor;
 #endif
-    double loss = 0.0;
-    for (unsigned long long i = 0; i < size; i++) {
-        const C target = TARGET(i), above = AT(i) - top;
 #if !WRITES_GRADIENT
+    double loss = 0.0;
+#if IS_SINGLE
+    if (is_there && weight != 0) loss = (double)weight * (logarithm - (double)(AT(wanted_class) - top));
+#endif
+#endif
+#if !WRITES_TERMS || !IS_SINGLE
+    EACH {
+        const C target = TARGET(i);
+#if HAS_SOFTMAX || !WRITES_GRADIENT
+        const C above = AT(i) - top;
+#endif
+#if !WRITES_GRADIENT && !IS_SINGLE
         if (target != 0) {
             const double part = (double)target * (logarithm - (double)above);
             loss = loss + part;
@@ -135,14 +186,21 @@ extern "C" __global__ void class_loss(const X* all, const I* targets,
         delta[base + i * inner] = is_ignored ? (C)0 : share * (weighted - target);
 #endif
     }
+#endif
 #if WRITES_TERMS
-    terms[row] = is_ignored ? (C)0 : (C)loss;
+#if !IS_SINGLE && LANES > 1
+    loss = over_lanes(loss, wide_waves + ROW * (LANES / 32), [](double a, double b) { return a + b; });
+#endif
+    if (width > 0 && LANE == 0) terms[row] = is_ignored ? (C)0 : (C)loss;
 #elif IS_TRAINING
     scores[2 * row] = loss;
     scores[2 * row + 1] = best == wanted ? 1.0 : 0.0;
 #endif
 }
 "#;
+
+/// Work-items of a block where each has a row of its own. Rows are few: small blocks spread them over more units.
+const SERIAL_ROWS: i64 = 64;
 
 impl ClassKernel {
     /// The kernel of the trainer for rows of float32.
@@ -157,7 +215,31 @@ impl ClassKernel {
             has_weight: false,
             is_smoothed: false,
             is_divided: false,
+            lanes: 1,
         }
+    }
+
+    /// Rows of a block.
+    #[must_use]
+    pub fn rows(&self) -> i64 {
+        if self.lanes == 1 {
+            SERIAL_ROWS
+        } else {
+            source::BLOCK / self.lanes
+        }
+    }
+
+    /// Whether one class of a row has all of the target.
+    fn is_single(&self) -> bool {
+        !self.has_shares && !self.is_smoothed && self.written != Written::Training
+    }
+
+    /// Whether a row is known from its right class alone.
+    #[must_use]
+    pub fn is_picked(&self) -> bool {
+        self.is_single()
+            && self.loss == ClassLoss::NegativeLogLikelihood
+            && self.written == Written::Terms
     }
 
     /// The kernel `class_loss`.
@@ -175,8 +257,19 @@ impl ClassKernel {
             ("WRITES_TERMS", self.written == Written::Terms),
             ("WRITES_GRADIENT", self.written == Written::Gradient),
             ("IS_TRAINING", self.written == Written::Training),
+            ("IS_SINGLE", self.is_single()),
         ] {
             let _ = writeln!(text, "#define {name} {}", i32::from(is_set));
+        }
+        let _ = writeln!(
+            text,
+            "#define LANES {}\n#define ROWS {}",
+            self.lanes,
+            self.rows()
+        );
+        if self.lanes > 1 {
+            text += "#define LANE threadIdx.x\n#define ROW threadIdx.y\n";
+            text += source::OVER_LANES;
         }
         text + CLASSES
     }

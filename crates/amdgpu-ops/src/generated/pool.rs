@@ -49,6 +49,8 @@ pub struct Signature {
     pub counts_padding: bool,
     /// Whether averages are divided by a parameter.
     pub has_divisor: bool,
+    /// Whether indices of images and results fit 32 bits, whose division is fast.
+    pub is_narrow: bool,
 }
 
 /// Axes that windows reach along.
@@ -95,11 +97,11 @@ impl Signature {
         } else {
             "result"
         };
-        let mut text = String::from("    long long rest = index;\n");
+        let mut text = String::from("    I rest = index;\n");
         let mut take = |name: &str, extent: &str| {
             let _ = write!(
                 text,
-                "    const long long {name} = rest % {extent};\n    rest /= {extent};\n"
+                "    const I {name} = rest % {extent};\n    rest /= {extent};\n"
             );
         };
         if self.layout == ImageLayout::Nhwc {
@@ -111,7 +113,7 @@ impl Signature {
         if self.layout == ImageLayout::Nchw {
             take("c", "channels");
         }
-        text + "    const long long n = rest;\n"
+        text + "    const I n = rest;\n"
     }
 
     /// Where the window at `{prefix}_{axis}` begins and ends in the image, its padding included.
@@ -119,16 +121,16 @@ impl Signature {
         self.each(|axis| {
             if self.is_adaptive {
                 format!(
-                    "    const long long begin_{axis} = {prefix}_{axis} * image_{axis} / result_{axis};
-    const long long end_{axis} = (({prefix}_{axis} + 1) * image_{axis} + result_{axis} - 1) / result_{axis};
-    const long long step_{axis} = 1;
+                    "    const I begin_{axis} = {prefix}_{axis} * image_{axis} / result_{axis};
+    const I end_{axis} = (({prefix}_{axis} + 1) * image_{axis} + result_{axis} - 1) / result_{axis};
+    const I step_{axis} = 1;
 "
                 )
             } else {
                 format!(
-                    "    const long long begin_{axis} = {prefix}_{axis} * stride_{axis} - padding_{axis};
-    const long long step_{axis} = dilation_{axis};
-    const long long end_{axis} = begin_{axis} + (window_{axis} - 1) * step_{axis} + 1;
+                    "    const I begin_{axis} = {prefix}_{axis} * stride_{axis} - padding_{axis};
+    const I step_{axis} = dilation_{axis};
+    const I end_{axis} = begin_{axis} + (window_{axis} - 1) * step_{axis} + 1;
 "
                 )
             }
@@ -141,7 +143,7 @@ impl Signature {
         for axis in self.axes() {
             let _ = write!(
                 text,
-                "    for (long long at_{axis} = begin_{axis}; at_{axis} < end_{axis} && at_{axis} < image_{axis}; at_{axis} += step_{axis}) {{
+                "    for (I at_{axis} = begin_{axis}; at_{axis} < end_{axis} && at_{axis} < image_{axis}; at_{axis} += step_{axis}) {{
     if (at_{axis} < 0) continue;
 "
             );
@@ -163,7 +165,7 @@ impl Signature {
         );
         format!(
             "    C best = -(C)INFINITY;
-    long long best_place = -1;
+    I best_place = -1;
 {}",
             self.over_window(&body)
         )
@@ -221,16 +223,16 @@ impl Signature {
     fn windows_of_pixel(self, axis: &str) -> String {
         if self.is_adaptive {
             return format!(
-                "    for (long long of_{axis} = own_{axis} * result_{axis} / image_{axis};
+                "    for (I of_{axis} = own_{axis} * result_{axis} / image_{axis};
          of_{axis} < ((own_{axis} + 1) * result_{axis} + image_{axis} - 1) / image_{axis}; of_{axis}++) {{
 "
             );
         }
         format!(
-            "    for (long long tap_{axis} = window_{axis} - 1; tap_{axis} >= 0; tap_{axis}--) {{
-    const long long first_{axis} = own_{axis} + padding_{axis} - tap_{axis} * dilation_{axis};
+            "    for (I tap_{axis} = window_{axis} - 1; tap_{axis} >= 0; tap_{axis}--) {{
+    const I first_{axis} = own_{axis} + padding_{axis} - tap_{axis} * dilation_{axis};
     if (first_{axis} < 0 || first_{axis} % stride_{axis} != 0 || first_{axis} / stride_{axis} >= result_{axis}) continue;
-    const long long of_{axis} = first_{axis} / stride_{axis};
+    const I of_{axis} = first_{axis} / stride_{axis};
 "
         )
     }
@@ -269,16 +271,22 @@ impl Signature {
             self.forward_body()
         };
         let along = ["image", "result", "window", "stride", "padding", "dilation"];
-        let parameters: String = along
-            .iter()
-            .map(|name| self.each(|axis| format!(", long long {name}_{axis}")))
-            .collect();
+        let all = |text: &dyn Fn(&str, &str) -> String| -> String {
+            let of_axes = |name: &&str| self.each(|axis| text(name, axis));
+            along.iter().map(of_axes).collect()
+        };
+        let parameters = all(&|name, axis| format!(", long long given_{name}_{axis}"));
+        let extents =
+            all(&|name, axis| format!("    const I {name}_{axis} = (I)given_{name}_{axis};\n"));
+        let index = if self.is_narrow { "int" } else { "long long" };
         format!(
-            r#"{types}{HEAD}
-extern "C" __global__ void pool({arrays}, long long elements, long long channels, long long divisor{parameters}) {{
-    const long long index = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (index >= elements) return;
-{taken}{body}}}
+            r#"{types}typedef {index} I;
+{HEAD}
+extern "C" __global__ void pool({arrays}, long long elements, long long given_channels, long long divisor{parameters}) {{
+    const long long place = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (place >= elements) return;
+    const I index = (I)place, channels = (I)given_channels;
+{extents}{taken}{body}}}
 "#,
             types = source::types(&[("X", self.dtype), ("C", compute_type(self.dtype))]),
             arrays = self.kind.arrays(),
@@ -289,6 +297,6 @@ extern "C" __global__ void pool({arrays}, long long elements, long long channels
 
 const HEAD: &str = "
 #define COUNT(begin, end) ((begin) < (end) ? (end) - (begin) : 0)
-__device__ inline long long larger_of(long long a, long long b) { return a > b ? a : b; }
-__device__ inline long long smaller_of(long long a, long long b) { return a < b ? a : b; }
+__device__ inline I larger_of(I a, I b) { return a > b ? a : b; }
+__device__ inline I smaller_of(I a, I b) { return a < b ? a : b; }
 ";

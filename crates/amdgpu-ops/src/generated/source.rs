@@ -36,6 +36,25 @@ __device__ inline N sum_before(N own, N* waves) {
 }
 ";
 
+/// The function that joins a value of each of the LANES work-items of a row, in an order that never changes; all of them get the result. A block
+/// has ROWS x LANES work-items, `LANE` is the place in the row and counts fastest, and `waves` has room for one value of each 32 lanes of the row.
+pub const OVER_LANES: &str = r"
+template <typename T, typename Join>
+__device__ inline T over_lanes(T own, T* waves, Join join) {
+    const unsigned long long all_lanes = warpSize == 64 ? ~0ull : 0xffffffffull;
+    for (unsigned distance = 16; distance > 0; distance /= 2) own = join(own, __shfl_xor_sync(all_lanes, own, distance, 32));
+#if LANES > 32
+    // What was joined before is read by all.
+    __syncthreads();
+    if (LANE % 32 == 0) waves[LANE / 32] = own;
+    __syncthreads();
+    own = waves[0];
+    for (unsigned other = 1; other < LANES / 32; other++) own = join(own, waves[other]);
+#endif
+    return own;
+}
+";
+
 /// The type of HIP-C for a dtype; of one that operations do not compute, a byte.
 #[must_use]
 pub fn c_type(dtype: Dtype) -> &'static str {

@@ -11,6 +11,7 @@ use crate::cpu::{self, Call, Host, Outs, Results};
 use crate::div_ceil::DivCeil;
 use crate::elementwise::{Elementwise, elementwise};
 use crate::generated::loss::{ClassKernel, Written, class_weights_source, computed};
+use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::lines::Lines;
 use crate::offsets;
@@ -204,7 +205,14 @@ impl RowLoss<'_> {
         args.extend([&weights, &found].map(Arg::Array));
         let Lines { count, length, .. } = self.lines;
         args.extend([self.options.ignored, length, count].map(Arg::from));
-        self.run(&kernel, &args)?;
+        if count > 0 {
+            let block = source::BLOCK;
+            launch(
+                &kernel,
+                Shape::line(count.div_ceil_positive(block), block),
+                &args,
+            )?;
+        }
         drop(args);
         recording::note_outside(recording::CHECKED_BY_THE_HOST);
         if !recording::is_recording() && count > 0 {
@@ -243,7 +251,7 @@ impl RowLoss<'_> {
     }
 
     fn kernel(&self, written: Written, is_divided: bool) -> ClassKernel {
-        ClassKernel {
+        let mut kernel = ClassKernel {
             loss: self.options.loss,
             written,
             x: self.x.dtype,
@@ -254,21 +262,12 @@ impl RowLoss<'_> {
             is_smoothed: self.options.smoothing > 0.0
                 && self.options.loss == ClassLoss::CrossEntropy,
             is_divided,
+            lanes: 1,
+        };
+        if !kernel.is_picked() {
+            kernel.lanes = lanes(self.lines);
         }
-    }
-
-    fn run(&self, kernel: &std::sync::Arc<amdgpu_aura::Kernel>, args: &[Arg<'_>]) -> Result<()> {
-        let count = self.lines.count;
-        if count == 0 {
-            return Ok(());
-        }
-        // Rows are few: small blocks spread them over more units.
-        let block = 64;
-        launch(
-            kernel,
-            Shape::line(count.div_ceil_positive(block), block),
-            args,
-        )
+        kernel
     }
 
     /// Launches a kernel of classes with what it writes and what that depends on.
@@ -281,7 +280,8 @@ impl RowLoss<'_> {
             .flag(text.has_shares)
             .flag(text.has_weight)
             .flag(text.is_smoothed)
-            .flag(text.is_divided);
+            .flag(text.is_divided)
+            .with(text.lanes as u64);
         let kernel = self.ops.kernel(key, "class_loss", || text.source())?;
         let mut args: SmallVec<[Arg<'_>; 16]> = SmallVec::new();
         args.extend([&self.x, &self.target].map(Arg::Array));
@@ -294,7 +294,19 @@ impl RowLoss<'_> {
             stride,
         } = self.lines;
         args.extend([self.options.ignored, length, stride, count].map(Arg::from));
-        self.run(&kernel, &args)
+        if count == 0 {
+            return Ok(());
+        }
+        let rows = text.rows();
+        let shape = Shape {
+            block: if text.lanes == 1 {
+                [rows, 1, 1]
+            } else {
+                [text.lanes, rows, 1]
+            },
+            ..Shape::line(count.div_ceil_positive(rows), 1)
+        };
+        launch(&kernel, shape, &args)
     }
 
     fn loss(&self, divisor: Option<Operand>) -> Result<Array> {
@@ -328,5 +340,36 @@ impl RowLoss<'_> {
         self.launch(&self.kernel(Written::Gradient, divisor.is_some()), &own)?;
         drop(own);
         Ok(made)
+    }
+}
+
+/// Work-items that share a row of classes. Rows that lie beside each other have one each, as their neighbours in memory are other rows.
+fn lanes(lines: Lines) -> i64 {
+    match lines.length {
+        ..64 => 1,
+        _ if lines.stride > 1 => 1,
+        64..2048 => 32,
+        _ => source::BLOCK,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_classes_beside_each_other_are_shared_by_lanes() {
+        let of = |length, stride| {
+            lanes(Lines {
+                count: 1,
+                length,
+                stride,
+            })
+        };
+        assert_eq!(
+            [1, 63, 64, 2047, 2048, 30_522].map(|length| of(length, 1)),
+            [1, 1, 32, 32, 256, 256]
+        );
+        assert_eq!(of(30_522, 7), 1);
     }
 }

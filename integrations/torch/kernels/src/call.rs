@@ -65,6 +65,19 @@ impl CScalar {
                 let bytes = unsafe { items::<u8>(self.data, count, "bools")? };
                 Scalar::Bools(bytes.iter().map(|byte| *byte != 0).collect())
             }
+            9 => {
+                // SAFETY: as the caller promises.
+                let numbers = unsafe { items::<CScalar>(self.data, count, "numbers")? };
+                // Other numbers stand for nothing that takes a list of them.
+                let reals = numbers.iter().map(|number| match number.kind {
+                    1 | 2 => Some(number.integer as f64),
+                    3 => Some(number.real),
+                    _ => None,
+                });
+                reals
+                    .collect::<Option<_>>()
+                    .map_or(Scalar::None, Scalar::Reals)
+            }
             10 => Scalar::Generator(self.data),
             11 => Scalar::Tensors(count),
             other => {

@@ -18,6 +18,7 @@ pub struct Host {
     take_random: unsafe extern "C" fn(*const c_void, i32, u64, *mut u64, *mut u64) -> i32,
     last_error: unsafe extern "C" fn() -> *const c_char,
     pub torch_library: *mut c_void,
+    allows_tf32: unsafe extern "C" fn() -> i32,
     empty: unsafe extern "C" fn(
         *const i64,
         *const i64,
@@ -51,6 +52,12 @@ impl Host {
         // SAFETY: the shim's text is valid until the next failure of this thread.
         let text = unsafe { CStr::from_ptr((self.last_error)()) };
         Err(Failure::refused(text.to_string_lossy()))
+    }
+
+    /// Whether convolutions of float32 may be computed by matrix units that cut it to tf32: `torch.backends.cudnn.allow_tf32`.
+    pub fn allows_tf32(&self) -> bool {
+        // SAFETY: a function without parameters.
+        unsafe { (self.allows_tf32)() != 0 }
     }
 
     /// The open device beneath rdna:`index`.

@@ -21,16 +21,16 @@
     reason = "indices and what is picked by them stand side by side"
 )]
 
-mod amdgpu;
 mod call;
 mod compute;
 mod dtype;
-mod dynamic;
-mod failure;
 mod host;
+mod lists;
 mod operators;
 mod tensor;
 mod torch;
+
+use amdgpu_client::{amdgpu, dynamic, failure};
 
 use std::cell::RefCell;
 use std::ffi::{c_char, c_void};

@@ -6,7 +6,9 @@ mod convolution;
 mod creation;
 mod elementwise;
 mod encoder;
+mod foreach;
 mod indexing;
+mod layer_norm;
 mod loss;
 mod matmul;
 mod normalization;
@@ -64,6 +66,7 @@ static TABLES: &[&[Row]] = &[
     convolution::TABLE,
     pooling::TABLE,
     normalization::TABLE,
+    layer_norm::TABLE,
     loss::TABLE,
     indexing::TABLE,
     sorting::TABLE,
@@ -72,6 +75,7 @@ static TABLES: &[&[Row]] = &[
     attention::TABLE,
     encoder::TABLE,
     optimizer::TABLE,
+    foreach::TABLE,
     recurrent::TABLE,
     upsample::TABLE,
     padding::TABLE,

@@ -93,6 +93,24 @@ impl View {
         self.is_empty() || axes.all(|(extent, (own, wanted))| *extent == 1 || own == wanted)
     }
 
+    /// Whether elements of both lie in the same order.
+    pub fn is_laid_out_like(&self, other: &Self) -> bool {
+        let strides = self.strides.iter().zip(&other.strides);
+        let mut axes = self.shape.iter().zip(strides);
+        self.shape == other.shape
+            && axes.all(|(extent, (own, others))| *extent == 1 || own == others)
+    }
+
+    /// Whether elements lie without gaps, in any order of the axes.
+    pub fn is_dense(&self) -> bool {
+        if self.is_contiguous() {
+            return true;
+        }
+        let mut axes: SmallVec<[usize; 6]> = (0..self.rank()).collect();
+        axes.sort_by_key(|axis| std::cmp::Reverse((self.strides[*axis], self.shape[*axis])));
+        self.permuted(&axes).is_contiguous()
+    }
+
     /// The index of the rdna device.
     pub fn index(&self) -> Outcome<i32> {
         match self.place {
@@ -197,7 +215,8 @@ impl View {
         Ok(Owned(array))
     }
 
-    fn real_address(&self) -> Outcome<*mut c_void> {
+    /// The address that libamdgpu knows.
+    pub fn real_address(&self) -> Outcome<*mut c_void> {
         let poison = host::get()?.poison_bits as usize;
         Ok(self.address.map_addr(|address| address & !poison))
     }

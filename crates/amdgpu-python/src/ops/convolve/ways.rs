@@ -64,8 +64,8 @@ pub fn convolve_choices(device: &Bound<'_, PyAny>) -> PyResult<Vec<&'static str>
     Ok(chosen.map(Way::name).collect())
 }
 
-/// What the tuning database calls a convolution of planes, and the ways to compute it on a device: "archived", "generated" and libraries; no
-/// ways where there is nothing to choose from. `options` are stride, padding, dilation, groups, layout and precision.
+/// What the tuning database calls a convolution of planes, and the ways to compute it on a device: "archived", "lowered", "generated" and
+/// libraries; no ways where there is nothing to choose from. `options` are stride, padding, dilation, groups, layout and precision.
 #[pyfunction]
 pub fn convolve_ways(
     device: &Bound<'_, PyAny>,

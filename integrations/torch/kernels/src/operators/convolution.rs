@@ -1,4 +1,5 @@
-//! Convolutions of one to three axes, transposed ones, and their gradients.
+//! Convolutions of one to three axes, transposed ones, and their gradients. Images whose channels are last in memory are taken as they lie, and
+//! so are the results.
 
 use std::ffi::CStr;
 
@@ -6,9 +7,11 @@ use super::reduction::sum_but;
 use super::table;
 use crate::amdgpu::{Convolve, Owned, agpu};
 use crate::call::{Call, Results, Returned, tensors};
-use crate::compute::{contiguous, zeros};
+use crate::compute::{Held, contiguous, zeros};
+use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
-use crate::tensor::{Dims, Tensor, View};
+use crate::host;
+use crate::tensor::{Dims, Tensor, View, row_major};
 
 table! {
     c"aten::convolution_overrideable" => forward,
@@ -24,10 +27,25 @@ struct Settings {
     is_transposed: bool,
     output_padding: Vec<i64>,
     groups: i64,
+    /// Whether images have their channels last in memory.
+    is_last: bool,
+    is_tf32: bool,
+}
+
+/// Whether the channels of images, or of a weight, are last in memory and nowhere else.
+fn has_channels_last(x: &View) -> bool {
+    matches!(x.rank(), 4 | 5) && !x.is_contiguous() && channels_last(x).is_contiguous()
+}
+
+/// The same memory with the axis of channels behind the others.
+fn channels_last(x: &View) -> View {
+    let axes: Vec<usize> = [0].into_iter().chain(2..x.rank()).chain([1]).collect();
+    x.permuted(&axes)
 }
 
 impl Settings {
-    fn of(c: &Call, spatial: usize) -> Outcome<Self> {
+    fn of(c: &Call, x: &View, weight: &View) -> Outcome<Self> {
+        let spatial = x.rank() - 2;
         let along = |place: usize| -> Outcome<Vec<i64>> {
             let given = c.ints(place)?;
             match given.len() {
@@ -61,6 +79,8 @@ impl Settings {
             is_transposed,
             output_padding: along(4)?,
             groups: c.int(5)?,
+            is_last: has_channels_last(x) || has_channels_last(weight),
+            is_tf32: x.dtype == Dtype::F32 && host::get()?.allows_tf32(),
         })
     }
 
@@ -86,8 +106,51 @@ impl Settings {
             } else {
                 [0; 3]
             },
+            layout: match (self.is_last, self.stride.len()) {
+                (false, _) => std::ptr::null(),
+                (true, 2) => c"NHWC".as_ptr(),
+                (true, _) => c"NDHWC".as_ptr(),
+            },
+            precision: if self.is_tf32 {
+                c"tf32".as_ptr()
+            } else {
+                std::ptr::null()
+            },
             ..Convolve::default()
         }
+    }
+
+    /// Images in the order in which they lie.
+    fn ordered(&self, images: &View) -> View {
+        if self.is_last {
+            channels_last(images)
+        } else {
+            images.clone()
+        }
+    }
+
+    /// Images in row-major order, with their channels where the settings say.
+    fn dense(&self, images: &View) -> Outcome<Held> {
+        contiguous(&self.ordered(images))
+    }
+
+    /// The axis of channels of images in the order in which they lie.
+    fn channel_axis(&self, images: &View) -> usize {
+        if self.is_last { images.rank() - 1 } else { 1 }
+    }
+
+    /// New images of a shape (batch, channels, ...).
+    fn images(&self, shape: &[i64], like: &View) -> Outcome<Tensor> {
+        if !self.is_last {
+            return Tensor::empty(shape, like.dtype, like.place);
+        }
+        let mut stored = Dims::from_slice(shape);
+        let channels = stored.remove(1);
+        stored.push(channels);
+        let mut strides = row_major(&stored);
+        let of_channels = strides.pop().unwrap_or(1);
+        strides.insert(1, of_channels);
+        Tensor::empty_strided(shape, &strides, like.dtype, like.place)
     }
 
     fn result_shape(&self, x: &View, weight: &View) -> Outcome<Dims> {
@@ -147,15 +210,16 @@ fn check(c: &Call, x: &View, weight: &View) -> Outcome {
 fn forward(c: &Call) -> Outcome<Results> {
     let (x, weight) = (c.tensor(0)?, c.tensor(1)?);
     check(c, x, weight)?;
-    let settings = Settings::of(c, x.rank() - 2)?;
-    let made = Tensor::empty(&settings.result_shape(x, weight)?, x.dtype, x.place)?;
+    let settings = Settings::of(c, x, weight)?;
+    let made = settings.images(&settings.result_shape(x, weight)?, x)?;
     if made.is_empty() {
         return Ok(tensors([made]));
     }
-    let (x, weight) = (contiguous(x)?, contiguous(weight)?);
+    let x = settings.dense(x)?;
+    let target = settings.ordered(&made);
     let bias = c.optional(2).map(|bias| contiguous(bias)).transpose()?;
     let bias = bias.map(|bias| bias.array()).transpose()?;
-    let (images, weights, place) = (x.array()?, weight.array()?, made.array()?);
+    let (images, weights, place) = (x.array()?, weight.array()?, target.array()?);
     let mut options = settings.options();
     options.out = place.0;
     options.bias = bias.as_ref().map_or(0, |bias| bias.0);
@@ -175,16 +239,16 @@ fn forward(c: &Call) -> Outcome<Results> {
 fn backward(c: &Call) -> Outcome<Results> {
     let (gradient, x, weight) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
     check(c, x, weight)?;
-    let settings = Settings::of(c, x.rank() - 2)?;
+    let settings = Settings::of(c, x, weight)?;
     let mask = c.flags(6)?;
     let mut results = Results::new();
-    let dense = contiguous(gradient)?;
+    let dense = settings.dense(gradient)?;
     for (place, wanted) in mask.iter().enumerate() {
         let made = match (wanted, place) {
             (false, _) => None,
             (true, 0) => Some(by_images(&settings, &dense, x, weight)?),
             (true, 1) => Some(by_weights(&settings, &dense, x, weight)?),
-            (true, _) => Some(sum_but(&dense, 1)?),
+            (true, _) => Some(sum_but(&dense, settings.channel_axis(&dense))?),
         };
         results.push(made.map_or(Returned::None, Returned::Tensor));
     }
@@ -195,9 +259,9 @@ fn by_images(settings: &Settings, gradient: &View, x: &View, weight: &View) -> O
     if gradient.is_empty() || x.is_empty() {
         return zeros(&x.shape, x.dtype, x.place);
     }
-    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
-    let weight = contiguous(weight)?;
-    let (given, weights, place) = (gradient.array()?, weight.array()?, made.array()?);
+    let made = settings.images(&x.shape, x)?;
+    let target = settings.ordered(&made);
+    let (given, weights, place) = (gradient.array()?, weight.array()?, target.array()?);
     let mut options = settings.options();
     options.out = place.0;
     let mut result = 0;
@@ -205,8 +269,8 @@ fn by_images(settings: &Settings, gradient: &View, x: &View, weight: &View) -> O
         settings.name.as_ptr(),
         given.0,
         weights.0,
-        made.rank() as u32,
-        made.shape.as_ptr(),
+        target.rank() as u32,
+        target.shape.as_ptr(),
         &raw const options,
         &raw mut result
     ))?;
@@ -219,7 +283,7 @@ fn by_weights(settings: &Settings, gradient: &View, x: &View, weight: &View) -> 
         return zeros(&weight.shape, weight.dtype, weight.place);
     }
     let made = Tensor::empty(&weight.shape, weight.dtype, weight.place)?;
-    let x = contiguous(x)?;
+    let x = settings.dense(x)?;
     let (images, given, place) = (x.array()?, gradient.array()?, made.array()?);
     let mut options = settings.options();
     options.out = place.0;

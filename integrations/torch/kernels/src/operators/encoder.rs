@@ -1,8 +1,8 @@
 //! Layers that torch takes whole at inference: attention with several heads and the layer of a transformer's encoder (Vaswani et al. 2017).
 
 use super::attention::attend;
+use super::layer_norm::layer_norm_of;
 use super::matmul::product;
-use super::normalization::layer_norm_of;
 use super::reduction::steps_in;
 use super::table;
 use crate::call::{Call, Results, Returned, tensors};

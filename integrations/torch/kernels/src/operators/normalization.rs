@@ -6,20 +6,16 @@ use super::reduction::{reduced, reduced_wide, steps_in};
 use super::table;
 use crate::amdgpu::{BatchNorm, Normalize, Owned, agpu};
 use crate::call::{Call, Results, Returned, check_float, tensors, written};
-use crate::compute::{
-    Gives, Held, Input, Steps, Target, cast, contiguous, converted, narrowed, run, zeros,
-};
+use crate::compute::{Gives, Held, Input, Steps, Target, cast, contiguous, converted, run};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
-use crate::tensor::{Dims, Made, Tensor, View, axis_of, row_major};
+use crate::tensor::{Dims, Tensor, View, axis_of, row_major};
 
 table! {
     c"aten::_softmax.out" => |c| softmax(c, c"softmax"),
     c"aten::_log_softmax.out" => |c| softmax(c, c"log_softmax"),
     c"aten::_softmax_backward_data.out" => |c| softmax_backward(c, c"softmax"),
     c"aten::_log_softmax_backward_data.out" => |c| softmax_backward(c, c"log_softmax"),
-    c"aten::native_layer_norm" => layer_norm,
-    c"aten::native_layer_norm_backward" => layer_norm_backward,
     c"aten::native_group_norm" => group_norm,
     c"aten::native_group_norm_backward" => group_norm_backward,
     c"aten::native_batch_norm" => |c| batch_norm(c, c.flag(0)?, c.real(1)?, c.real(2)?),
@@ -32,7 +28,7 @@ table! {
 }
 
 /// Whatever is added to a variance must not be negative.
-fn check_epsilon(epsilon: f64) -> Outcome {
+pub fn check_epsilon(epsilon: f64) -> Outcome {
     if epsilon >= 0.0 {
         return Ok(());
     }
@@ -106,25 +102,6 @@ fn softmax_backward(c: &Call, operation: &CStr) -> Outcome<Results> {
     written()
 }
 
-/// The shape of statistics over the last axes: those before them, and ones.
-fn statistics_shape(shape: &[i64], count: usize) -> Dims {
-    let kept = shape.len() - count;
-    (0..shape.len())
-        .map(|axis| if axis < kept { shape[axis] } else { 1 })
-        .collect()
-}
-
-fn last_axes(x: &View, shape: &[i64], name: &str) -> Outcome<Vec<i64>> {
-    let count = shape.len();
-    if count == 0 || count > x.rank() || x.shape[x.rank() - count..] != *shape {
-        return Err(Failure::refused(format!(
-            "{name}: given normalized_shape={shape:?}, expected input with shape [*, {shape:?}], but got input of size {:?}",
-            x.shape.as_slice()
-        )));
-    }
-    Ok((x.rank() as i64 - count as i64..x.rank() as i64).collect())
-}
-
 /// 1 / sqrt(variance + epsilon).
 fn inverse_root(variance: &View, epsilon: f64) -> Outcome<Tensor> {
     let s = steps_in(variance.dtype, variance.place);
@@ -150,78 +127,6 @@ fn standardize(
 ) -> Outcome {
     let inputs = [x.into(), mean, scale, shift];
     run(c"standardize", &inputs, x.dtype, Gives::Same, out, 0.0)
-}
-
-fn layer_norm(c: &Call) -> Outcome<Results> {
-    let x = c.tensor(0)?;
-    check_float(c, x)?;
-    let axes = last_axes(x, c.ints(0)?, c.name)?;
-    let epsilon = c.real(1)?;
-    check_epsilon(epsilon)?;
-    let shape = statistics_shape(&x.shape, axes.len());
-    if x.is_empty() {
-        let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
-        let empty = || Tensor::empty(&shape, x.dtype.wide(), x.place);
-        return Ok(tensors([made, empty()?, empty()?]));
-    }
-    let made = layer_norm_over(x, &axes, (c.optional(1), c.optional(2)), epsilon)?;
-    let (mean, scale) = statistics(x, &axes, epsilon)?;
-    Ok(tensors([made, mean, scale]))
-}
-
-/// Normalised over the last axis.
-pub fn layer_norm_of(
-    x: &View,
-    scale: Option<&Tensor>,
-    shift: Option<&Tensor>,
-    epsilon: f64,
-) -> Outcome<Tensor> {
-    layer_norm_over(x, &[x.rank() as i64 - 1], (scale, shift), epsilon)
-}
-
-fn layer_norm_over(
-    x: &View,
-    axes: &[i64],
-    (scale, shift): (Option<&Tensor>, Option<&Tensor>),
-    epsilon: f64,
-) -> Outcome<Tensor> {
-    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
-    let dense = contiguous(x)?;
-    let (scale, shift) = (
-        scale.map(|one| dense_as(one, x.dtype)).transpose()?,
-        shift.map(|one| dense_as(one, x.dtype)).transpose()?,
-    );
-    let arrays = (array_of(scale.as_ref())?, array_of(shift.as_ref())?);
-    let place = made.array()?;
-    let options = Normalize {
-        out: place.0,
-        scale: arrays.0.as_ref().map_or(0, |one| one.0),
-        shift: arrays.1.as_ref().map_or(0, |one| one.0),
-        axes: axes.as_ptr(),
-        axis_count: axes.len() as u64,
-        epsilon,
-        has_epsilon: 1,
-        ..Normalize::default()
-    };
-    let (array, mut result) = (dense.array()?, 0);
-    agpu!(agpu_ops_normalize(
-        c"layer_norm".as_ptr(),
-        array.0,
-        &raw const options,
-        &raw mut result
-    ))?;
-    drop(Owned(result));
-    Ok(made)
-}
-
-/// A row-major tensor of a dtype with the values of another one.
-fn dense_as(x: &View, dtype: Dtype) -> Outcome<Held> {
-    if x.dtype == dtype {
-        return contiguous(x);
-    }
-    let made = Tensor::empty(&x.shape, dtype, x.place)?;
-    cast(x, &made)?;
-    Ok(Held::Made(made))
 }
 
 /// What gradients of normalisations are made of: x normalised, and the gradient by it.
@@ -280,58 +185,6 @@ fn parameter_gradient(values: &View, axes: &[i64], shape: &[i64], dtype: Dtype) 
         &made,
     )?;
     Ok(made)
-}
-
-fn layer_norm_backward(c: &Call) -> Outcome<Results> {
-    let (gradient, x, mean, scale) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?, c.tensor(3)?);
-    let (weight, bias) = (c.optional(4), c.optional(5));
-    let shape = c.ints(0)?;
-    let mask = c.flags(1)?;
-    let axes = last_axes(x, shape, c.name)?;
-    let outer: Vec<i64> = (0..x.rank() as i64 - axes.len() as i64).collect();
-    let parameter_dtype = weight.or(bias).map_or(x.dtype, |one| one.dtype);
-    let mut results = Results::new();
-    if x.is_empty() {
-        for (wanted, shape) in mask.iter().zip([x.shape.as_slice(), shape, shape]) {
-            results.push(if *wanted {
-                Returned::Tensor(zeros(shape, x.dtype, x.place)?)
-            } else {
-                Returned::None
-            });
-        }
-        return Ok(results);
-    }
-    let parts = normalized(x, gradient, mean, scale)?;
-    let s = parts.steps;
-    let given = &parts.gradient;
-    results.push(if mask[0] {
-        let by_result = match weight {
-            Some(weight) => Held::Made(s.made(c"multiply", &[(&**given).into(), weight.into()])?),
-            None => Held::Given((**given).clone()),
-        };
-        let by_x = by_normalized(&parts, &by_result, scale, &axes)?;
-        Returned::Tensor(narrowed(by_x, x.dtype)?)
-    } else {
-        Returned::None
-    });
-    results.push(if mask[1] && weight.is_some() {
-        let product = s.made(c"multiply", &[(&**given).into(), (&parts.values).into()])?;
-        Returned::Tensor(parameter_gradient(
-            &product,
-            &outer,
-            shape,
-            parameter_dtype,
-        )?)
-    } else {
-        Returned::None
-    });
-    results.push(if mask[2] && bias.is_some() {
-        let dense = contiguous(given)?;
-        Returned::Tensor(parameter_gradient(&dense, &outer, shape, parameter_dtype)?)
-    } else {
-        Returned::None
-    });
-    Ok(results)
 }
 
 /// Images seen as (images, groups, channels of a group, pixels), which takes row-major order.
@@ -505,52 +358,92 @@ fn batch_norm(c: &Call, is_training: bool, momentum: f64, epsilon: f64) -> Outco
             "batch norm of no values, or without an axis of channels, has no kernel",
         ));
     }
-    let dense = contiguous(x)?;
-    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
     if !is_training {
+        let dense = contiguous(x)?;
+        let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
         let scale = inverse_root(c.tensor(4)?, epsilon)?;
         of_each_channel(c, &dense, c.tensor(3)?, &scale, &made)?;
         let empty = || Tensor::empty(&[0], x.dtype.wide(), x.place);
         return Ok(tensors([made, empty()?, empty()?]));
     }
-    let axes = other_axes(x.rank());
-    let mean = reduced_wide(c"mean", &dense, &axes, false)?;
-    let variance = reduced_wide(c"var", &dense, &axes, false)?;
-    let scale = inverse_root(&variance, epsilon)?;
-    of_each_channel(c, &dense, &mean, &scale, &made)?;
-    let count = (x.len() / x.shape[1]) as f64;
-    move_statistics(c, (&mean, &variance), momentum, count)?;
+    trained(c, x, (momentum, epsilon))
+}
+
+/// Images in the order in which they lie, with the axis of their channels: behind the others where they are last in memory.
+fn ordered(x: &View) -> (View, i64) {
+    if x.rank() < 4 || x.is_contiguous() {
+        return (x.clone(), 1);
+    }
+    let axes: Vec<usize> = [0].into_iter().chain(2..x.rank()).chain([1]).collect();
+    let last = x.permuted(&axes);
+    if last.is_contiguous() {
+        (last, x.rank() as i64 - 1)
+    } else {
+        (x.clone(), 1)
+    }
+}
+
+/// A new tensor like images in the order in which these lie, and the view of it in that order.
+fn like(x: &View, stored: &View, axis: i64) -> Outcome<(Tensor, View)> {
+    if axis == 1 {
+        let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
+        let view = made.with_layout(made.shape.clone(), made.strides.clone());
+        return Ok((made, view));
+    }
+    let mut strides = row_major(&stored.shape);
+    let of_channels = strides.pop().unwrap_or(1);
+    strides.insert(1, of_channels);
+    let made = Tensor::empty_strided(&x.shape, &strides, x.dtype, x.place)?;
+    let view = made.with_layout(stored.shape.clone(), row_major(&stored.shape));
+    Ok((made, view))
+}
+
+/// Normalised with the statistics of the batch, which move the running ones: the result, mean and 1 / sqrt(variance + epsilon).
+fn trained(c: &Call, x: &View, (momentum, epsilon): (f64, f64)) -> Outcome<Results> {
+    let (stored, axis) = ordered(x);
+    let dense = contiguous(&stored)?;
+    let (made, place) = like(x, &stored, axis)?;
+    let wide = x.dtype.wide();
+    let saved = || Tensor::empty(&[x.shape[1]], wide, x.place);
+    let (mean, scale) = (saved()?, saved()?);
+    let held = [1, 2].map(|place| c.optional(place).map(|one| contiguous(one)).transpose());
+    let [weight, bias] = held;
+    let (weight, bias) = (weight?, bias?);
+    let (weight, bias) = (array_of(weight.as_ref())?, array_of(bias.as_ref())?);
+    let has_running = c.tensors.len() > 4;
+    let running = |place: usize| -> Outcome<Option<Owned>> {
+        let given = if has_running { c.optional(place) } else { None };
+        given.map(|one| one.array()).transpose()
+    };
+    let (running_mean, running_variance) = (running(3)?, running(4)?);
+    let handle = |one: &Option<Owned>| one.as_ref().map_or(0, |one| one.0);
+    let places = (place.array()?, mean.array()?, scale.array()?);
+    let options = BatchNorm {
+        bias: handle(&bias),
+        out: places.0.0,
+        saved_mean: places.1.0,
+        saved_scale: places.2.0,
+        running_mean: handle(&running_mean),
+        running_variance: handle(&running_variance),
+        momentum,
+        ..batch_options(epsilon, weight.as_ref())
+    };
+    let (array, null, mut result) = (dense.array()?, std::ptr::null_mut(), 0);
+    agpu!(agpu_ops_batch_norm_training(
+        array.0,
+        axis,
+        &raw const options,
+        &raw mut result,
+        null,
+        null
+    ))?;
+    drop(Owned(result));
     Ok(tensors([made, mean, scale]))
 }
 
 /// All axes but that of the channels.
 fn other_axes(rank: usize) -> Vec<i64> {
     (0..rank as i64).filter(|axis| *axis != 1).collect()
-}
-
-/// Moves running mean and variance, the latter without bias, towards those of a batch.
-fn move_statistics(
-    c: &Call,
-    (mean, variance): (&View, &View),
-    momentum: f64,
-    count: f64,
-) -> Outcome {
-    let unbiased = count / (count - 1.0).max(1.0);
-    let of_batch = [(3, mean, 1.0), (4, variance, unbiased)];
-    if c.tensors.len() < 5 {
-        return Ok(());
-    }
-    for (place, value, factor) in of_batch {
-        if let Some(running) = c.optional(place) {
-            let s = steps_in(running.dtype.promoted(value.dtype), running.place);
-            s.sum_into(
-                (1.0 - momentum, running),
-                (momentum * factor, value),
-                running,
-            )?;
-        }
-    }
-    Ok(())
 }
 
 /// With the reserve of cuDNN, which is empty here.
@@ -576,38 +469,56 @@ fn batch_norm_backward(
     if !is_training {
         return running_backward(c, epsilon, mask);
     }
-    let (dense, given) = (contiguous(x)?, contiguous(gradient)?);
+    let (stored, axis) = ordered(x);
+    let dense = contiguous(&stored)?;
+    let passed = if axis == 1 {
+        gradient.with_layout(gradient.shape.clone(), gradient.strides.clone())
+    } else {
+        let axes: Vec<usize> = [0].into_iter().chain(2..x.rank()).chain([1]).collect();
+        gradient.permuted(&axes)
+    };
+    let passed = contiguous(&passed)?;
+    let dtype = c.optional(2).map_or(x.dtype.wide(), |one| one.dtype);
     let held = c.optional(2).map(|one| contiguous(one)).transpose()?;
     let weight = array_of(held.as_ref())?;
-    let options = batch_options(epsilon, weight.as_ref());
-    let (array, given) = (dense.array()?, given.array()?);
-    let (mut by_x, mut by_weight, mut by_bias) = (0, 0, 0);
+    let (by_x, place) = like(x, &stored, axis)?;
+    let parameter = || Tensor::empty(&[x.shape[1]], dtype, x.place);
+    let (by_weight, by_bias) = (parameter()?, parameter()?);
+    let places = (place.array()?, by_weight.array()?, by_bias.array()?);
+    let saved = |place: usize| c.optional(place).map(|one| one.array()).transpose();
+    let (mean, scale) = (saved(5)?, saved(6)?);
+    let handle = |one: &Option<Owned>| one.as_ref().map_or(0, |one| one.0);
+    let options = BatchNorm {
+        out: places.0.0,
+        saved_mean: handle(&mean),
+        saved_scale: handle(&scale),
+        out_by_weight: places.1.0,
+        out_by_bias: places.2.0,
+        ..batch_options(epsilon, weight.as_ref())
+    };
+    let (array, passed) = (dense.array()?, passed.array()?);
+    let mut made = [0; 3];
+    let [of_x, of_weight, of_bias] = &mut made;
     agpu!(agpu_ops_batch_norm_gradient(
         array.0,
-        given.0,
-        1,
+        passed.0,
+        axis,
         &raw const options,
-        &raw mut by_x,
-        &raw mut by_weight,
-        &raw mut by_bias
+        &raw mut *of_x,
+        &raw mut *of_weight,
+        &raw mut *of_bias
     ))?;
-    let dtype = c.optional(2).map_or(x.dtype.wide(), |one| one.dtype);
-    let made = [
-        (Made::of(by_x, x.place)?, x.dtype),
-        (Made::of(by_weight, x.place)?, dtype),
-        (Made::of(by_bias, x.place)?, dtype),
-    ];
-    let mut results = Results::new();
-    for (wanted, (made, dtype)) in mask.iter().zip(made) {
-        results.push(if *wanted {
-            let tensor = Tensor::empty(&made.shape, dtype, x.place)?;
-            cast(&*made, &tensor)?;
-            Returned::Tensor(tensor)
-        } else {
-            Returned::None
-        });
-    }
-    Ok(results)
+    drop(made.map(Owned));
+    let results = mask.iter().zip([by_x, by_weight, by_bias]);
+    Ok(results
+        .map(|(wanted, made)| {
+            if *wanted {
+                Returned::Tensor(made)
+            } else {
+                Returned::None
+            }
+        })
+        .collect())
 }
 
 /// The gradients where running statistics were used, which do not depend on x.

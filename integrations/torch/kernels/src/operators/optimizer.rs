@@ -5,7 +5,8 @@ use super::table;
 use crate::call::{Call, Results, written};
 use crate::compute::{Number, Steps};
 use crate::dtype::Dtype;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, FailureKind, Outcome};
+use crate::lists::{Lists as Step, Slot};
 use crate::tensor::{Tensor, View};
 
 table! {
@@ -60,7 +61,8 @@ impl Lists {
 struct Shared<'c> {
     rate: f64,
     gradient_scale: Option<&'c Tensor>,
-    is_skipped: bool,
+    /// Not 0 where a gradient was not finite, so that nothing is done.
+    found: Option<&'c Tensor>,
     /// The scalar behind the learning rate, if that is one.
     next: usize,
 }
@@ -76,16 +78,32 @@ fn shared<'c>(c: &'c Call, lists: &Lists, scalar: usize, rate_first: bool) -> Ou
     } else {
         0.0
     };
-    let is_skipped = match c.optional(tensor + 1) {
-        Some(found) => number_in(found)? != 0.0,
-        None => false,
-    };
     Ok(Shared {
         rate,
         gradient_scale: c.optional(tensor),
-        is_skipped,
+        found: c.optional(tensor + 1),
         next: scalar + usize::from(!is_tensor && rate_first),
     })
+}
+
+impl Shared<'_> {
+    fn is_skipped(&self) -> Outcome<bool> {
+        self.found
+            .map_or(Ok(false), |found| Ok(number_in(found)? != 0.0))
+    }
+
+    fn scale_and_skip(&self) -> [Slot<'_>; 2] {
+        [self.gradient_scale, self.found].map(|one| Slot::one_or_none(one.map(|one| &**one)))
+    }
+}
+
+/// Whether one launch did a step of all tensors; not where they do not go together.
+fn is_done(step: Outcome) -> Outcome<bool> {
+    match step {
+        Ok(()) => Ok(true),
+        Err(failure) if failure.kind == FailureKind::NoKernel => Ok(false),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// The value of a tensor that has one, wherever it is.
@@ -113,9 +131,6 @@ fn prepared(s: Steps, gradient: &View, scale: Option<&Tensor>, maximizes: bool) 
 fn adam(c: &Call, decouples: bool) -> Outcome<Results> {
     let lists = Lists::of(c, 6)?;
     let shared = shared(c, &lists, 6, true)?;
-    if shared.is_skipped {
-        return written();
-    }
     let at = shared.next;
     let settings = Adam {
         rate: shared.rate,
@@ -125,6 +140,11 @@ fn adam(c: &Call, decouples: bool) -> Outcome<Results> {
         decouples,
     };
     let (is_amsgrad, maximizes) = (c.flag(at + 4)?, c.flag(at + 5)?);
+    if is_done(settings.at_once(c, &lists, &shared, (is_amsgrad, maximizes)))?
+        || shared.is_skipped()?
+    {
+        return written();
+    }
     for place in 0..lists.counts[0] {
         let x = lists.need(c, 0, place)?;
         let s = steps_in(x.dtype.wide(), x.place);
@@ -168,6 +188,48 @@ struct Moments<'a> {
 }
 
 impl Adam {
+    /// The step of all tensors by one launch.
+    fn at_once(
+        &self,
+        c: &Call,
+        lists: &Lists,
+        shared: &Shared<'_>,
+        (is_amsgrad, maximizes): (bool, bool),
+    ) -> Outcome {
+        let count = lists.counts[0];
+        if count == 0 {
+            return Ok(());
+        }
+        let mut step = Step::of(c"adam", lists.need(c, 0, 0)?.place, count);
+        let [scale, skip] = shared.scale_and_skip();
+        for place in 0..count {
+            let each = |list| -> Outcome<Slot<'_>> { Ok(Slot::Each(lists.need(c, list, place)?)) };
+            let largest = if is_amsgrad { each(4)? } else { Slot::None };
+            let number = Slot::One(lists.need(c, 5, place)?);
+            let slots = [
+                each(0)?,
+                each(1)?,
+                each(2)?,
+                each(3)?,
+                largest,
+                number,
+                scale,
+                skip,
+            ];
+            step.push(&slots, &[])?;
+        }
+        let flag = |is_set: bool| f64::from(u8::from(is_set));
+        step.run(Some(&[
+            self.rate,
+            self.betas.0,
+            self.betas.1,
+            self.decay,
+            self.epsilon,
+            flag(self.decouples),
+            flag(maximizes),
+        ]))
+    }
+
     fn step(&self, of: &Moments<'_>) -> Outcome {
         let s = of.s;
         let (first, second) = self.betas;
@@ -211,9 +273,6 @@ fn sgd(c: &Call) -> Outcome<Results> {
     let lists = Lists::of(c, 3)?;
     let is_tensor = c.name.ends_with("tensor_lr");
     let shared = shared(c, &lists, 3, false)?;
-    if shared.is_skipped {
-        return written();
-    }
     let (decay, momentum) = (c.real(3)?, c.real(4)?);
     let (rate, at) = if is_tensor {
         (shared.rate, 5)
@@ -222,6 +281,11 @@ fn sgd(c: &Call) -> Outcome<Results> {
     };
     let damping = c.real(at)?;
     let (is_nesterov, maximizes, is_first) = (c.flag(at + 1)?, c.flag(at + 2)?, c.flag(at + 3)?);
+    let flags = [is_nesterov, maximizes, is_first].map(|flag| f64::from(u8::from(flag)));
+    let numbers = [rate, decay, momentum, damping, flags[0], flags[1], flags[2]];
+    if is_done(sgd_at_once(c, &lists, &shared, &numbers))? || shared.is_skipped()? {
+        return written();
+    }
     for place in 0..lists.counts[0] {
         let x = lists.need(c, 0, place)?;
         let s = steps_in(x.dtype.wide(), x.place);
@@ -248,11 +312,49 @@ fn sgd(c: &Call) -> Outcome<Results> {
     written()
 }
 
+/// The step of all tensors by one launch; the third number is the momentum.
+fn sgd_at_once(c: &Call, lists: &Lists, shared: &Shared<'_>, numbers: &[f64; 7]) -> Outcome {
+    let count = lists.counts[0];
+    if count == 0 {
+        return Ok(());
+    }
+    let mut step = Step::of(c"sgd", lists.need(c, 0, 0)?.place, count);
+    let [scale, skip] = shared.scale_and_skip();
+    for place in 0..count {
+        let velocity = if numbers[2] == 0.0 {
+            Slot::None
+        } else {
+            Slot::Each(lists.need(c, 2, place)?)
+        };
+        let [x, gradient] = [0, 1].map(|list| lists.need(c, list, place));
+        let slots = [Slot::Each(x?), Slot::Each(gradient?), velocity, scale, skip];
+        step.push(&slots, &[])?;
+    }
+    step.run(Some(numbers))
+}
+
+/// The work of [`unscale`] by one launch.
+fn unscale_at_once(gradients: &[&Tensor], found: &View, inverse: &View) -> Outcome {
+    let Some(first) = gradients.first() else {
+        return Ok(());
+    };
+    let mut step = Step::of(c"unscale", first.place, gradients.len());
+    for gradient in gradients {
+        let slots = [Slot::Each(gradient), Slot::One(inverse), Slot::One(found)];
+        step.push(&slots, &[])?;
+    }
+    step.run(Some(&[]))
+}
+
 /// Gradients times the inverse of the scale; notes whether one of them was not finite.
 fn unscale(c: &Call) -> Outcome<Results> {
     let count = c.list_length(0)?;
     let (found, inverse) = (c.tensor(count)?, c.tensor(count + 1)?);
-    for gradient in c.list(0, count)? {
+    let gradients = c.list(0, count)?;
+    if is_done(unscale_at_once(&gradients, found, inverse))? {
+        return written();
+    }
+    for gradient in gradients {
         let s = steps_in(gradient.dtype.wide(), gradient.place);
         let test = s.test(c"isfinite", &[gradient.into()])?;
         let all = reduced(c"all", &test, &axes_of(&[], test.rank())?, false)?;

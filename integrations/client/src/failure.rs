@@ -1,4 +1,4 @@
-//! Why an operator was not computed.
+//! Why a kernel was not computed.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -20,6 +20,8 @@ pub enum FailureKind {
     Refused,
     /// Right arguments that no kernel takes: the CPU may compute them.
     NoKernel,
+    /// There is not enough memory on the device.
+    OutOfMemory,
 }
 
 impl Failure {
@@ -33,6 +35,13 @@ impl Failure {
     pub fn no_kernel(message: impl Into<String>) -> Self {
         Self {
             kind: FailureKind::NoKernel,
+            message: message.into(),
+        }
+    }
+
+    pub fn out_of_memory(message: impl Into<String>) -> Self {
+        Self {
+            kind: FailureKind::OutOfMemory,
             message: message.into(),
         }
     }
@@ -70,7 +79,7 @@ pub fn status(outcome: Outcome) -> i32 {
     // A thread that is ending has nobody left to ask.
     let _ = LAST.try_with(|last| last.replace(c_text(&failure.message)));
     match failure.kind {
-        FailureKind::Refused => 1,
+        FailureKind::Refused | FailureKind::OutOfMemory => 1,
         FailureKind::NoKernel => 2,
     }
 }

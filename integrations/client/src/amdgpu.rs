@@ -31,6 +31,18 @@ pub const OPERAND_MEMORY: u32 = 0;
 pub const OPERAND_INTEGER: u32 = 1;
 pub const OPERAND_REAL: u32 = 2;
 
+/// `AGPU_LIST_SLOTS` and `AGPU_LIST_NUMBERS`.
+pub const LIST_SLOTS: usize = 8;
+pub const LIST_NUMBERS: usize = 4;
+
+/// `agpu_list_item`.
+#[repr(C)]
+pub struct ListItem {
+    pub elements: u64,
+    pub memory: [*mut c_void; LIST_SLOTS],
+    pub numbers: [f64; LIST_NUMBERS],
+}
+
 /// Options of libamdgpu, which begin with their size; zero is the default of every other field.
 macro_rules! options {
     ($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty,)* }) => {
@@ -65,6 +77,40 @@ Facts {
     is_contiguous: u32,
     is_read_only: u32,
 });
+options!(/// `agpu_device_facts`.
+DeviceFacts {
+    name: [u8; 64],
+    product_name: [u8; 128],
+    architecture: [u8; 64],
+    kind: [u8; 8],
+    ordinal: u32,
+    compute_units: u32,
+    physical_cores: u32,
+    logical_cores: u32,
+    warp_size: u32,
+    max_threads_per_block: u32,
+    max_block: [u32; 3],
+    max_grid: [u32; 3],
+    shared_memory_per_block_bytes: u64,
+    total_memory_bytes: u64,
+    clock_hertz: u64,
+});
+options!(/// `agpu_memory_info`.
+    MemoryInfo { free_bytes: u64, total_bytes: u64, used_bytes: u64, });
+options!(/// `agpu_memory_statistics`.
+MemoryStatistics {
+    allocations: u64,
+    allocated_bytes: u64,
+    allocated_bytes_peak: u64,
+    reserved_bytes: u64,
+    reserved_bytes_peak: u64,
+    allocations_total: u64,
+    cache_hits: u64,
+    cache_misses: u64,
+    out_of_memory: u64,
+});
+options!(/// `agpu_memory_options`.
+    MemoryOptions { kind: u32, reserved: u32, stream: Handle, });
 options!(/// `agpu_ops_options`.
     Out { out: Handle, });
 options!(/// `agpu_ops_reduce_options`.
@@ -79,6 +125,8 @@ Reduce {
 });
 options!(/// `agpu_ops_scan_options`.
     Scan { out: Handle, is_exclusive: u32, is_reversed: u32, });
+options!(/// `agpu_ops_segment_options`.
+    Segment { axis: i64, count: i64, has_offsets: u32, reserved: u32, });
 options!(/// `agpu_ops_scatter_reduce_options`.
     ScatterReduce { excludes_self: u32, reserved: u32, });
 options!(/// `agpu_ops_top_k_options`.
@@ -111,7 +159,21 @@ Normalize {
     reserved: u32,
 });
 options!(/// `agpu_ops_batch_norm_options`.
-    BatchNorm { weight: Handle, bias: Handle, epsilon: f64, has_epsilon: u32, reserved: u32, });
+BatchNorm {
+    weight: Handle,
+    bias: Handle,
+    epsilon: f64,
+    has_epsilon: u32,
+    reserved: u32,
+    out: Handle,
+    saved_mean: Handle,
+    saved_scale: Handle,
+    running_mean: Handle,
+    running_variance: Handle,
+    momentum: f64,
+    out_by_weight: Handle,
+    out_by_bias: Handle,
+});
 options!(/// `agpu_ops_conv2d_options`.
 Convolve {
     out: Handle,
@@ -179,6 +241,26 @@ functions!(Functions {
     agpu_release: fn(Handle) -> i32;
     agpu_telemetry_is_watched: fn() -> bool;
     agpu_telemetry_mark: fn(Text, u64, u64) -> i32;
+    agpu_device_count: fn(*mut u32) -> i32;
+    agpu_device_info_at: fn(u32, *mut DeviceFacts) -> i32;
+    agpu_device_open: fn(Text, *const c_void, *mut Handle) -> i32;
+    agpu_device_memory: fn(Handle, *mut MemoryInfo) -> i32;
+    agpu_device_memory_statistics: fn(Handle, u32, *mut MemoryStatistics) -> i32;
+    agpu_device_reset_memory_peaks: fn(Handle) -> i32;
+    agpu_device_synchronize: fn(Handle) -> i32;
+    agpu_device_default_stream: fn(Handle, *mut Handle) -> i32;
+    agpu_stream_create: fn(Handle, *mut Handle) -> i32;
+    agpu_stream_synchronize: fn(Handle) -> i32;
+    agpu_stream_wait_event: fn(Handle, Handle) -> i32;
+    agpu_event_create: fn(Handle, *mut Handle) -> i32;
+    agpu_event_record: fn(Handle, Handle) -> i32;
+    agpu_event_synchronize: fn(Handle) -> i32;
+    agpu_event_is_complete: fn(Handle, *mut bool) -> i32;
+    agpu_event_elapsed_ns: fn(Handle, Handle, *mut i64) -> i32;
+    agpu_raw_allocate: fn(Handle, u64, *const MemoryOptions, *mut *mut c_void) -> i32;
+    agpu_raw_free: fn(*mut c_void, Handle) -> i32;
+    agpu_raw_copy: fn(Handle, *mut c_void, *const c_void, u64, u32, Handle) -> i32;
+    agpu_raw_fill: fn(Handle, *mut c_void, u64, u8, Handle) -> i32;
     agpu_device_wait_stream: fn(Handle, Handle) -> i32;
     agpu_stream_wait_device: fn(Handle, Handle) -> i32;
     agpu_array_from_address: fn(Handle, *mut c_void, Text, u32, *const i64, *const i64, *mut Handle) -> i32;
@@ -186,6 +268,7 @@ functions!(Functions {
     agpu_array_write: fn(Handle, *const c_void, u64) -> i32;
     agpu_array_read: fn(Handle, *mut c_void, u64) -> i32;
     agpu_ops_elementwise_at: fn(Handle, Text, *const Operand, usize, f64, *const Operand) -> i32;
+    agpu_ops_list_at: fn(Handle, Text, *const Text, *const ListItem, usize, *const f64, usize) -> i32;
     agpu_ops_reduce: fn(Text, Handle, *const Reduce, *mut Handle) -> i32;
     agpu_ops_scan: fn(Text, Handle, i64, *const Scan, *mut Handle) -> i32;
     agpu_ops_cumulative_best: fn(Text, Handle, i64, *mut Handle, *mut Handle) -> i32;
@@ -195,10 +278,14 @@ functions!(Functions {
     agpu_ops_top_k: fn(Handle, i64, i64, *const TopK, *mut Handle, *mut Handle) -> i32;
     agpu_ops_pick: fn(Handle, *const i64, *const Handle, usize, *mut Handle) -> i32;
     agpu_ops_put: fn(Handle, *const i64, *const Handle, usize, Handle, Text) -> i32;
+    agpu_ops_segment_reduce: fn(Text, Handle, Handle, *const Segment, *mut Handle) -> i32;
     agpu_ops_scatter_reduce: fn(Text, Handle, i64, Handle, Handle, *const ScatterReduce, *mut Handle) -> i32;
     agpu_ops_matmul_at: fn(Handle, *const Operand, *const Operand, *const Operand, *const Matmul, *const Operand) -> i32;
     agpu_ops_normalize: fn(Text, Handle, *const Normalize, *mut Handle) -> i32;
     agpu_ops_normalize_gradient: fn(Text, Handle, Handle, *const Normalize, *mut Handle, *mut Handle, *mut Handle) -> i32;
+    agpu_ops_batch_norm_training: fn(Handle, i64, *const BatchNorm, *mut Handle, *mut Handle, *mut Handle) -> i32;
+    agpu_ops_layer_norm_training_at: fn(Handle, *const Operand, *const Operand, *const Operand, u64, f64, *const Operand, *const Operand, *const Operand) -> i32;
+    agpu_ops_layer_norm_training_gradient_at: fn(Handle, *const Operand, *const Operand, *const Operand, *const Operand, *const Operand, u64, *const Operand, *const Operand, *const Operand) -> i32;
     agpu_ops_batch_norm_gradient: fn(Handle, Handle, i64, *const BatchNorm, *mut Handle, *mut Handle, *mut Handle) -> i32;
     agpu_ops_convolve: fn(Text, Handle, Handle, *const Convolve, *mut Handle) -> i32;
     agpu_ops_convolve_input_gradient: fn(Text, Handle, Handle, u32, *const i64, *const Convolve, *mut Handle) -> i32;
@@ -217,6 +304,7 @@ functions!(Functions {
     agpu_random_set_state: fn(Handle, *const RandomState) -> i32;
     agpu_random_draw: fn(Handle, Text, f64, f64, Handle) -> i32;
     agpu_random_integers: fn(Handle, i64, u64, Handle) -> i32;
+    agpu_random_tensorflow_bits: fn(Handle, u64, u64, u64, i64, *mut Handle) -> i32;
     agpu_random_permutation: fn(Handle, Handle, i64, *mut Handle) -> i32;
 });
 
@@ -229,11 +317,11 @@ pub fn find() -> Outcome {
     Ok(())
 }
 
-/// The functions, which `agpu_torch_attach` found.
+/// The functions, which [`find`] found.
 pub fn get() -> Outcome<&'static Functions> {
     FUNCTIONS
         .get()
-        .ok_or_else(|| Failure::refused("agpu_torch_attach was not called before this operator"))
+        .ok_or_else(|| Failure::refused("libamdgpu.so was not looked for before this call"))
 }
 
 /// A status of libamdgpu as an outcome.
@@ -258,6 +346,9 @@ pub fn done(status: i32) -> Outcome {
     if !hint.is_empty() {
         message = format!("{message} ({hint})");
     }
+    if name == "out-of-memory" {
+        return Err(Failure::out_of_memory(message));
+    }
     if matches!(
         name.as_str(),
         "unsupported-dtype" | "no-implementation" | "unsupported-feature"
@@ -268,6 +359,7 @@ pub fn done(status: i32) -> Outcome {
 }
 
 /// Calls a function of libamdgpu by its name and checks its status.
+#[macro_export]
 macro_rules! agpu {
     ($name:ident($($argument:expr),* $(,)?)) => {{
         let library = $crate::amdgpu::get()?;
@@ -277,7 +369,7 @@ macro_rules! agpu {
     }};
 }
 
-pub(crate) use agpu;
+pub use agpu;
 
 /// A handle that is released when it goes.
 pub struct Owned(pub Handle);

@@ -24,7 +24,7 @@ impl Library {
         let name = soname.to_str().unwrap_or_default();
         if handle.is_null() {
             return Err(Failure::refused(format!(
-                "{name} is not loaded: import amdgpu.torch, which loads it"
+                "{name} is not loaded: import amdgpu, which loads it"
             )));
         }
         Ok(Self { handle, name })
@@ -49,6 +49,7 @@ impl Library {
 }
 
 /// Declares a struct of function pointers and a function that finds all of them by their names.
+#[macro_export]
 macro_rules! functions {
     ($table:ident { $($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)* }) => {
         #[derive(Clone, Copy)]
@@ -60,7 +61,7 @@ macro_rules! functions {
         impl $table {
             /// Finds every function.
             #[allow(clippy::missing_transmute_annotations, reason = "the field says the type")]
-            pub fn find(library: crate::dynamic::Library) -> crate::failure::Outcome<Self> {
+            pub fn find(library: $crate::dynamic::Library) -> $crate::failure::Outcome<Self> {
                 Ok(Self {
                     $($name: {
                         let name = concat!(stringify!($name), "\0");
@@ -74,4 +75,4 @@ macro_rules! functions {
     };
 }
 
-pub(crate) use functions;
+pub use functions;

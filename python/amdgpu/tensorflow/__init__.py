@@ -1,0 +1,27 @@
+"""The TensorFlow device `RDNA`: `import tf_rdna`, or `import amdgpu.tensorflow`, adds it to TensorFlow (docs/tensorflow.md).
+
+The device is `hip`, else `cuda`, or what AMDGPU_TENSORFLOW_DEVICE names. Import it before the first tensor is made: TensorFlow lists its
+devices then.
+"""
+
+from amdgpu.tensorflow import config, loading
+from amdgpu.tensorflow.reports import (
+    Fallback,
+    fallback_report,
+    get_fallback_mode,
+    native_report,
+    reset_fallback_report,
+    set_fallback_mode,
+)
+
+__all__ = [
+    "Fallback",
+    "config",
+    "fallback_report",
+    "get_fallback_mode",
+    "native_report",
+    "reset_fallback_report",
+    "set_fallback_mode",
+]
+
+loading.load()
