@@ -66,6 +66,9 @@ def parser() -> argparse.ArgumentParser:
         help="only what a change can reach: of the files that differ from REVISION (the last commit by default)",
     )
     test.add_argument("--python", default="", metavar="PATH", help="the Python with torch that the suite torch takes")
+    test.add_argument(
+        "--where-possible", action="store_true", help="skip the suite torch, with the reason, where torch cannot be had"
+    )
     test.add_argument("--durations", action="store_true", help="say which Python tests took the most processor time")
     test.add_argument("-v", "--verbose", action="store_true", help="print the runners' whole output")
     check = add("check", "format, lint and type checks, fresh generated files, house rules")
@@ -247,6 +250,7 @@ def _test(console: Console, options: argparse.Namespace, passed_on: list[str]) -
             durations=options.durations,
             reached=reached,
             python=options.python,
+            is_optional=options.where_possible,
         )
         if reached is not None:
             console.line(reach.left_out(reached, suites.NAMES))
