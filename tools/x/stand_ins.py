@@ -30,7 +30,9 @@ def stand_in(folder: Path) -> list[Path]:
     needed = {name for path in present for name in needs(path) if name not in names and not SYSTEM.match(name)}
     defined: set[str] = set()
     missing: dict[str, set[str]] = {}
+    owners: dict[str, str] = {}
     for path in present:
+        owners |= versions(path)
         for name, version, is_defined in symbols(path):
             if is_defined:
                 defined.add(name)
@@ -40,15 +42,26 @@ def stand_in(folder: Path) -> list[Path]:
     unversioned = {name for name in missing.get("", set()) - defined if FOREIGN.match(name)}
     made = []
     for number, library in enumerate(sorted(needed)):
-        made.append(
-            compile_stand_in(folder, library, missing.get(library, set()), unversioned if number == 0 else set())
-        )
+        versioned = {version: names for version, names in missing.items() if owners.get(version) == library}
+        made.append(compile_stand_in(folder, library, versioned, unversioned if number == 0 else set()))
     return made
 
 
 def needs(path: Path) -> list[str]:
     """Libraries that one asks for."""
     return re.findall(r"\(NEEDED\).*\[(.*)\]", must(["readelf", "-dW", str(path)]))
+
+
+def versions(path: Path) -> dict[str, str]:
+    """Which library each version of symbols is of that one asks for."""
+    found: dict[str, str] = {}
+    library = ""
+    for line in must(["readelf", "-VW", str(path)]).splitlines():
+        if match := re.search(r"Version: \d+  File: (\S+)", line):
+            library = match[1]
+        elif library and (match := re.search(r"Name: (\S+)  Flags", line)):
+            found[match[1]] = library
+    return found
 
 
 def symbols(path: Path) -> Iterator[tuple[str, str, bool]]:
@@ -63,11 +76,11 @@ def symbols(path: Path) -> Iterator[tuple[str, str, bool]]:
             yield name, version, is_defined
 
 
-def compile_stand_in(folder: Path, library: str, versioned: set[str], unversioned: set[str]) -> Path:
-    """One library, its functions and their version."""
+def compile_stand_in(folder: Path, library: str, versioned: dict[str, set[str]], unversioned: set[str]) -> Path:
+    """One library, with its functions by their versions."""
     source, script = folder / "stand_in.c", folder / "stand_in.map"
     lines = []
-    for name in sorted(versioned | unversioned):
+    for name in sorted(unversioned.union(*versioned.values())):
         is_status = name.startswith("cuda") and not name.endswith("String")
         lines.append(f"long {name}(void) {{ return {NO_DEVICE if is_status else 0}; }}\n")
     source.write_text("".join(lines))
@@ -83,7 +96,11 @@ def compile_stand_in(folder: Path, library: str, versioned: set[str], unversione
         f"-Wl,-soname,{library}",
     ]
     if versioned:
-        script.write_text(f"{library} {{ global: {' '.join(f'{name};' for name in sorted(versioned))} }};\n")
+        nodes = (
+            f"{version} {{ global: {' '.join(f'{name};' for name in sorted(names))} }};"
+            for version, names in versioned.items()
+        )
+        script.write_text("\n".join(nodes) + "\n")
         command.append(f"-Wl,--version-script={script}")
     must(command)
     source.unlink()
