@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 from pathlib import Path
 
 from frame import Report
@@ -39,6 +40,8 @@ def run(report: Report, arguments: list[str]) -> None:
     if not Path(python).exists():
         raise Absent(f"{python} is not there; ./x test torch makes it, --python names another Python with torch")
     os.environ.update(torch_suite.environment(None, poison=False))
+    # Compiled once for each version of torch.
+    subprocess.run(torch_suite.build_command(python), check=True)
     operators(report, python, options.only)
     for model in MODELS:
         if options.only in model:
