@@ -441,6 +441,17 @@ agpu_status agpu_ops_scaled_dot_product_attention_gradient(agpu_array q, agpu_ar
                                                            const agpu_ops_attention_options *options, agpu_array *by_q, agpu_array *by_k,
                                                            agpu_array *by_v);
 
+/* `agpu_ops_scaled_dot_product_attention` of memory at addresses, with the result there; `mask` may be NULL, and the options have none. */
+agpu_status agpu_ops_scaled_dot_product_attention_at(agpu_device device, const agpu_operand *q, const agpu_operand *k, const agpu_operand *v,
+                                                     const agpu_operand *mask, const agpu_ops_attention_options *options,
+                                                     const agpu_operand *result);
+
+/* Its gradients by q, k and v, from that of the result, of memory at addresses. */
+agpu_status agpu_ops_scaled_dot_product_attention_gradient_at(agpu_device device, const agpu_operand *q, const agpu_operand *k,
+                                                              const agpu_operand *v, const agpu_operand *mask, const agpu_operand *gradient,
+                                                              const agpu_ops_attention_options *options, const agpu_operand *by_q,
+                                                              const agpu_operand *by_k, const agpu_operand *by_v);
+
 typedef struct agpu_ops_geam_options {
     uint64_t size_bytes;
     agpu_array out;       /* NULL: a new array. It may be a or b itself where that is not transposed */

@@ -520,6 +520,20 @@ inline AttentionGradients scaled_dot_product_attention_gradient(const Array &q, 
     return {Array(by_q), Array(by_k), Array(by_v)};
 }
 
+// Attention of memory at addresses; the mask may be nullptr, and the options have none.
+inline void scaled_dot_product_attention_at(const Device &device, const agpu_operand &q, const agpu_operand &k, const agpu_operand &v,
+                                            const agpu_operand *mask, const agpu_operand &result, const AttentionOptions &options = {}) {
+    const agpu_ops_attention_options c_options = options.to_c();
+    check(agpu_ops_scaled_dot_product_attention_at(device.get(), &q, &k, &v, mask, &c_options, &result));
+}
+
+inline void scaled_dot_product_attention_gradient_at(const Device &device, const agpu_operand &q, const agpu_operand &k, const agpu_operand &v,
+                                                     const agpu_operand *mask, const agpu_operand &gradient, const agpu_operand &by_q,
+                                                     const agpu_operand &by_k, const agpu_operand &by_v, const AttentionOptions &options = {}) {
+    const agpu_ops_attention_options c_options = options.to_c();
+    check(agpu_ops_scaled_dot_product_attention_gradient_at(device.get(), &q, &k, &v, mask, &gradient, &c_options, &by_q, &by_k, &by_v));
+}
+
 inline Array geam(const Array &a, const Array &b, const GeamOptions &options = {}) {
     const agpu_ops_geam_options c_options = {sizeof(agpu_ops_geam_options), options.out.get(),
                                              options.alpha,                 options.beta,

@@ -48,11 +48,11 @@ fn precision(dtype: Dtype) -> *const c_char {
 
 /// alpha a b + beta out, of matrices or batches of them.
 pub fn product(a: &View, b: &View, out: &View, factors: (f64, f64)) -> Outcome {
-    product_with_bias(a, b, None, out, factors)
+    product_with(a, b, None, out, factors)
 }
 
-/// alpha a b + beta out + bias; the bias has the columns of the result, and there is none where the matrices have no elements to sum.
-fn product_with_bias(
+/// The same with a value for each column, if there is one, added.
+fn product_with(
     a: &View,
     b: &View,
     bias: Option<&View>,
@@ -159,13 +159,10 @@ fn sum_with_product(c: &Call, rank: usize) -> Outcome<Results> {
         product(a, b, &out, (alpha, 0.0))?;
         return written();
     }
-    if beta == 1.0
-        && x.rank() == 1
-        && x.dtype == a.dtype
-        && x.is_contiguous()
-        && is_summed(a, x, &out)
-    {
-        product_with_bias(a, b, Some(x), &out, (alpha, 0.0))?;
+    let is_bias = x.rank() == 1 && x.len() == shape[rank - 1] && x.is_contiguous();
+    let is_plain = alpha == 1.0 && beta == 1.0 && a.shape[rank - 1] > 0 && !out.is_empty();
+    if is_bias && is_plain && x.dtype == a.dtype && x.address != out.address {
+        product_with(a, b, Some(x), &out, (1.0, 0.0))?;
         return written();
     }
     let is_same = out.address == addend.address && out.strides == addend.strides;
@@ -181,12 +178,6 @@ fn sum_with_product(c: &Call, rank: usize) -> Outcome<Results> {
     product(a, b, &sum, (alpha, beta))?;
     cast(&sum, &out)?;
     written()
-}
-
-/// Whether a product may take up a vector as it is written: it has as many elements as columns, and there is something to sum.
-fn is_summed(a: &View, bias: &View, out: &View) -> bool {
-    let depth = a.shape[a.rank() - 1];
-    depth > 0 && bias.shape[0] == out.shape[out.rank() - 1] && bias.address != out.address
 }
 
 fn dot(c: &Call) -> Outcome<Results> {
