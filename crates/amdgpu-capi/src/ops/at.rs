@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;
+use amdgpu_array::Array;
 use amdgpu_ops::{DeviceOps, Named, Operand, cast};
 
 use super::operand::{COperand, MEMORY};
