@@ -36,6 +36,18 @@ int main() {
         CHECK((slopes.by_v.read<float>() == std::vector<float>{1, 1, 0, 0}));
         CHECK((slopes.by_q.read<float>() == std::vector<float>{0, 0, 0, 0} && slopes.by_k.read<float>() == slopes.by_q.read<float>()));
 
+        float rows[4] = {0, 0, 1, 1}, made[4], by_q[4], by_k[4], by_v[4], hidden[2] = {0, -INFINITY};
+        const std::int64_t shape[2] = {2, 2}, one_row[2] = {1, 2};
+        const auto at = [&](float *memory, const std::int64_t *extents) {
+            return agpu_operand{AGPU_OPERAND_MEMORY, 2, "float32", memory, extents, nullptr, 0, 0, 0};
+        };
+        const agpu_operand given = at(rows, shape), mask = at(hidden, one_row);
+        ops::scaled_dot_product_attention_at(device, given, given, given, &mask, at(made, shape));
+        CHECK(made[0] == 0 && made[2] == 0);
+        ops::scaled_dot_product_attention_gradient_at(device, given, given, given, &mask, given, at(by_q, shape), at(by_k, shape), at(by_v, shape));
+        CHECK(by_q[2] == 0 && by_k[2] == 0 && by_v[0] == 1 && by_v[2] == 0);
+        expect(AGPU_ERROR_INVALID_ARGUMENT, "pass its memory", [&] { ops::scaled_dot_product_attention_at(device, given, given, given, &mask, given, causal); });
+
         amdgpu::GeamOptions turned;
         turned.transpose_a = true;
         turned.beta = -1;

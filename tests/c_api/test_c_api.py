@@ -28,6 +28,7 @@ C_PROGRAMS = (
     "ops_segments.c",
     "ops_losses.c",
     "ops_movement.c",
+    "ops_training.c",
     "ops_bad_input.c",
     "graph.c",
     "ops_threads.c",

@@ -13,7 +13,8 @@ _HEAD = """# Operators of the PyTorch device rdna
 
 Operators of ATen with a kernel of their own, by the names that reach the device. Where one ends in `.out`, the forms that make a new tensor and that
 work in place come with it. What is not here runs on the CPU, counted and told once; `AMDGPU_TORCH_FALLBACK=error` forbids it, and
-`torch.rdna.fallback_report()` lists it. Lists of tensors (`_foreach_*`) are made of these operators.
+`torch.rdna.fallback_report()` lists it. Functions of lists of tensors (`_foreach_*`) that are
+not here, and lists of mixed dtypes or layouts, are made of single operators.
 
 """
 

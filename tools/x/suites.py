@@ -51,6 +51,8 @@ class Context:
     reached: Reached | None = None
     # The interpreter with torch that the user has named.
     python: str = ""
+    # Whether it is enough to say why there is no interpreter with torch.
+    is_optional: bool = False
     said: list[str] = field(default_factory=list)
     processor_seconds: list[float] = field(default_factory=list)
 
@@ -269,7 +271,15 @@ def _torch(ctx: Context) -> Counts:
     def run(command: Sequence[str], name: str) -> process.Finished:
         return process.run(command, console=ctx.console, label=f"test {name}", log_name=name)
 
-    python = torch_suite.interpreter(ctx.python, run)
+    if ctx.is_optional:
+        try:
+            python = torch_suite.available(run)
+        except Failure as failure:
+            return Counts(
+                skipped=1, skips=[(shown(torch_suite.TESTS), f"there is no PyTorch here: {failure.sentence}")]
+            )
+    else:
+        python = torch_suite.interpreter(ctx.python, run)
     tools = torch_suite.tools_folder(python, run)
     counts = Counts()
     built = ctx.run(
@@ -346,6 +356,7 @@ def run_suites(
     durations: bool = False,
     reached: Reached | None = None,
     python: str = "",
+    is_optional: bool = False,
 ) -> int:
     """Runs the suites to the last, side by side as far as there are processors, and prints the table; 0 when nothing failed."""
     started = time.monotonic()
@@ -356,7 +367,7 @@ def run_suites(
     wanted = list(names or NAMES)
 
     def work(name: str, run: Callable[[Context], Counts]) -> None:
-        ctx = Context(console, tuple(passed_on), verbose, durations, reached, python)
+        ctx = Context(console, tuple(passed_on), verbose, durations, reached, python, is_optional)
         result = _run_suite(ctx, name, run)
         _say(console, name, ctx, result)
         if (first := results.get(f"suite {name}")) is not None:

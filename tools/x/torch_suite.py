@@ -1,12 +1,15 @@
 """`./x test torch`: tests of the PyTorch device rdna, with an interpreter that has torch.
 
-torch is large and no dependency of ours, so the suite is not part of plain `./x test`. It makes `.x/torch` with torch from the package
-index, or takes an interpreter that has torch already (`--python PATH`), into which it installs nothing.
+torch is large and no dependency of ours, so the suite is not part of plain `./x test`. It takes an interpreter that has torch
+already (`--python PATH`), into which it installs nothing, or makes `.x/torch` with torch from the package index: the wheel
+alone, which is a gigabyte, with stand-ins for the libraries of NVIDIA that it does not start without (`x/stand_ins.py`). Tests
+run over the CPU device.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,13 +17,20 @@ from pathlib import Path
 from x import process
 from x.failure import Failure
 from x.paths import ROOT, STATE, shown
+from x.stand_ins import stand_in
 from x.virtual_environment import python_version_of
 
 ENVIRONMENT = STATE / "torch"
 TESTS = ROOT / "tests" / "torch"
-# As much of the development environment as the tests need beside torch.
+TORCH = "torch>=2.10"
+# What torch needs beside NVIDIA's libraries, and as much of the development environment as the tests need.
 PACKAGES = (
-    "torch>=2.10",
+    "filelock",
+    "fsspec",
+    "jinja2",
+    "networkx",
+    "sympy",
+    "typing_extensions",
     "numpy>=1.26",
     "llvmlite>=0.50",
     "rich>=13",
@@ -47,10 +57,33 @@ def interpreter(named: str, run: Run) -> str:
         return named
     python = ENVIRONMENT / "bin" / "python"
     if not _has(run, str(python), "torch, pytest, pytest_timeout, expecttest"):
-        _require(run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], "torch-venv"), "cannot make .x/torch")
-        pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
-        _require(run([*pip, *PACKAGES], "torch-pip"), "pip could not install torch, which needs the network")
+        _make(str(python), run)
     return str(python)
+
+
+def _make(python: str, run: Run) -> None:
+    _require(run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], "torch-venv"), "cannot make .x/torch")
+    pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+    for packages in (PACKAGES, ("--no-deps", TORCH)):
+        _require(run([*pip, *packages], "torch-pip"), "pip could not install torch, which needs the network")
+    libraries = next(ENVIRONMENT.glob("lib/python*/site-packages/torch/lib"), None)
+    if libraries is not None and not _has(run, python, "torch"):
+        stand_in(libraries)
+
+
+def available(run: Run) -> str:
+    """A Python with torch where one can be had without an error: that of `.x/torch`, made where it is missing, else the one on PATH.
+
+    Raises:
+        Failure: There is neither; the sentence says why.
+    """
+    try:
+        return interpreter("", run)
+    except Failure:
+        found = shutil.which("python3")
+        if found is None or not _has(run, found, "torch"):
+            raise
+        return found
 
 
 def tools_folder(python: str, run: Run) -> Path | None:

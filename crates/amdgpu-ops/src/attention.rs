@@ -1,40 +1,26 @@
 //! Attention, softmax(q k^T scale + mask) v, and its gradients, as one operation. Kernels of one work-item for each query or key keep no scores in
 //! memory; where those would take many steps one after the other, products make the scores of some heads at a time ([`products`]).
 
+mod blocks;
+mod call;
 mod products;
 
-use std::sync::Arc;
-
-use amdgpu_array::{Array, Dims};
-use amdgpu_aura::Kernel;
-use amdgpu_hal::MemoryKind;
+use amdgpu_array::Array;
 use amdgpu_matrix::{Described, Matrix, TensorView};
 use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host, Outs, Results};
-use crate::div_ceil::DivCeil;
-use crate::generated::attention::{AttentionKernel, SIZE_LIMIT};
+use crate::generated::attention::AttentionKernel;
 use crate::generated::loss::computed;
-use crate::generated::source;
-use crate::launch::{Shape, launch};
 use crate::operand::Operand;
 use crate::transpose::dense;
-use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
+use crate::{Arg, DeviceOps, Error, Operation, Result};
 
-use products::{Blocks, Extents};
+use call::KernelCall;
+
+pub use call::Attention;
 
 pub use amdgpu_matrix::{Attention as Views, AttentionOptions};
-
-/// What attention is computed of: queries (batch..., heads, length, size), keys and values (batch..., key heads, keys, size), of which each head serves
-/// as many heads of queries as there are to each of them.
-#[derive(Clone, Copy, Debug)]
-pub struct Attention<'a> {
-    pub q: &'a Operand,
-    pub k: &'a Operand,
-    pub v: &'a Operand,
-    /// Truth values, or what is added to the scores, broadcast to (batch..., heads, length, keys).
-    pub mask: Option<&'a Operand>,
-}
 
 /// Attention. A query that sees no key gets zeros. Where the device has no kernel, the CPU computes it.
 ///
@@ -50,11 +36,15 @@ pub fn attention(
 }
 
 /// [`attention`] with memory for the result, or without.
-pub(crate) fn attention_into(
+///
+/// # Errors
+///
+/// As [`attention`], and for memory that does not fit.
+pub fn attention_into(
     ops: &DeviceOps,
     given: &Attention<'_>,
     options: &AttentionOptions,
-    outs: &Outs<'_>,
+    outs: &[Option<&Array>],
 ) -> Result<Results> {
     let named = given.named(None);
     let call = call(ops, &named, "scaled_dot_product_attention");
@@ -62,7 +52,7 @@ pub(crate) fn attention_into(
         &call,
         outs,
         || Operation::Attention(*options),
-        || Ok(Results::from_iter([on_device(ops, given, options)?])),
+        || Ok(Results::from_iter([on_device(ops, given, options, outs)?])),
         |views, host| on_host(&views_of(views, false), options, host),
     )
 }
@@ -100,12 +90,16 @@ pub fn attention_gradient(
 }
 
 /// [`attention_gradient`] with memory for each result, or without.
-pub(crate) fn attention_gradient_into(
+///
+/// # Errors
+///
+/// As [`attention_gradient`], and for memory that does not fit.
+pub fn attention_gradient_into(
     ops: &DeviceOps,
     given: &Attention<'_>,
     gradient: &Operand,
     options: &AttentionOptions,
-    outs: &Outs<'_>,
+    outs: &[Option<&Array>],
 ) -> Result<Results> {
     let named = given.named(Some(gradient));
     let call = call(ops, &named, "scaled_dot_product_attention_gradient");
@@ -113,7 +107,7 @@ pub(crate) fn attention_gradient_into(
         &call,
         outs,
         || Operation::AttentionGradient(*options),
-        || gradient_on_device(ops, given, gradient, options).map(Results::from_iter),
+        || gradient_on_device(ops, given, gradient, options, outs).map(Results::from_iter),
         |views, host| gradient_on_host(&views_of(views, true), options, host),
     )
 }
@@ -168,23 +162,18 @@ pub(crate) fn gradient_on_host<H: Host<Error = Error>>(
     })
 }
 
-impl<'a> Attention<'a> {
-    /// Operands in the order of graphs.
-    fn named(&self, gradient: Option<&'a Operand>) -> SmallVec<[(&'a str, &'a Operand); 5]> {
-        let mut named = SmallVec::new();
-        named.extend([("q", self.q), ("k", self.k), ("v", self.v)]);
-        named.extend(gradient.map(|one| ("gradient", one)));
-        named.extend(self.mask.map(|one| ("mask", one)));
-        named
-    }
-}
-
-fn on_device(ops: &DeviceOps, given: &Attention<'_>, options: &AttentionOptions) -> Result<Array> {
+fn on_device(
+    ops: &DeviceOps,
+    given: &Attention<'_>,
+    options: &AttentionOptions,
+    outs: &Outs<'_>,
+) -> Result<Array> {
     let call = KernelCall::of(ops, given, None, options)?;
+    let made = call.place(outs, 0, &call.result.shape)?;
     if let Some(blocks) = call.blocks()? {
-        return products::attention(&call, blocks);
+        products::attention(&call, &made, blocks)?;
+        return Ok(made);
     }
-    let made = call.empty(&call.result.shape, call.q.dtype)?;
     let kernel = call.kernel("attention", AttentionKernel::forward)?;
     let own = [&call.q, &call.k, &call.v, &made].map(Arg::Array);
     call.run(&kernel, &own, made_rows(&call.q))?;
@@ -196,19 +185,21 @@ fn gradient_on_device(
     given: &Attention<'_>,
     gradient: &Operand,
     options: &AttentionOptions,
+    outs: &Outs<'_>,
 ) -> Result<[Array; 3]> {
     let call = KernelCall::of(ops, given, Some(gradient), options)?;
     let dtype = call.q.dtype;
     let gradient = dense(ops, gradient)?;
+    let by_q = call.place(outs, 0, &call.q.shape)?;
+    let by_k = call.place(outs, 1, &call.k.shape)?;
+    let by_v = call.place(outs, 2, &call.v.shape)?;
     if let Some(blocks) = call.blocks()? {
-        return products::gradients(&call, &gradient, blocks);
+        products::gradients(&call, &gradient, [&by_q, &by_k, &by_v], blocks)?;
+        return Ok([by_q, by_k, by_v]);
     }
     let rows = made_rows(&call.q);
     let [logarithms, levels] = [(); 2].map(|()| call.empty(&[rows], computed(dtype)));
     let (logarithms, levels) = (logarithms?, levels?);
-    let by_q = call.empty(&call.q.shape, dtype)?;
-    let by_k = call.empty(&call.k.shape, dtype)?;
-    let by_v = call.empty(&call.v.shape, dtype)?;
     let inputs = [&call.q, &call.k, &call.v, &gradient, &logarithms, &levels];
     let kernel = call.kernel("attention_by_queries", AttentionKernel::by_queries)?;
     let mut own: SmallVec<[Arg<'_>; 8]> = inputs.into_iter().map(Arg::Array).collect();
@@ -225,176 +216,4 @@ fn gradient_on_device(
 /// Rows of a batch of matrices.
 fn made_rows(x: &Array) -> i64 {
     x.shape[..x.shape.len() - 1].iter().product()
-}
-
-/// A call with everything checked.
-struct KernelCall<'a> {
-    ops: &'a DeviceOps,
-    text: AttentionKernel,
-    result: Described,
-    scale: f64,
-    q: Array,
-    k: Array,
-    v: Array,
-    /// Broadcast to the scores.
-    mask: Option<Operand>,
-    /// Axes of the scores in front of queries and keys.
-    outer: Dims,
-}
-
-impl<'a> KernelCall<'a> {
-    fn of(
-        ops: &'a DeviceOps,
-        given: &Attention<'_>,
-        gradient: Option<&Operand>,
-        options: &AttentionOptions,
-    ) -> Result<Self> {
-        let views = Views {
-            q: given.q.view(),
-            k: given.k.view(),
-            v: given.v.view(),
-            mask: given.mask.map(Operand::view),
-            gradient: gradient.map(Operand::view),
-        };
-        for (argument, operand) in given.named(gradient) {
-            operand.check_dtype(views.name(), argument)?;
-        }
-        let result = views.describe()?;
-        let scores = views.scores();
-        let [size, value_size] = [given.q, given.v].map(|one| one.shape[one.rank() - 1]);
-        if size * value_size == 0 {
-            return Err(Error::no_kernel(format!(
-                "{} of queries and values of no elements",
-                views.name()
-            )));
-        }
-        let mask = match given.mask {
-            Some(mask) if mask.is_number() => {
-                Some(Operand::of_array(dense(ops, mask)?).broadcast_to(&scores))
-            }
-            other => other.map(|mask| mask.broadcast_to(&scores)),
-        };
-        let mut outer = Dims::from_slice(&scores[..scores.len() - 2]);
-        if outer.is_empty() {
-            outer.push(1);
-        }
-        let text = AttentionKernel {
-            x: given.q.dtype,
-            size,
-            value_size,
-            mask: mask.as_ref().map(|one| one.dtype),
-            is_mask_dense: mask.as_ref().is_some_and(Operand::is_dense),
-            mask_rank: outer.len(),
-            is_causal: options.is_causal,
-        };
-        Ok(Self {
-            ops,
-            text,
-            result,
-            scale: views.scale(options),
-            q: dense(ops, given.q)?,
-            k: dense(ops, given.k)?,
-            v: dense(ops, given.v)?,
-            mask,
-            outer,
-        })
-    }
-
-    /// The blocks of heads that products take; `None` where a kernel of its own computes.
-    fn blocks(&self) -> Result<Option<Blocks>> {
-        let blocks = Blocks::of(self.extents(), computed(self.q.dtype).size_bytes() as i64);
-        let size = self.text.size + self.text.value_size;
-        if blocks.is_none() && size > SIZE_LIMIT {
-            return Err(Error::no_kernel(format!(
-                "attention of sizes of more than {SIZE_LIMIT} whose scores are too many for products"
-            )));
-        }
-        Ok(blocks)
-    }
-
-    fn extents(&self) -> Extents {
-        let rank = self.q.shape.len();
-        let heads = |x: &Array| x.shape[..rank - 2].iter().product::<i64>();
-        let (heads, key_heads) = (heads(&self.q), heads(&self.k));
-        Extents {
-            key_heads,
-            group: heads / key_heads.max(1),
-            queries: self.q.shape[rank - 2],
-            keys: self.k.shape[rank - 2],
-            size: self.text.size,
-            value_size: self.text.value_size,
-        }
-    }
-
-    fn empty(&self, shape: &[i64], dtype: amdgpu_abi::Dtype) -> Result<Array> {
-        Ok(Array::empty(
-            self.ops.device(),
-            shape,
-            dtype,
-            MemoryKind::Device,
-        )?)
-    }
-
-    fn kernel(
-        &self,
-        name: &'static str,
-        source: impl FnOnce(&AttentionKernel) -> String,
-    ) -> Result<Arc<Kernel>> {
-        self.ops.kernel(self.key(name), name, || source(&self.text))
-    }
-
-    fn key(&self, name: &'static str) -> KernelKey {
-        let text = &self.text;
-        let mut key = KernelKey::new(name)
-            .dtype(text.x)
-            .with(text.size as u64)
-            .with(text.value_size as u64)
-            .with(text.mask_rank as u64)
-            .flag(text.is_mask_dense)
-            .flag(text.is_causal)
-            .flag(text.mask.is_some());
-        if let Some(mask) = text.mask {
-            key = key.dtype(mask);
-        }
-        key
-    }
-
-    /// Launches a kernel with arrays of its own for so many work-items.
-    fn run(&self, kernel: &Arc<Kernel>, own: &[Arg<'_>], count: i64) -> Result<()> {
-        if count == 0 {
-            return Ok(());
-        }
-        let Extents {
-            queries,
-            keys,
-            group,
-            ..
-        } = self.extents();
-        let mut args: SmallVec<[Arg<'_>; 32]> = SmallVec::from_slice(own);
-        args.push(Arg::Float(self.scale));
-        args.extend([queries, keys, group, count].map(Arg::from));
-        self.push_mask(&mut args);
-        // Rows are few: small blocks spread them over more units.
-        let block = 64;
-        launch(
-            kernel,
-            Shape::line(count.div_ceil_positive(block), block),
-            &args,
-        )
-    }
-
-    /// The arguments of the mask, if there is one.
-    fn push_mask<'b>(&'b self, args: &mut SmallVec<[Arg<'b>; 32]>) {
-        let Some(mask) = &self.mask else {
-            return;
-        };
-        args.push(Arg::pointer(mask));
-        let (outer, inner) = mask.strides.split_at(mask.rank() - 2);
-        args.extend(inner.iter().map(|stride| Arg::from(*stride)));
-        let mut outer = Dims::from_slice(outer);
-        if outer.is_empty() {
-            outer.push(0);
-        }
-        args.extend_from_slice(&source::walk_arguments(&self.outer, &[outer]));
-    }
 }

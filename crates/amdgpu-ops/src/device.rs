@@ -12,7 +12,7 @@ use amdgpu_hal::{DeviceKind, ForkLocal};
 use rustc_hash::FxHashMap;
 
 use crate::key::KernelKey;
-use crate::lists::Tables;
+use crate::lists::tables::Tables;
 use crate::{Result, toolchain};
 
 /// Devices that operations were asked for, each held open for as long as the process lives; a forked child has none.

@@ -1,4 +1,7 @@
-//! Layer norm that keeps the statistics of its rows, and its gradients where they are known: what training takes. Generated kernels on every device.
+//! Layer norm that keeps the statistics of its rows, and its gradients where they are known: what training takes.
+
+mod arguments;
+mod on_host;
 
 use std::sync::Arc;
 
@@ -17,6 +20,9 @@ use crate::launch::{Shape, launch};
 use crate::operand::{Operand, check_device};
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use on_host::Rows;
+
+pub use arguments::{LayerNorm, LayerNormGradients, LayerNormSlopes};
 
 const NAME: &str = "layer_norm";
 /// Rows up to which a wave has one by itself.
@@ -24,34 +30,6 @@ const LONG_ROW: i64 = 1024;
 /// Sums of rows are added up in so many parts at most, of so many rows at least.
 const MOST_PARTS: i64 = 64;
 const LEAST_PART_ROWS: i64 = 32;
-
-/// Layer norm over the last axes, as many as `scale` or `shift` have, else `row_rank`.
-#[derive(Clone, Copy, Debug)]
-pub struct LayerNorm<'a> {
-    pub x: &'a Operand,
-    /// Axes of a row.
-    pub row_rank: usize,
-    pub scale: Option<&'a Operand>,
-    pub shift: Option<&'a Operand>,
-}
-
-/// What gradients are computed of: the gradient of the result, and the statistics that [`layer_norm_training`] gave.
-#[derive(Clone, Copy, Debug)]
-pub struct LayerNormSlopes<'a> {
-    pub gradient: &'a Operand,
-    pub mean: &'a Operand,
-    pub inverse: &'a Operand,
-}
-
-/// Where gradients go, of those that are wanted: memory without gaps.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LayerNormGradients<'a> {
-    /// Like x.
-    pub by_x: Option<&'a Array>,
-    /// Floats of the shape of a row.
-    pub by_scale: Option<&'a Array>,
-    pub by_shift: Option<&'a Array>,
-}
 
 /// Writes the result, like x, the mean of each row, and 1 / sqrt(variance + epsilon): a float32 for each row, of float64 that. All without gaps.
 ///
@@ -78,6 +56,9 @@ pub fn layer_norm_training(
     }
     if result.is_empty() {
         return Ok(());
+    }
+    if ops.computes_on_host() {
+        return call.host(of).forward(of, epsilon, [result, mean, inverse]);
     }
     let text = call.text(of.scale.map(|one| one.dtype), of.shift.map(|one| one.dtype));
     let kernel = call.kernel(&text, "layer_norm", LayerNormKernel::forward)?;
@@ -115,6 +96,9 @@ pub fn layer_norm_training_gradient(
         if let Some(out) = out {
             call.check_out(name, out, call.length, None)?;
         }
+    }
+    if ops.computes_on_host() && call.rows * call.length > 0 {
+        return call.host(of).gradients(of, slopes, outs);
     }
     let [gradient, mean, inverse] =
         [slopes.gradient, slopes.mean, slopes.inverse].map(|one| dense(ops, one));
@@ -189,6 +173,10 @@ impl<'a> RowCall<'a> {
             rows: outer.iter().product(),
             length: row.iter().product(),
         })
+    }
+
+    fn host(&self, of: &LayerNorm<'_>) -> Rows<'a> {
+        Rows::of(self.ops, of.x.dtype, [self.rows, self.length])
     }
 
     fn check_slopes(&self, slopes: &LayerNormSlopes<'_>) -> Result<()> {

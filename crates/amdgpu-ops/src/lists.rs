@@ -3,7 +3,7 @@
 //! A table in memory of the device has the addresses, lengths and numbers of the tensors; a block of the kernel works on a part of one of them. A list
 //! that was used before, with the same memory, finds its table there.
 
-use std::collections::VecDeque;
+pub(crate) mod tables;
 
 use amdgpu_abi::promotion::{compute_type, is_float};
 use amdgpu_abi::{Dtype, ErrorCode};
@@ -15,15 +15,12 @@ use smallvec::SmallVec;
 use crate::div_ceil::DivCeil;
 use crate::generated::formulas;
 use crate::generated::lists::{
-    INPUT_LIMIT, LIST_ROWS, ListBody, ListKernel, PART, TABLE_WORDS, table_source,
+    INPUT_LIMIT, LIST_ROWS, ListBody, ListKernel, PART, TABLE_WORDS, slots_of, table_source,
 };
 use crate::generated::loss::computed;
 use crate::generated::source;
 use crate::launch::{Shape, launch, launch_beside};
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
-
-/// Tables that a device keeps: each step of an optimizer that is made of several operations has one for each of them.
-const KEPT_TABLES: usize = 64;
 
 /// What an operation takes of one tensor of each list.
 #[derive(Clone, Debug, Default)]
@@ -32,12 +29,6 @@ pub struct ListItem {
     pub memory: SmallVec<[Option<Array>; 8]>,
     /// By the numbers of the operation, or none where all items share them.
     pub numbers: SmallVec<[f64; 4]>,
-}
-
-/// Tables that were written before, the latest first.
-#[derive(Debug, Default)]
-pub(crate) struct Tables {
-    kept: VecDeque<(Vec<u64>, Array)>,
 }
 
 /// The operation of a name: "adam", "sgd", "unscale", "lerp", "addcmul", "addcdiv", or one of elements with so many inputs.
@@ -147,7 +138,7 @@ fn check(body: &ListBody, dtypes: &[Option<Dtype>], item: &ListItem, place: usiz
         ))
     };
     let mut elements = None;
-    for (number, slot) in body.slots().iter().enumerate() {
+    for (number, slot) in slots_of(*body, dtypes).enumerate() {
         let Some(array) = item.memory.get(number).and_then(Option::as_ref) else {
             if dtypes[number].is_none() && slot.is_optional {
                 continue;
@@ -267,19 +258,11 @@ fn table_of(ops: &DeviceOps, mut words: Vec<u64>) -> Result<Array> {
         Ok(tables) => tables,
         Err(poisoned) => poisoned.into_inner(),
     };
-    let kept = &mut tables.kept;
-    if let Some(place) = kept.iter().position(|(known, _)| *known == words) {
-        let found = kept.remove(place).map(|(words, table)| {
-            kept.push_front((words, table.clone()));
-            table
-        });
-        if let Some(table) = found {
-            return Ok(table);
-        }
+    if let Some(table) = tables.find(&words) {
+        return Ok(table);
     }
     let table = written(ops, &words)?;
-    kept.truncate(KEPT_TABLES - 1);
-    kept.push_front((words, table.clone()));
+    tables.keep(words, table.clone());
     Ok(table)
 }
 

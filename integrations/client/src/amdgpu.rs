@@ -27,6 +27,11 @@ pub struct Operand {
     pub imaginary: f64,
 }
 
+/// An operand, or where there is none the address 0.
+pub fn address_of(operand: Option<&Operand>) -> *const Operand {
+    operand.map_or(std::ptr::null(), std::ptr::from_ref)
+}
+
 pub const OPERAND_MEMORY: u32 = 0;
 pub const OPERAND_INTEGER: u32 = 1;
 pub const OPERAND_REAL: u32 = 2;
@@ -281,6 +286,7 @@ functions!(Functions {
     agpu_ops_segment_reduce: fn(Text, Handle, Handle, *const Segment, *mut Handle) -> i32;
     agpu_ops_scatter_reduce: fn(Text, Handle, i64, Handle, Handle, *const ScatterReduce, *mut Handle) -> i32;
     agpu_ops_matmul: fn(Handle, Handle, *const Matmul, *mut Handle) -> i32;
+    agpu_ops_matmul_at: fn(Handle, *const Operand, *const Operand, *const Operand, *const Matmul, *const Operand) -> i32;
     agpu_ops_normalize: fn(Text, Handle, *const Normalize, *mut Handle) -> i32;
     agpu_ops_normalize_gradient: fn(Text, Handle, Handle, *const Normalize, *mut Handle, *mut Handle, *mut Handle) -> i32;
     agpu_ops_batch_norm_training: fn(Handle, i64, *const BatchNorm, *mut Handle, *mut Handle, *mut Handle) -> i32;
@@ -298,8 +304,8 @@ functions!(Functions {
     agpu_ops_embedding_gradient: fn(Handle, Handle, i64, *const EmbeddingGradient, *mut Handle) -> i32;
     agpu_ops_nll_loss: fn(Handle, Handle, *const Loss, *mut Handle) -> i32;
     agpu_ops_nll_loss_gradient: fn(Handle, Handle, Handle, *const Loss, *mut Handle) -> i32;
-    agpu_ops_scaled_dot_product_attention: fn(Handle, Handle, Handle, *const Attention, *mut Handle) -> i32;
-    agpu_ops_scaled_dot_product_attention_gradient: fn(Handle, Handle, Handle, Handle, *const Attention, *mut Handle, *mut Handle, *mut Handle) -> i32;
+    agpu_ops_scaled_dot_product_attention_at: fn(Handle, *const Operand, *const Operand, *const Operand, *const Operand, *const Attention, *const Operand) -> i32;
+    agpu_ops_scaled_dot_product_attention_gradient_at: fn(Handle, *const Operand, *const Operand, *const Operand, *const Operand, *const Operand, *const Attention, *const Operand, *const Operand, *const Operand) -> i32;
     agpu_random_create: fn(*const u32, u64, *mut Handle) -> i32;
     agpu_random_set_state: fn(Handle, *const RandomState) -> i32;
     agpu_random_draw: fn(Handle, Text, f64, f64, Handle) -> i32;

@@ -105,17 +105,32 @@ bool can_convert(c10::ScalarType from, c10::ScalarType to) {
     return c10::isComplexType(from) == c10::isComplexType(to);
 }
 
+// Memory of a tensor as functions of amdgpu/ops.h take it; the tensor outlives it.
+agpu_operand operand_of(const at::Tensor &tensor, const char *dtype) {
+    return {
+        AGPU_OPERAND_MEMORY,
+        static_cast<uint32_t>(tensor.dim()),
+        dtype,
+        real_address(tensor.data_ptr()),
+        tensor.sizes().data(),
+        tensor.strides().data(),
+        0,
+        0,
+        0};
+}
+
 void copy_elements(const at::Tensor &source, const at::Tensor &target) {
-    const InCurrentStream ordered(target.device().index());
+    const auto index = target.device().index();
+    const InCurrentStream ordered(index);
     const char *from = dtype_name(source.scalar_type());
     const char *to = dtype_name(target.scalar_type());
+    if (from != to) {
+        const agpu_operand given = operand_of(source, from), out = operand_of(target, to);
+        return check(agpu_ops_elementwise_at(open_device(index), "cast", &given, 1, 0, &out));
+    }
     const Borrowed source_array(source, from);
     const Borrowed target_array(target, to);
-    if (from == to) return check(agpu_array_copy(target_array.get(), source_array.get()));
-    agpu_array converted = nullptr;
-    check(agpu_ops_cast(source_array.get(), to, &converted));
-    const Borrowed converted_array(converted);
-    check(agpu_array_copy(target_array.get(), converted_array.get()));
+    check(agpu_array_copy(target_array.get(), source_array.get()));
 }
 
 void copy_on_device(const at::Tensor &source, const at::Tensor &target) {

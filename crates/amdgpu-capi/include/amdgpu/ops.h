@@ -202,6 +202,11 @@ typedef struct agpu_ops_matmul_options {
 /* `activation(alpha * (a @ b) + beta * out + bias + residual)` with the axes of `numpy.matmul`. */
 agpu_status agpu_ops_matmul(agpu_array a, agpu_array b, const agpu_ops_matmul_options *options, agpu_array *result);
 
+/* As `agpu_ops_matmul`, of memory at addresses with a result at `out`; `bias` may be NULL, and handles in `options` must be. What
+ * `agpu_ops_elementwise_at` says of memory holds. */
+agpu_status agpu_ops_matmul_at(agpu_device device, const agpu_operand *a, const agpu_operand *b, const agpu_operand *bias,
+                               const agpu_ops_matmul_options *options, const agpu_operand *out);
+
 typedef struct agpu_ops_normalize_options {
     uint64_t size_bytes;
     agpu_array out;       /* NULL: a new array. It may be x (of a gradient also `gradient`) itself */
@@ -435,6 +440,17 @@ agpu_status agpu_ops_scaled_dot_product_attention(agpu_array q, agpu_array k, ag
 agpu_status agpu_ops_scaled_dot_product_attention_gradient(agpu_array q, agpu_array k, agpu_array v, agpu_array gradient,
                                                            const agpu_ops_attention_options *options, agpu_array *by_q, agpu_array *by_k,
                                                            agpu_array *by_v);
+
+/* `agpu_ops_scaled_dot_product_attention` of memory at addresses, with the result there; `mask` may be NULL, and the options have none. */
+agpu_status agpu_ops_scaled_dot_product_attention_at(agpu_device device, const agpu_operand *q, const agpu_operand *k, const agpu_operand *v,
+                                                     const agpu_operand *mask, const agpu_ops_attention_options *options,
+                                                     const agpu_operand *result);
+
+/* Its gradients by q, k and v, from that of the result, of memory at addresses. */
+agpu_status agpu_ops_scaled_dot_product_attention_gradient_at(agpu_device device, const agpu_operand *q, const agpu_operand *k,
+                                                              const agpu_operand *v, const agpu_operand *mask, const agpu_operand *gradient,
+                                                              const agpu_ops_attention_options *options, const agpu_operand *by_q,
+                                                              const agpu_operand *by_k, const agpu_operand *by_v);
 
 typedef struct agpu_ops_geam_options {
     uint64_t size_bytes;

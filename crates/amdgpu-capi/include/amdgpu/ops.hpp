@@ -254,6 +254,11 @@ inline void elementwise_at(const Device &device, const std::string &operation, c
     check(agpu_ops_elementwise_at(device.get(), operation.c_str(), inputs.data(), inputs.size(), alpha, &out));
 }
 
+// a @ b of memory at addresses, with the result at `out`; no arrays are made.
+inline void matmul_at(const Device &device, const agpu_operand &a, const agpu_operand &b, const agpu_operand &out) {
+    check(agpu_ops_matmul_at(device.get(), &a, &b, nullptr, nullptr, &out));
+}
+
 // An operation for all items by one launch; without numbers each item has its own.
 inline void list_at(const Device &device, const std::string &operation, const std::vector<const char *> &dtypes, const std::vector<agpu_list_item> &items,
                     const std::vector<double> &numbers = {}) {
@@ -513,6 +518,20 @@ inline AttentionGradients scaled_dot_product_attention_gradient(const Array &q, 
     agpu_array by_q = nullptr, by_k = nullptr, by_v = nullptr;
     check(agpu_ops_scaled_dot_product_attention_gradient(q.get(), k.get(), v.get(), gradient.get(), &c_options, &by_q, &by_k, &by_v));
     return {Array(by_q), Array(by_k), Array(by_v)};
+}
+
+// Attention of memory at addresses; the mask may be nullptr, and the options have none.
+inline void scaled_dot_product_attention_at(const Device &device, const agpu_operand &q, const agpu_operand &k, const agpu_operand &v,
+                                            const agpu_operand *mask, const agpu_operand &result, const AttentionOptions &options = {}) {
+    const agpu_ops_attention_options c_options = options.to_c();
+    check(agpu_ops_scaled_dot_product_attention_at(device.get(), &q, &k, &v, mask, &c_options, &result));
+}
+
+inline void scaled_dot_product_attention_gradient_at(const Device &device, const agpu_operand &q, const agpu_operand &k, const agpu_operand &v,
+                                                     const agpu_operand *mask, const agpu_operand &gradient, const agpu_operand &by_q,
+                                                     const agpu_operand &by_k, const agpu_operand &by_v, const AttentionOptions &options = {}) {
+    const agpu_ops_attention_options c_options = options.to_c();
+    check(agpu_ops_scaled_dot_product_attention_gradient_at(device.get(), &q, &k, &v, mask, &gradient, &c_options, &by_q, &by_k, &by_v));
 }
 
 inline Array geam(const Array &a, const Array &b, const GeamOptions &options = {}) {

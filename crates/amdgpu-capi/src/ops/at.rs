@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;
+use amdgpu_array::Array;
 use amdgpu_ops::{DeviceOps, Named, Operand, cast};
 
 use super::operand::{COperand, MEMORY};
@@ -12,6 +13,39 @@ use crate::handles::{self, Handle};
 use crate::objects::DeviceObject;
 use crate::status::{Answer, Failure, Status, answer};
 use crate::toolchain;
+
+/// What functions of memory at addresses begin with.
+pub(super) struct CallAt {
+    device: Arc<DeviceObject>,
+    pub ops: Arc<DeviceOps>,
+}
+
+impl CallAt {
+    pub fn of(device: Handle) -> Answer<Self> {
+        let device = handles::get::<DeviceObject>(device, "device")?;
+        toolchain::of_process();
+        let ops = DeviceOps::of(device.context.open_device()?)?;
+        Ok(Self { device, ops })
+    }
+
+    pub fn optional(&self, given: Items<COperand>, name: &str) -> Answer<Option<Array>> {
+        if given.is_null() {
+            return Ok(None);
+        }
+        self.array(given, name).map(Some)
+    }
+
+    pub fn array(&self, given: Items<COperand>, name: &str) -> Answer<Array> {
+        let [operand] = given.slice(1, name)? else {
+            return Err(Failure::invalid(format!("{name} is NULL; pass memory")));
+        };
+        operand.memory(&self.device, name)
+    }
+
+    pub fn operand(&self, given: Items<COperand>, name: &str) -> Answer<Operand> {
+        self.array(given, name).map(Operand::of_array)
+    }
+}
 
 /// `operation(inputs...)` into the memory of `out`; "cast" converts one input to the dtype of `out`.
 #[unsafe(no_mangle)]

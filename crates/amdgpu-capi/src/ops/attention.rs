@@ -1,11 +1,14 @@
 //! ops.h: attention and its gradients.
 
+use amdgpu_ops::Operand;
 use amdgpu_ops::attention::{self, Attention, AttentionOptions};
 
+use super::at::CallAt;
+use super::operand::COperand;
 use super::{Call, Given};
-use crate::borrowed::{Options, Out, Versioned};
+use crate::borrowed::{Items, Options, Out, Versioned};
 use crate::handles::Handle;
-use crate::status::{Answer, Status, answer};
+use crate::status::{Answer, Failure, Status, answer};
 
 /// `agpu_ops_attention_options`.
 #[repr(C)]
@@ -27,12 +30,25 @@ unsafe impl Versioned for CAttentionOptions {
 impl CAttentionOptions {
     fn call(&self, name: &str, arrays: &[Given<'_>]) -> Answer<(Call, AttentionOptions)> {
         let call = Call::of(name, arrays, &[("mask", self.mask)], Handle::NULL)?;
-        let options = AttentionOptions {
+        Ok((call, self.options()))
+    }
+
+    fn options(&self) -> AttentionOptions {
+        AttentionOptions {
             is_causal: self.is_causal != 0,
             scale: (self.has_scale != 0).then_some(self.scale),
             thread_limit: None,
-        };
-        Ok((call, options))
+        }
+    }
+
+    /// Refuses a mask that is an array where memory is asked for.
+    fn options_at(&self) -> Answer<AttentionOptions> {
+        if self.mask.is_null() {
+            return Ok(self.options());
+        }
+        Err(Failure::invalid(
+            "the options have a mask; pass its memory as the operand mask",
+        ))
     }
 }
 
@@ -88,6 +104,89 @@ pub extern "C" fn agpu_ops_scaled_dot_product_attention_gradient(
         for (place, made) in places.into_iter().zip(made) {
             place.write(call.insert(made));
         }
+        Ok(())
+    })
+}
+
+/// Operands at addresses: queries, keys, values and where there is one a mask.
+struct OperandsAt {
+    qkv: [Operand; 3],
+    mask: Option<Operand>,
+}
+
+impl OperandsAt {
+    fn of(call: &CallAt, qkv: [Items<COperand>; 3], mask: Items<COperand>) -> Answer<Self> {
+        let [q, k, v] = qkv;
+        Ok(Self {
+            qkv: [
+                call.operand(q, "q")?,
+                call.operand(k, "k")?,
+                call.operand(v, "v")?,
+            ],
+            mask: call.optional(mask, "mask")?.map(Operand::of_array),
+        })
+    }
+
+    fn given(&self) -> Attention<'_> {
+        let [q, k, v] = &self.qkv;
+        let mask = self.mask.as_ref();
+        Attention { q, k, v, mask }
+    }
+}
+
+/// [`agpu_ops_scaled_dot_product_attention`] of memory at addresses.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_ops_scaled_dot_product_attention_at(
+    device: Handle,
+    q: Items<COperand>,
+    k: Items<COperand>,
+    v: Items<COperand>,
+    mask: Items<COperand>,
+    options: Options<CAttentionOptions>,
+    result: Items<COperand>,
+) -> Status {
+    answer(|| {
+        let options = options.read()?.options_at()?;
+        let call = CallAt::of(device)?;
+        let operands = OperandsAt::of(&call, [q, k, v], mask)?;
+        let result = call.array(result, "result")?;
+        attention::attention_into(&call.ops, &operands.given(), &options, &[Some(&result)])?;
+        Ok(())
+    })
+}
+
+/// [`agpu_ops_scaled_dot_product_attention_gradient`] of memory at addresses.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_ops_scaled_dot_product_attention_gradient_at(
+    device: Handle,
+    q: Items<COperand>,
+    k: Items<COperand>,
+    v: Items<COperand>,
+    mask: Items<COperand>,
+    gradient: Items<COperand>,
+    options: Options<CAttentionOptions>,
+    by_q: Items<COperand>,
+    by_k: Items<COperand>,
+    by_v: Items<COperand>,
+) -> Status {
+    answer(|| {
+        let options = options.read()?.options_at()?;
+        let call = CallAt::of(device)?;
+        let operands = OperandsAt::of(&call, [q, k, v], mask)?;
+        let gradient = call.operand(gradient, "gradient")?;
+        let outs = [
+            call.array(by_q, "by_q")?,
+            call.array(by_k, "by_k")?,
+            call.array(by_v, "by_v")?,
+        ];
+        let outs = outs.each_ref().map(Some);
+        attention::attention_gradient_into(
+            &call.ops,
+            &operands.given(),
+            &gradient,
+            &options,
+            &outs,
+        )?;
         Ok(())
     })
 }

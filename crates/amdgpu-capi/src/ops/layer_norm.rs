@@ -1,53 +1,16 @@
 //! ops.h: layer norm of memory at addresses, with the statistics that training keeps, and its gradients.
 
-use std::sync::Arc;
-
-use amdgpu_array::Array;
+use amdgpu_ops::Operand;
 use amdgpu_ops::layer_norm::{
     LayerNorm, LayerNormGradients, LayerNormSlopes, layer_norm_training,
     layer_norm_training_gradient,
 };
-use amdgpu_ops::{DeviceOps, Operand};
 
+use super::at::CallAt as Call;
 use super::operand::COperand;
 use crate::borrowed::Items;
-use crate::handles::{self, Handle};
-use crate::objects::DeviceObject;
-use crate::status::{Answer, Failure, Status, answer};
-use crate::toolchain;
-
-/// What both functions begin with.
-struct Call {
-    device: Arc<DeviceObject>,
-    ops: Arc<DeviceOps>,
-}
-
-impl Call {
-    fn of(device: Handle) -> Answer<Self> {
-        let device = handles::get::<DeviceObject>(device, "device")?;
-        toolchain::of_process();
-        let ops = DeviceOps::of(device.context.open_device()?)?;
-        Ok(Self { device, ops })
-    }
-
-    fn optional(&self, given: Items<COperand>, name: &str) -> Answer<Option<Array>> {
-        if given.is_null() {
-            return Ok(None);
-        }
-        self.array(given, name).map(Some)
-    }
-
-    fn array(&self, given: Items<COperand>, name: &str) -> Answer<Array> {
-        let [operand] = given.slice(1, name)? else {
-            return Err(Failure::invalid(format!("{name} is NULL; pass memory")));
-        };
-        operand.memory(&self.device, name)
-    }
-
-    fn operand(&self, given: Items<COperand>, name: &str) -> Answer<Operand> {
-        self.array(given, name).map(Operand::of_array)
-    }
-}
+use crate::handles::Handle;
+use crate::status::{Status, answer};
 
 /// Layer norm of rows, the mean of each and one over its deviation.
 #[unsafe(no_mangle)]

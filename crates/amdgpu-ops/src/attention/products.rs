@@ -7,59 +7,14 @@ use amdgpu_abi::Dtype;
 use amdgpu_array::{Array, Dims, row_major};
 use smallvec::SmallVec;
 
-use super::KernelCall;
+use super::blocks::{Blocks, Extents};
+use super::call::KernelCall;
 use crate::div_ceil::DivCeil;
 use crate::generated::attention::RowForm;
 use crate::generated::loss::computed;
 use crate::launch::{Shape, launch};
 use crate::matmul::{self, Matmul, Precision};
 use crate::{Arg, Operand, Result};
-
-/// Multiplications that a work-item of the other kernels does one after the other: of more, the products' launches take less time.
-const SERIAL_LIMIT: i64 = 2048;
-/// Scores of a block of heads: most of them are still in the second cache of a large GPU when they are read.
-const BLOCK_BYTES: i64 = 64 << 20;
-/// Scores of one key head at most.
-const HEAD_BYTES_LIMIT: i64 = 1 << 30;
-
-/// The extents of a call.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Extents {
-    pub key_heads: i64,
-    /// Heads of queries for each of keys.
-    pub group: i64,
-    pub queries: i64,
-    pub keys: i64,
-    pub size: i64,
-    pub value_size: i64,
-}
-
-/// Key heads that are computed together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Blocks {
-    heads: i64,
-}
-
-impl Blocks {
-    /// `None` where products are not faster, or the scores of one head are too many.
-    pub fn of(extents: Extents, score_bytes: i64) -> Option<Self> {
-        let Extents {
-            key_heads,
-            group,
-            queries,
-            keys,
-            size,
-            value_size,
-        } = extents;
-        if key_heads == 0 || queries == 0 || keys.saturating_mul(size + value_size) < SERIAL_LIMIT {
-            return None;
-        }
-        let scores = group.saturating_mul(queries).saturating_mul(keys);
-        let bytes = scores.saturating_mul(score_bytes);
-        let heads = (BLOCK_BYTES / bytes).clamp(1, key_heads);
-        (bytes <= HEAD_BYTES_LIMIT).then_some(Self { heads })
-    }
-}
 
 /// Heads from `first` on, and how many.
 #[derive(Clone, Copy)]
@@ -96,11 +51,10 @@ impl Block {
     }
 }
 
-/// The result.
-pub(super) fn attention(call: &KernelCall<'_>, blocks: Blocks) -> Result<Array> {
+/// Writes the result.
+pub(super) fn attention(call: &KernelCall<'_>, made: &Array, blocks: Blocks) -> Result<()> {
     let extents = call.extents();
     let rows = extents.group * extents.queries;
-    let made = call.empty(&call.result.shape, call.q.dtype)?;
     let memory = Memory::of(call, blocks, 1)?;
     each(extents, blocks, |block| {
         let [q, k, v] = block.operands(call, rows, extents.keys);
@@ -108,25 +62,21 @@ pub(super) fn attention(call: &KernelCall<'_>, blocks: Blocks) -> Result<Array> 
         scored(call, &q, &k, &scores)?;
         let shares = block.within(&memory.shares[0]);
         between(call, block, "attention_shares", &[&scores, &shares])?;
-        let out = block.of(&made, rows);
+        let out = block.of(made, rows);
         let shares = Operand::of_array(shares);
         multiply(call, [&shares, &v], false, &out)
-    })?;
-    Ok(made)
+    })
 }
 
-/// The gradients by queries, keys and values.
+/// Writes the gradients by queries, keys and values.
 pub(super) fn gradients(
     call: &KernelCall<'_>,
     gradient: &Array,
+    [by_q, by_k, by_v]: [&Array; 3],
     blocks: Blocks,
-) -> Result<[Array; 3]> {
+) -> Result<()> {
     let extents = call.extents();
     let rows = extents.group * extents.queries;
-    let dtype = call.q.dtype;
-    let by_q = call.empty(&call.q.shape, dtype)?;
-    let by_k = call.empty(&call.k.shape, dtype)?;
-    let by_v = call.empty(&call.v.shape, dtype)?;
     let memory = Memory::of(call, blocks, 2)?;
     each(extents, blocks, |block| {
         let [q, k, v] = block.operands(call, rows, extents.keys);
@@ -139,12 +89,11 @@ pub(super) fn gradients(
         between(call, block, "attention_share_gradients", &own)?;
         let [shares, by_scores] = [shares, by_scores].map(Operand::of_array);
         let of_keys = |x: &Array| block.of(x, extents.keys);
-        multiply(call, [&shares, &given], true, &of_keys(&by_v))?;
-        multiply(call, [&by_scores, &q], true, &of_keys(&by_k))?;
-        let out = block.of(&by_q, rows);
+        multiply(call, [&shares, &given], true, &of_keys(by_v))?;
+        multiply(call, [&by_scores, &q], true, &of_keys(by_k))?;
+        let out = block.of(by_q, rows);
         multiply(call, [&by_scores, &k], false, &out)
-    })?;
-    Ok([by_q, by_k, by_v])
+    })
 }
 
 impl Block {

@@ -248,6 +248,20 @@ impl ListBody {
     }
 }
 
+/// The slots of an operation, where so many are given: gradients are written only if there is a scale that they are divided by.
+pub fn slots_of(body: ListBody, dtypes: &[Option<Dtype>]) -> impl Iterator<Item = Slot> {
+    let slots = body.slots();
+    let has_scale =
+        { slots.iter().zip(dtypes) }.any(|(slot, dtype)| slot.name == "scale" && dtype.is_some());
+    slots.iter().map(move |slot| {
+        let mut slot = *slot;
+        if slot.name == "gradient" && !has_scale {
+            slot.access = Access::Read;
+        }
+        slot
+    })
+}
+
 /// Elements that a work-item takes at once.
 const PACK: usize = 4;
 /// Elements of a block.
@@ -269,8 +283,8 @@ pub struct ListKernel<'a> {
 impl ListKernel<'_> {
     /// Slots that are there, with their dtypes.
     fn given(&self) -> impl Iterator<Item = (Slot, Dtype)> {
-        let slots = self.body.slots().iter().zip(self.dtypes);
-        slots.filter_map(|(slot, dtype)| dtype.map(|dtype| (*slot, dtype)))
+        let slots = slots_of(self.body, self.dtypes).zip(self.dtypes);
+        slots.filter_map(|(slot, dtype)| dtype.map(|dtype| (slot, dtype)))
     }
 
     /// 64-bit words of a tensor in the table: its first block, its elements, its addresses, its numbers.
@@ -354,8 +368,11 @@ extern \"C\" __global__ void list_step(const unsigned long long* table, unsigned
         if self.has_own_numbers {
             return String::new();
         }
-        let numbers = self.body.numbers().iter();
-        numbers.map(|name| format!(", double {name}")).collect()
+        let mut text = String::new();
+        for name in self.body.numbers() {
+            let _ = write!(text, ", double {name}");
+        }
+        text
     }
 
     /// Addresses and numbers of the tensor, and what a block needs once.

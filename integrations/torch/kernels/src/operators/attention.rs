@@ -1,12 +1,13 @@
-//! Attention by scaled dot products, without the scores in memory.
+//! Attention by scaled dot products.
 
 use super::table;
-use crate::amdgpu::{Attention, Owned, agpu};
+use crate::amdgpu::{self, Attention, Operand, address_of, agpu};
 use crate::call::{Call, Results, Returned};
 use crate::compute::{Held, cast, contiguous};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
-use crate::tensor::{Made, Tensor, View};
+use crate::host;
+use crate::tensor::{Tensor, View};
 use crate::torch;
 
 table! {
@@ -51,35 +52,64 @@ struct Given {
 }
 
 impl Given {
-    fn arrays(&self) -> Outcome<([Owned; 3], Option<Owned>)> {
-        let mask = self.mask.as_ref().map(|mask| mask.array()).transpose()?;
-        Ok(([self.q.array()?, self.k.array()?, self.v.array()?], mask))
-    }
-
-    fn options(&self, mask: Option<&Owned>) -> Attention {
+    fn options(&self) -> Attention {
         Attention {
-            mask: mask.map_or(0, |one| one.0),
             scale: self.scale.unwrap_or(0.0),
             has_scale: u32::from(self.scale.is_some()),
             is_causal: u32::from(self.is_causal),
             ..Attention::default()
         }
     }
-}
 
-impl Given {
-    fn attend(&self, q: &View) -> Outcome<Made> {
-        let (arrays, mask) = self.arrays()?;
-        let options = self.options(mask.as_ref());
-        let mut result = 0;
-        agpu!(agpu_ops_scaled_dot_product_attention(
-            arrays[0].0,
-            arrays[1].0,
-            arrays[2].0,
+    fn mask(&self) -> Outcome<Option<Operand>> {
+        self.mask.as_ref().map(|mask| mask.operand()).transpose()
+    }
+
+    fn device(&self) -> Outcome<amdgpu::Handle> {
+        host::get()?.device(self.q.index()?)
+    }
+
+    fn attend(&self) -> Outcome<Tensor> {
+        let mut shape = self.q.shape.clone();
+        let last = shape.len() - 1;
+        shape[last] = self.v.shape[last];
+        let made = Tensor::empty(&shape, self.q.dtype, self.q.place)?;
+        let (options, mask) = (self.options(), self.mask()?);
+        let (q, k, v) = (self.q.operand()?, self.k.operand()?, self.v.operand()?);
+        let result = made.operand()?;
+        agpu!(agpu_ops_scaled_dot_product_attention_at(
+            self.device()?,
+            &raw const q,
+            &raw const k,
+            &raw const v,
+            address_of(mask.as_ref()),
             &raw const options,
-            &raw mut result
+            &raw const result
         ))?;
-        Made::of(result, q.place)
+        Ok(made)
+    }
+
+    fn gradients(&self, gradient: &View) -> Outcome<[Tensor; 3]> {
+        let like = |one: &View| Tensor::empty(&one.shape, one.dtype, one.place);
+        let made = [like(&self.q)?, like(&self.k)?, like(&self.v)?];
+        let (options, mask) = (self.options(), self.mask()?);
+        let (q, k, v) = (self.q.operand()?, self.k.operand()?, self.v.operand()?);
+        let given = gradient.operand()?;
+        let [by_q, by_k, by_v] = &made;
+        let (by_q, by_k, by_v) = (by_q.operand()?, by_k.operand()?, by_v.operand()?);
+        agpu!(agpu_ops_scaled_dot_product_attention_gradient_at(
+            self.device()?,
+            &raw const q,
+            &raw const k,
+            &raw const v,
+            address_of(mask.as_ref()),
+            &raw const given,
+            &raw const options,
+            &raw const by_q,
+            &raw const by_k,
+            &raw const by_v
+        ))?;
+        Ok(made)
     }
 }
 
@@ -101,7 +131,7 @@ fn check_dropout(p: f64) -> Outcome {
 }
 
 /// Attention without scale, dropout or order of its own.
-pub fn attend(operands: [&View; 3], mask: Option<&View>) -> Outcome<Made> {
+pub fn attend(operands: [&View; 3], mask: Option<&View>) -> Outcome<Tensor> {
     let [q, k, v] = operands;
     let given = Given {
         q: contiguous(q)?,
@@ -111,7 +141,7 @@ pub fn attend(operands: [&View; 3], mask: Option<&View>) -> Outcome<Made> {
         scale: None,
         is_causal: false,
     };
-    given.attend(q)
+    given.attend()
 }
 
 /// The result, and what torch keeps for kernels of its own: their sums, lengths and random state, which this one does not need.
@@ -126,9 +156,7 @@ fn forward(c: &Call) -> Outcome<Results> {
         scale: c.has(3).then(|| c.real(3)).transpose()?,
         is_causal: c.flag_or(1, false)?,
     };
-    let result = given.attend(q)?;
-    let made = Tensor::empty(&result.shape, q.dtype, q.place)?;
-    cast(&*result, &made)?;
+    let made = given.attend()?;
     let none = |dtype| Tensor::empty(&[0], dtype, q.place).map(Returned::Tensor);
     Ok(Results::from_iter([
         Returned::Tensor(made),
@@ -156,28 +184,11 @@ fn backward(c: &Call) -> Outcome<Results> {
         scale: c.has(5).then(|| c.real(5)).transpose()?,
         is_causal: c.flag(4)?,
     };
-    let (arrays, mask) = given.arrays()?;
-    let options = given.options(mask.as_ref());
-    let dense = contiguous(gradient)?;
-    let (by_result, mut made) = (dense.array()?, [0; 3]);
-    let [by_q, by_k, by_v] = &mut made;
-    agpu!(agpu_ops_scaled_dot_product_attention_gradient(
-        arrays[0].0,
-        arrays[1].0,
-        arrays[2].0,
-        by_result.0,
-        &raw const options,
-        std::ptr::from_mut(by_q),
-        std::ptr::from_mut(by_k),
-        std::ptr::from_mut(by_v)
-    ))?;
+    let made = given.gradients(&*contiguous(gradient)?)?;
     let mut results = Results::new();
-    for (handle, wanted) in made.into_iter().zip(wanted) {
-        let made = Made::of(handle, q.place)?;
+    for (made, wanted) in made.into_iter().zip(wanted) {
         results.push(if *wanted {
-            let tensor = Tensor::empty(&made.shape, made.dtype, q.place)?;
-            cast(&*made, &tensor)?;
-            Returned::Tensor(tensor)
+            Returned::Tensor(made)
         } else {
             Returned::None
         });

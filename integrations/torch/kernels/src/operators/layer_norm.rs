@@ -2,7 +2,7 @@
 
 use super::normalization::check_epsilon;
 use super::table;
-use crate::amdgpu::{Operand, agpu};
+use crate::amdgpu::{Operand, address_of, agpu};
 use crate::call::{Call, Results, Returned, check_float, tensors};
 use crate::compute::{Held, contiguous, converted, zeros};
 use crate::dtype::Dtype;
@@ -33,11 +33,6 @@ fn row_axes(x: &View, shape: &[i64], name: &str) -> Outcome<usize> {
         )));
     }
     Ok(count)
-}
-
-/// An operand, or where there is none the address 0.
-fn address_of(operand: Option<&Operand>) -> *const Operand {
-    operand.map_or(std::ptr::null(), std::ptr::from_ref)
 }
 
 fn operand_of(x: Option<&View>) -> Outcome<Option<Operand>> {

@@ -3,11 +3,12 @@
 use std::ffi::c_char;
 
 use super::table;
-use crate::amdgpu::{Matmul, Owned, agpu};
+use crate::amdgpu::{Matmul, agpu};
 use crate::call::{Call, Results, check_castable, written};
 use crate::compute::{Gives, Number, Target, cast, contiguous, converted, run};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
+use crate::host;
 use crate::tensor::{Tensor, View};
 
 table! {
@@ -46,7 +47,18 @@ fn precision(dtype: Dtype) -> *const c_char {
 }
 
 /// alpha a b + beta out, of matrices or batches of them.
-pub fn product(a: &View, b: &View, out: &View, (alpha, beta): (f64, f64)) -> Outcome {
+pub fn product(a: &View, b: &View, out: &View, factors: (f64, f64)) -> Outcome {
+    product_with(a, b, None, out, factors)
+}
+
+/// The same with a value for each column, if there is one, added.
+fn product_with(
+    a: &View,
+    b: &View,
+    bias: Option<&View>,
+    out: &View,
+    (alpha, beta): (f64, f64),
+) -> Outcome {
     if out.is_empty() {
         return Ok(());
     }
@@ -65,9 +77,7 @@ pub fn product(a: &View, b: &View, out: &View, (alpha, beta): (f64, f64)) -> Out
     if beta != 0.0 {
         cast(out, target.view())?;
     }
-    let (left, right, place) = (a.array()?, b.array()?, target.view().array()?);
     let options = Matmul {
-        out: place.0,
         precision: precision(a.dtype),
         alpha,
         beta,
@@ -76,14 +86,18 @@ pub fn product(a: &View, b: &View, out: &View, (alpha, beta): (f64, f64)) -> Out
         transpose_b: u32::from(transpose_b),
         ..Matmul::default()
     };
-    let mut result = 0;
-    agpu!(agpu_ops_matmul(
-        left.0,
-        right.0,
+    let bias = bias.map(View::operand).transpose()?;
+    let bias = bias.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    let device = host::get()?.device(out.index()?)?;
+    let (left, right, place) = (a.operand()?, b.operand()?, target.view().operand()?);
+    agpu!(agpu_ops_matmul_at(
+        device,
+        &raw const left,
+        &raw const right,
+        bias,
         &raw const options,
-        &raw mut result
+        &raw const place
     ))?;
-    drop(Owned(result));
     target.finish()
 }
 
@@ -143,6 +157,12 @@ fn sum_with_product(c: &Call, rank: usize) -> Outcome<Results> {
     check_castable(a.dtype, &out)?;
     if beta == 0.0 {
         product(a, b, &out, (alpha, 0.0))?;
+        return written();
+    }
+    let is_bias = x.rank() == 1 && x.len() == shape[rank - 1] && x.is_contiguous();
+    let is_plain = alpha == 1.0 && beta == 1.0 && a.shape[rank - 1] > 0 && !out.is_empty();
+    if is_bias && is_plain && x.dtype == a.dtype && x.address != out.address {
+        product_with(a, b, Some(x), &out, (1.0, 0.0))?;
         return written();
     }
     let is_same = out.address == addend.address && out.strides == addend.strides;
