@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use super::elementwise::plain;
-use super::{ANY_AND_INT32, FLOATS, NUMBERS_AND_INT32, row};
+use super::{ANY, ANY_AND_INT32, FLOATS, NUMBERS_AND_INT32, row};
 use crate::amdgpu::{Handle, Out, Owned, Segment, TopK, agpu};
 use crate::call::{Attributes, Call};
 use crate::compute::{cast, launch};
@@ -99,6 +99,18 @@ pub const ROWS: &[Row] = &[
         &[c"num_segments"],
         |_| segments(c"amin"),
     ),
+    row(c"Where", &[(T, ANY)], &[], |_| {
+        plain(|c| {
+            let x = c.input(0)?;
+            if x.is_empty() || x.rank() == 0 {
+                return no_places(c, &x);
+            }
+            let (array, mut result) = (x.array()?, 0);
+            agpu!(agpu_ops_nonzero(array.0, &raw mut result))?;
+            let found = Made::of(result, c.device)?;
+            cast(&*found, &*c.output(0, Dtype::I64, &found.shape)?)
+        })
+    }),
     row(c"OneHot", &[(T, ANY_AND_INT32)], &[c"depth"], one_hot),
     row(c"TopKV2", &[(T, NUMBERS_AND_INT32)], &[c"k"], |_| {
         plain(top_k)
@@ -472,6 +484,14 @@ fn one_hot(a: &Attributes) -> Outcome<Kernel> {
             0.0,
         )
     }))
+}
+
+/// The places of what is not zero, of tensors that have no elements or no axes.
+fn no_places(c: &Call, x: &View) -> Outcome {
+    if x.rank() == 0 {
+        return Err(Failure::no_kernel("the places of a scalar have no kernel"));
+    }
+    c.output(0, Dtype::I64, &[0, x.rank() as i64]).map(drop)
 }
 
 fn top_k(c: &Call) -> Outcome {
