@@ -100,6 +100,8 @@ def test_scattered(numbers, index):
     places, rows = np.array([[2, 0], [1, 1]], index), numbers[0, :2]
     for operation in (tf.tensor_scatter_nd_update, tf.tensor_scatter_nd_add, tf.tensor_scatter_nd_max, tf.tensor_scatter_nd_min):
         compare(operation, numbers, places, rows)
+    if numbers.dtype != np.uint8:
+        compare(tf.tensor_scatter_nd_sub, numbers, places, rows)
     compare(
         lambda i, u: tf.scatter_nd(i, u, tf.constant([4, 5], i.dtype)), np.array([[2], [1], [2]], index), numbers[0, :3], scale=4
     )
@@ -128,8 +130,9 @@ def test_one_hot_and_best(x):
 
 
 def test_places_of_what_is_not_zero(x):
-    compare(tf.where, x)
-    compare(tf.where, np.zeros((0, 3), x.dtype))
+    if x.dtype != np.float16:  # of which the CPU has no kernel
+        compare(tf.where, x)
+        compare(tf.where, np.zeros((0, 3), x.dtype))
 
 
 def test_wrong_places_are_refused():

@@ -21,6 +21,29 @@ def test_variables_are_updated_where_they_are(dtype):
         np.testing.assert_array_equal(variable.numpy().astype(int), [7, 8, 9])
 
 
+def test_rows_of_variables_are_read_and_changed():
+    given = np.arange(12, dtype=np.float32).reshape(4, 3)
+    changes = tf.IndexedSlices(tf.ones((2, 3)), tf.constant([2, 0], tf.int64))
+    found = {}
+    for name in ("CPU:0", "RDNA:0"):
+        with tf.device(name):
+            variable = tf.Variable(given)
+            with tf.GradientTape() as tape:
+                rows = tf.gather(variable, [3, 1, 3])
+                loss = tf.reduce_sum(rows * rows) + tf.reduce_sum(tf.nn.embedding_lookup(variable, [0]))
+            gradient = tf.convert_to_tensor(tape.gradient(loss, variable))
+            results = [rows.numpy(), gradient.numpy(), tf.gather_nd(variable, [[1, 2]]).numpy()]
+            for method in ("scatter_add", "scatter_sub", "scatter_max", "scatter_min", "scatter_update"):
+                getattr(variable, method)(changes)
+                results.append(variable.numpy())
+            variable.scatter_nd_add([[1]], [[5.0, 5.0, 5.0]])
+            found[name] = [*results, variable.numpy()]
+    for one, other in zip(found["CPU:0"], found["RDNA:0"], strict=True):
+        np.testing.assert_array_equal(one, other)
+    with tf.device("RDNA:0"), pytest.raises(TypeError, match="IndexedSlices"):
+        tf.Variable(given).scatter_add([1.0])
+
+
 def test_updates_in_functions_and_outside_of_the_device():
     with tf.device("RDNA:0"):
         variable = tf.Variable([1.0, 2.0])

@@ -23,7 +23,6 @@ const T: &CStr = c"T";
 
 const FLOATS: &[Dtype] = &[Dtype::F16, Dtype::BF16, Dtype::F32, Dtype::F64];
 const FLOATS_AND_I64: &[Dtype] = &[Dtype::F16, Dtype::BF16, Dtype::F32, Dtype::F64, Dtype::I64];
-const BOOLS: &[Dtype] = &[Dtype::BOOL];
 const INT32: &[Dtype] = &[Dtype::I32];
 const INTEGERS: &[Dtype] = &[
     Dtype::I8,

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use super::elementwise::plain;
-use super::{ANY, ANY_AND_INT32, FLOATS, NUMBERS_AND_INT32, row};
+use super::{ANY, ANY_AND_INT32, FLOATS, NUMBERS_AND_INT32, SIGNED_AND_INT32, row};
 use crate::amdgpu::{Handle, Out, Owned, Segment, TopK, agpu};
 use crate::call::{Attributes, Call};
 use crate::compute::{cast, launch};
@@ -39,7 +39,7 @@ pub const ROWS: &[Row] = &[
     ),
     row(
         c"ScatterNd",
-        &[(T, NUMBERS_AND_INT32), (c"Tindices", INDICES)],
+        &[(T, ANY_AND_INT32), (c"Tindices", INDICES)],
         &[c"shape"],
         |_| {
             plain(|c| {
@@ -62,6 +62,21 @@ pub const ROWS: &[Row] = &[
         &[(T, NUMBERS_AND_INT32), (c"Tindices", INDICES)],
         &[],
         |_| scattered(c"add"),
+    ),
+    row(
+        c"TensorScatterSub",
+        &[(T, SIGNED_AND_INT32), (c"Tindices", INDICES)],
+        &[],
+        |_| {
+            plain(|c| {
+                let (x, indices, updates) = (c.input(0)?, c.input(1)?, c.input(2)?);
+                let out = c.output(0, x.dtype, &x.shape)?;
+                cast(&x, &*out)?;
+                let negative = c.temporary(x.dtype, &updates.shape)?;
+                launch(c"negative", &[(&updates).into()], &negative, 0.0)?;
+                put(c, &out, &indices, &negative, c"add")
+            })
+        },
     ),
     row(
         c"TensorScatterMax",
