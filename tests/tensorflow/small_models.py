@@ -52,7 +52,9 @@ class Positions(keras.layers.Layer):
         return x + self.table
 
 
-def bert(layers: int = 2, size: int = 32, words: int = 100, length: int = 12) -> tuple[keras.Model, np.ndarray, np.ndarray]:
+def bert(
+    layers: int = 2, size: int = 32, words: int = 100, length: int = 12
+) -> tuple[keras.Model, np.ndarray, np.ndarray]:
     """Embeddings, attention with a residual path, layer normalisation and gelu, as BERT has them, with a classifier."""
     tokens = keras.Input((length,), dtype="int32")
     x = Positions()(keras.layers.Embedding(words, size)(tokens))
@@ -61,17 +63,25 @@ def bert(layers: int = 2, size: int = 32, words: int = 100, length: int = 12) ->
         heard = keras.layers.MultiHeadAttention(4, size // 4, dropout=0.1)(x, x)
         x = keras.layers.LayerNormalization(epsilon=1e-12)(x + heard)
         wide = keras.layers.Dense(4 * size, activation=keras.activations.gelu)(x)
-        x = keras.layers.LayerNormalization(epsilon=1e-12)(x + keras.layers.Dropout(0.1)(keras.layers.Dense(size)(wide)))
+        x = keras.layers.LayerNormalization(epsilon=1e-12)(
+            x + keras.layers.Dropout(0.1)(keras.layers.Dense(size)(wide))
+        )
     pooled = keras.layers.Dense(size, activation="tanh")(x[:, 0])
     model = keras.Model(tokens, keras.layers.Dense(2)(pooled))
     random = np.random.default_rng(0)
-    return model, random.integers(0, words, size=(16, length)).astype(np.int32), random.integers(0, 2, size=16).astype(np.int32)
+    return (
+        model,
+        random.integers(0, words, size=(16, length)).astype(np.int32),
+        random.integers(0, 2, size=16).astype(np.int32),
+    )
 
 
 def gradients(model: keras.Model, x: Any, y: Any) -> list[np.ndarray]:
     """Gradients of the cross entropy by the variables that are trained, without dropout."""
     with tf.GradientTape() as tape:
         logits = model(x, training=False)
-        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=tf.cast(logits, tf.float32)))
+        loss = tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=tf.cast(logits, tf.float32))
+        )
     found = tape.gradient(loss, [variable.value for variable in model.trainable_variables])
     return [tf.convert_to_tensor(one).numpy() for one in found]

@@ -20,7 +20,12 @@ def run(program, **variables):
     """Runs a program in a process of its own."""
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **variables}
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], env=environment, capture_output=True, text=True, timeout=240, check=False
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
     )
 
 
@@ -28,10 +33,14 @@ def test_devices_are_listed():
     devices = tf.config.list_physical_devices("RDNA")
     assert [device.name for device in devices] == ["/physical_device:RDNA:0", "/physical_device:RDNA:1"]
     assert [device.name for device in tf_rdna.config.list_devices()] == ["RDNA:0", "RDNA:1"]
-    assert all(device.is_host_simulated == device.amdgpu_name.startswith("cpu") for device in tf_rdna.config.list_devices())
+    assert all(
+        device.is_host_simulated == device.amdgpu_name.startswith("cpu") for device in tf_rdna.config.list_devices()
+    )
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int64", "int32", "bool", "uint8", "complex64", "string"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "float16", "bfloat16", "int64", "int32", "bool", "uint8", "complex64", "string"]
+)
 def test_tensors_come_back_as_they_went(dtype):
     given = np.array(["a", "b"]) if dtype == "string" else np.arange(6).astype(tf.as_dtype(dtype).as_numpy_dtype)
     for name in ("RDNA:0", "RDNA:1"):
@@ -49,10 +58,9 @@ def test_tensors_go_from_device_to_device():
 
 
 def test_devices_that_do_not_exist_are_refused():
-    with pytest.raises((ValueError, RuntimeError, tf.errors.InvalidArgumentError)):
-        with tf.device("RDNA:7"):
-            tf.config.set_soft_device_placement(False)
-            tf.zeros(3)
+    with pytest.raises((ValueError, RuntimeError, tf.errors.InvalidArgumentError)), tf.device("RDNA:7"):
+        tf.config.set_soft_device_placement(False)
+        tf.zeros(3)
     with pytest.raises(ValueError, match="RDNA:7 does not exist; there are RDNA:0 to RDNA:1"):
         tf_rdna.config.get_memory_info("RDNA:7")
     with pytest.raises(ValueError, match="RDNA:9 does not exist"):
@@ -99,7 +107,10 @@ def test_memory_is_counted():
 
 def test_out_of_memory_says_how_much_there_is_and_the_device_goes_on():
     with tf.device("RDNA:0"):
-        with pytest.raises(tf.errors.ResourceExhaustedError, match="bytes were asked for; cpu:0 has .* bytes, of which .* are free|hip|cuda"):
+        with pytest.raises(
+            tf.errors.ResourceExhaustedError,
+            match="bytes were asked for; cpu:0 has .* bytes, of which .* are free|hip|cuda",
+        ):
             tf.zeros((1 << 22, 1 << 22))
         np.testing.assert_array_equal((tf.ones(3) + 1.0).numpy(), [2, 2, 2])
 
@@ -142,7 +153,8 @@ def test_the_variable_forbids_from_the_start():
         """,
         TF_RDNA_FALLBACK="error",
     )
-    assert done.returncode and "NotImplementedError: Lgamma" in done.stderr
+    assert done.returncode
+    assert "NotImplementedError: Lgamma" in done.stderr
 
 
 def test_wrong_versions_are_refused():
@@ -207,7 +219,8 @@ def test_an_import_that_comes_too_late_says_so():
         import tf_rdna
         """
     )
-    assert "ImportError" in done.stderr and "before the first tensor" in done.stderr
+    assert "ImportError" in done.stderr
+    assert "before the first tensor" in done.stderr
 
 
 def test_a_process_that_was_forked_says_so():
@@ -255,7 +268,9 @@ def test_structs_are_as_large_as_in_the_headers(tmp_path):
         "#include <tensorflow/c/tf_tensor.h>\nint main() {\n" + "\n".join(lines) + "\n}\n"
     )
     program = tmp_path / "sizes"
-    subprocess.run(["g++", "-std=c++17", f"-I{tf.sysconfig.get_include()}", str(source), "-o", str(program)], check=True)
+    subprocess.run(
+        ["g++", "-std=c++17", f"-I{tf.sysconfig.get_include()}", str(source), "-o", str(program)], check=True
+    )
     printed = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
     wanted = {name: int(size) for name, size in (line.split() for line in printed.splitlines())}
     plug_in().agpu_tensorflow_struct_size.argtypes = [ctypes.c_char_p]

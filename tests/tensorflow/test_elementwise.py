@@ -15,8 +15,41 @@ pytestmark = pytest.mark.usefixtures("hard_placement")
 # Functions of one tensor, and where their arguments lie.
 UNARY = {
     **dict.fromkeys(
-        "Neg Abs Sign Square Reciprocal Exp Expm1 Erf Erfc Tanh Sigmoid Sin Cos Tan Atan Sinh Cosh Asinh Floor Ceil Round Relu Relu6 "
-        "Elu Selu Softplus Softsign LeakyRelu IsNan IsInf IsFinite ZerosLike OnesLike".split(),
+        [
+            "Neg",
+            "Abs",
+            "Sign",
+            "Square",
+            "Reciprocal",
+            "Exp",
+            "Expm1",
+            "Erf",
+            "Erfc",
+            "Tanh",
+            "Sigmoid",
+            "Sin",
+            "Cos",
+            "Tan",
+            "Atan",
+            "Sinh",
+            "Cosh",
+            "Asinh",
+            "Floor",
+            "Ceil",
+            "Round",
+            "Relu",
+            "Relu6",
+            "Elu",
+            "Selu",
+            "Softplus",
+            "Softsign",
+            "LeakyRelu",
+            "IsNan",
+            "IsInf",
+            "IsFinite",
+            "ZerosLike",
+            "OnesLike",
+        ],
         (-3.0, 3.0),
     ),
     "Sqrt": (0.0, 4.0),
@@ -52,7 +85,9 @@ def test_rint():
         compare(raw.Rint, x=np.array([-2.5, -0.5, 0.5, 1.5, 2.4], dtype))
 
 
-@pytest.mark.parametrize("name", ["IsNan", "IsInf", "IsFinite", "Relu", "Abs", "Erfc", "Sign", "Sqrt", "Log", "Exp", "Tanh"])
+@pytest.mark.parametrize(
+    "name", ["IsNan", "IsInf", "IsFinite", "Relu", "Abs", "Erfc", "Sign", "Sqrt", "Log", "Exp", "Tanh"]
+)
 def test_special_values(name):
     compare(lambda x: call(name, x), np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-30, 5.0, 9.0], "float32"))
 
@@ -60,8 +95,29 @@ def test_special_values(name):
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(
     "name",
-    "AddV2 Sub Mul RealDiv FloorDiv FloorMod Maximum Minimum SquaredDifference DivNoNan MulNoNan Xdivy Equal NotEqual Less LessEqual "
-    "Greater GreaterEqual Atan2 Div Add".split(),
+    [
+        "AddV2",
+        "Sub",
+        "Mul",
+        "RealDiv",
+        "FloorDiv",
+        "FloorMod",
+        "Maximum",
+        "Minimum",
+        "SquaredDifference",
+        "DivNoNan",
+        "MulNoNan",
+        "Xdivy",
+        "Equal",
+        "NotEqual",
+        "Less",
+        "LessEqual",
+        "Greater",
+        "GreaterEqual",
+        "Atan2",
+        "Div",
+        "Add",
+    ],
 )
 def test_functions_of_two_tensors_broadcast(name, dtype):
     low = 0.5 if name in DIVISIONS else -3.0
@@ -70,7 +126,23 @@ def test_functions_of_two_tensors_broadcast(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
-@pytest.mark.parametrize("name", "AddV2 Sub Mul FloorDiv FloorMod Maximum Minimum Equal NotEqual Less GreaterEqual TruncateDiv".split())
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AddV2",
+        "Sub",
+        "Mul",
+        "FloorDiv",
+        "FloorMod",
+        "Maximum",
+        "Minimum",
+        "Equal",
+        "NotEqual",
+        "Less",
+        "GreaterEqual",
+        "TruncateDiv",
+    ],
+)
 def test_integers(name, dtype):
     low = 0 if dtype == "uint8" else -9
     x, y = values((4, 5), dtype, low=low, high=9), values((4, 1), dtype, 1, low=1, high=9)
@@ -78,7 +150,7 @@ def test_integers(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8", "uint32"])
-@pytest.mark.parametrize("name", "BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift".split())
+@pytest.mark.parametrize("name", ["BitwiseAnd", "BitwiseOr", "BitwiseXor", "LeftShift", "RightShift"])
 def test_bits(name, dtype):
     compare(lambda x, y: call(name, x, y), values((4, 5), dtype, low=0, high=99), values((5,), dtype, 1, low=0, high=6))
     compare(lambda x: raw.Invert(x=x), values((4, 5), dtype, low=0, high=99))
@@ -86,12 +158,22 @@ def test_bits(name, dtype):
 
 def test_powers_logarithms_and_remainders():
     for dtype in FLOATS:
-        compare(lambda x, y: tf.pow(x, y), values((4, 5), dtype, low=0.1), values((5,), dtype, 1, low=-1, high=1), scale=2)
-        compare(lambda x, y: raw.Xlogy(x=x, y=y), np.array([0, 1, 2], dtype_of(dtype)), np.array([0, 1, 3], dtype_of(dtype)))
-        compare(lambda x, y: raw.Xlog1py(x=x, y=y), np.array([0, 1, 2], dtype_of(dtype)), np.array([-1, 1, 3], dtype_of(dtype)))
-    compare(lambda x, y: tf.pow(x, y), values((5,), "int64", low=1, high=5), values((5,), "int64", 1, low=0, high=5))
+        compare(tf.pow, values((4, 5), dtype, low=0.1), values((5,), dtype, 1, low=-1, high=1), scale=2)
+        compare(
+            lambda x, y: raw.Xlogy(x=x, y=y), np.array([0, 1, 2], dtype_of(dtype)), np.array([0, 1, 3], dtype_of(dtype))
+        )
+        compare(
+            lambda x, y: raw.Xlog1py(x=x, y=y),
+            np.array([0, 1, 2], dtype_of(dtype)),
+            np.array([-1, 1, 3], dtype_of(dtype)),
+        )
+    compare(tf.pow, values((5,), "int64", low=1, high=5), values((5,), "int64", 1, low=0, high=5))
     for dtype in ("float32", "float64", "int64"):
-        compare(lambda x, y: tf.truncatemod(x, y), values((4, 5), dtype, low=-9, high=9), values((5,), dtype, 1, low=1, high=4))
+        compare(
+            tf.truncatemod,
+            values((4, 5), dtype, low=-9, high=9),
+            values((5,), dtype, 1, low=1, high=4),
+        )
 
 
 def dtype_of(name):
@@ -106,13 +188,15 @@ def test_logic_of_truth_values():
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", "SqrtGrad RsqrtGrad ReciprocalGrad InvGrad TanhGrad SigmoidGrad".split())
+@pytest.mark.parametrize("name", ["SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad", "TanhGrad", "SigmoidGrad"])
 def test_gradients_from_results(name, dtype):
     compare(lambda y, dy: call(name, y, dy), values((4, 5), dtype, low=0.2, high=0.9), values((4, 5), dtype, 1))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", "ReluGrad Relu6Grad LeakyReluGrad EluGrad SeluGrad SoftplusGrad SoftsignGrad".split())
+@pytest.mark.parametrize(
+    "name", ["ReluGrad", "Relu6Grad", "LeakyReluGrad", "EluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad"]
+)
 def test_gradients_of_activations(name, dtype):
     compare(lambda dy, x: call(name, dy, x), values((4, 5), dtype), values((4, 5), dtype, 1, low=-0.9))
 
@@ -148,7 +232,10 @@ def test_shapes_that_do_not_broadcast_are_refused():
 
 
 def test_dtypes_without_a_kernel_are_refused():
-    with tf.device("RDNA:0"), pytest.raises((tf.errors.InvalidArgumentError, tf.errors.NotFoundError), match="RDNA|RealDiv"):
+    with (
+        tf.device("RDNA:0"),
+        pytest.raises((tf.errors.InvalidArgumentError, tf.errors.NotFoundError), match="RDNA|RealDiv"),
+    ):
         raw.RealDiv(x=tf.constant([1 + 2j]), y=tf.constant([1j]))
 
 

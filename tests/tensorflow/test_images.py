@@ -38,8 +38,18 @@ def with_gradients(function):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_products(dtype):
     compare(tf.matmul, values((3, 5), dtype), values((5, 4), dtype, 1), scale=4)
-    compare(lambda x, y: tf.matmul(x, y, transpose_a=True, transpose_b=True), values((5, 3), dtype), values((4, 5), dtype, 1), scale=4)
-    compare(lambda x, y: tf.matmul(x, y, transpose_b=True), values((2, 1, 3, 5), dtype), values((6, 4, 5), dtype, 1), scale=4)
+    compare(
+        lambda x, y: tf.matmul(x, y, transpose_a=True, transpose_b=True),
+        values((5, 3), dtype),
+        values((4, 5), dtype, 1),
+        scale=4,
+    )
+    compare(
+        lambda x, y: tf.matmul(x, y, transpose_b=True),
+        values((2, 1, 3, 5), dtype),
+        values((6, 4, 5), dtype, 1),
+        scale=4,
+    )
     compare(tf.matmul, values((3, 0), dtype), values((0, 4), dtype, 1))
     compare(tf.nn.bias_add, values((2, 3, 5), dtype), values((5,), dtype, 1))
     compare(lambda x: raw.BiasAddGrad(out_backprop=x), values((2, 3, 5), dtype), scale=4)
@@ -53,7 +63,9 @@ def test_einsum(equation, shapes, dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("padding", ["SAME", "VALID", [[0, 0], [1, 2], [0, 1], [0, 0]], [[0, 0], [1, 1], [2, 2], [0, 0]]], ids=str)
+@pytest.mark.parametrize(
+    "padding", ["SAME", "VALID", [[0, 0], [1, 2], [0, 1], [0, 0]], [[0, 0], [1, 1], [2, 2], [0, 0]]], ids=str
+)
 @pytest.mark.parametrize(("stride", "dilation"), [(1, 1), (2, 1), (3, 1), (1, 2)])
 def test_convolutions(dtype, padding, stride, dilation):
     for extents in ((7, 9), (8, 6)):
@@ -77,7 +89,9 @@ def test_gradients_of_convolutions(dtype, padding, stride):
 @pytest.mark.parametrize("stride", [1, 2])
 def test_depthwise_and_deep_convolutions(dtype, padding, stride):
     x, filters = values((2, 7, 8, 4), dtype), values((3, 3, 4, 2), dtype, 1)
-    compare(with_gradients(lambda x, w: tf.nn.depthwise_conv2d(x, w, [1, stride, stride, 1], padding)), x, filters, scale=16)
+    compare(
+        with_gradients(lambda x, w: tf.nn.depthwise_conv2d(x, w, [1, stride, stride, 1], padding)), x, filters, scale=16
+    )
     x, filters = values((2, 5, 7, 6, 3), dtype), values((2, 3, 3, 3, 4), dtype, 1)
     compare(with_gradients(lambda x, w: tf.nn.conv3d(x, w, [1, *[stride] * 3, 1], padding)), x, filters, scale=16)
 
@@ -101,7 +115,9 @@ def test_channels_first_is_the_same_as_channels_last(padding):
 def test_pooling(pool, window, stride, padding, dtype):
     for extents in ((7, 9), (8, 6)):
         count = 2 * extents[0] * extents[1] * 3
-        x = (np.random.default_rng(3).permutation(count).reshape(2, *extents, 3) / 64).astype(tf.as_dtype(dtype).as_numpy_dtype)
+        x = (np.random.default_rng(3).permutation(count).reshape(2, *extents, 3) / 64).astype(
+            tf.as_dtype(dtype).as_numpy_dtype
+        )
         compare(lambda x: pool(x, window, stride, padding), x)
         if dtype in WIDE:
             compare(with_gradients(lambda x: pool(x, window, stride, padding)), x, scale=8)
@@ -115,7 +131,14 @@ def test_batch_normalisation(dtype, factor, is_training):
 
     def outputs(x, scale, offset, mean, variance):
         found = raw.FusedBatchNormV3(
-            x=x, scale=scale, offset=offset, mean=mean, variance=variance, epsilon=1e-3, exponential_avg_factor=factor, is_training=is_training
+            x=x,
+            scale=scale,
+            offset=offset,
+            mean=mean,
+            variance=variance,
+            epsilon=1e-3,
+            exponential_avg_factor=factor,
+            is_training=is_training,
         )
         return [found.y, found.batch_mean, found.batch_variance]
 
@@ -123,14 +146,20 @@ def test_batch_normalisation(dtype, factor, is_training):
 
 
 # TensorFlow's CPU kernel gives NaN for halves that are not trained.
-@pytest.mark.parametrize(("dtype", "is_training"), [("float32", True), ("float32", False), ("float16", True), ("bfloat16", True)])
+@pytest.mark.parametrize(
+    ("dtype", "is_training"), [("float32", True), ("float32", False), ("float16", True), ("bfloat16", True)]
+)
 def test_gradients_of_batch_normalisation(dtype, is_training):
     statistics = [values((6,), "float32", seed, 0.5, 1.5) for seed in range(1, 5)]
 
     def gradients(gradient, x, scale, offset, mean, variance):
-        norm = raw.FusedBatchNormV3(x=x, scale=scale, offset=offset, mean=mean, variance=variance, epsilon=1e-3, is_training=is_training)
+        norm = raw.FusedBatchNormV3(
+            x=x, scale=scale, offset=offset, mean=mean, variance=variance, epsilon=1e-3, is_training=is_training
+        )
         reserve = {f"reserve_space_{place}": getattr(norm, f"reserve_space_{place}") for place in (1, 2, 3)}
-        found = raw.FusedBatchNormGradV3(y_backprop=gradient, x=x, scale=scale, epsilon=1e-3, is_training=is_training, **reserve)
+        found = raw.FusedBatchNormGradV3(
+            y_backprop=gradient, x=x, scale=scale, epsilon=1e-3, is_training=is_training, **reserve
+        )
         return [found.x_backprop, found.scale_backprop, found.offset_backprop]
 
     compare(gradients, values((3, 4, 5, 6), dtype, 9), values((3, 4, 5, 6), dtype), *statistics, scale=16)
@@ -138,7 +167,9 @@ def test_gradients_of_batch_normalisation(dtype, is_training):
 
 def test_wrong_shapes_are_refused():
     with tf.device("RDNA:0"):
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Matrix size-incompatible: In\[0\]: \[2,3\], In\[1\]: \[4,5\]"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"Matrix size-incompatible: In\[0\]: \[2,3\], In\[1\]: \[4,5\]"
+        ):
             raw.MatMul(a=tf.zeros((2, 3)), b=tf.zeros((4, 5)))
         with pytest.raises(tf.errors.InvalidArgumentError, match="evenly divisible"):
             raw.Conv2D(input=tf.zeros((1, 5, 5, 3)), filter=tf.zeros((3, 3, 2, 4)), strides=[1] * 4, padding="VALID")
@@ -151,6 +182,8 @@ def test_wrong_shapes_are_refused():
 def test_attributes_without_a_kernel_are_refused():
     with tf.device("RDNA:0"):
         with pytest.raises(tf.errors.UnimplementedError, match="batch and depth"):
-            raw.Conv2D(input=tf.zeros((1, 5, 5, 3)), filter=tf.zeros((3, 3, 3, 4)), strides=[2, 1, 1, 1], padding="VALID")
+            raw.Conv2D(
+                input=tf.zeros((1, 5, 5, 3)), filter=tf.zeros((3, 3, 3, 4)), strides=[2, 1, 1, 1], padding="VALID"
+            )
         with pytest.raises(tf.errors.UnimplementedError, match="repeated labels"):
             raw.Einsum(inputs=[tf.zeros((3, 3))], equation="aa->a")

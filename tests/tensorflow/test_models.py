@@ -69,7 +69,15 @@ def test_kernels_of_the_device_did_the_work():
         model, x, y = compiled(small_models.resnet, "sgd")
         model.train_on_batch(x, y)
     after = tf_rdna.native_report()
-    for operation in ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "MaxPoolGrad", "MatMul", "ReluGrad", "BiasAddGrad"):
+    for operation in (
+        "Conv2D",
+        "Conv2DBackpropInput",
+        "Conv2DBackpropFilter",
+        "MaxPoolGrad",
+        "MatMul",
+        "ReluGrad",
+        "BiasAddGrad",
+    ):
         assert after[operation] > before.get(operation, 0)
 
 
@@ -101,7 +109,9 @@ def test_models_are_saved_and_loaded(tmp_path):
         np.testing.assert_array_equal(found, wanted)
         tf.saved_model.save(model, str(tmp_path / "saved"))
         loaded = tf.saved_model.load(str(tmp_path / "saved"))
-        np.testing.assert_allclose(loaded.signatures["serving_default"](tf.constant(x))["output_0"].numpy(), wanted, rtol=1e-5)
+        np.testing.assert_allclose(
+            loaded.signatures["serving_default"](tf.constant(x))["output_0"].numpy(), wanted, rtol=1e-5
+        )
 
 
 def steps_with_flat_memory(steps):
@@ -134,7 +144,9 @@ def test_memory_is_flat_for_a_thousand_steps():
 def test_resnet50_and_bert_base_train_without_fallback():
     tf_rdna.set_fallback_mode("error")
     with tf.device("RDNA:0"):
-        model = keras.applications.ResNet50(weights=None, input_shape=(64, 64, 3), classes=10, classifier_activation=None)
+        model = keras.applications.ResNet50(
+            weights=None, input_shape=(64, 64, 3), classes=10, classifier_activation=None
+        )
         model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
         x = np.random.default_rng(0).normal(size=(2, 64, 64, 3)).astype(np.float32)
         assert np.isfinite(model.train_on_batch(x, np.array([1, 2])))

@@ -98,12 +98,20 @@ def test_gathered(x, index):
 @pytest.mark.parametrize("index", ["int32", "int64"])
 def test_scattered(numbers, index):
     places, rows = np.array([[2, 0], [1, 1]], index), numbers[0, :2]
-    for operation in (tf.tensor_scatter_nd_update, tf.tensor_scatter_nd_add, tf.tensor_scatter_nd_max, tf.tensor_scatter_nd_min):
+    for operation in (
+        tf.tensor_scatter_nd_update,
+        tf.tensor_scatter_nd_add,
+        tf.tensor_scatter_nd_max,
+        tf.tensor_scatter_nd_min,
+    ):
         compare(operation, numbers, places, rows)
     if numbers.dtype != np.uint8:
         compare(tf.tensor_scatter_nd_sub, numbers, places, rows)
     compare(
-        lambda i, u: tf.scatter_nd(i, u, tf.constant([4, 5], i.dtype)), np.array([[2], [1], [2]], index), numbers[0, :3], scale=4
+        lambda i, u: tf.scatter_nd(i, u, tf.constant([4, 5], i.dtype)),
+        np.array([[2], [1], [2]], index),
+        numbers[0, :3],
+        scale=4,
     )
 
 

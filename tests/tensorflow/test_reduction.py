@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("hard_placement")
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", "Sum Mean Max Min Prod EuclideanNorm".split())
+@pytest.mark.parametrize("name", ["Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm"])
 @pytest.mark.parametrize("axes", [[0], [1], [0, 2], [-1], [], [0, 1, 2]], ids=str)
 def test_reductions(name, dtype, axes):
     for keeps in (False, True):
@@ -20,7 +20,7 @@ def test_reductions(name, dtype, axes):
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8"])
-@pytest.mark.parametrize("name", "Sum Max Min".split())
+@pytest.mark.parametrize("name", ["Sum", "Max", "Min"])
 def test_reductions_of_integers(name, dtype):
     compare(lambda x: getattr(raw, name)(input=x, axis=[1]), values((3, 4), dtype, low=0, high=9))
 
@@ -31,7 +31,7 @@ def test_truth_values():
             compare(lambda x, name=name, axes=axes: getattr(raw, name)(input=x, axis=axes), values((3, 4), "bool"))
 
 
-@pytest.mark.parametrize("name", "Sum Mean Max Min Prod".split())
+@pytest.mark.parametrize("name", ["Sum", "Mean", "Max", "Min", "Prod"])
 def test_reductions_of_no_values(name):
     compare(lambda x: getattr(raw, name)(input=x, axis=[0]), np.zeros((0, 3), "float32"))
 
@@ -40,7 +40,10 @@ def test_reductions_of_no_values(name):
 def test_places_of_the_best(dtype):
     for name in ("ArgMax", "ArgMin"):
         for target in (tf.int32, tf.int64):
-            compare(lambda x, n=name, t=target: getattr(raw, n)(input=x, dimension=1, output_type=t), values((3, 4, 5), dtype))
+            compare(
+                lambda x, n=name, t=target: getattr(raw, n)(input=x, dimension=1, output_type=t),
+                values((3, 4, 5), dtype),
+            )
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, "int64", "int32"])
@@ -61,7 +64,10 @@ def test_softmax_and_losses(dtype):
     compare(tf.nn.softmax, x)
     compare(tf.nn.log_softmax, x)
     compare(
-        lambda x, y: raw.SoftmaxCrossEntropyWithLogits(features=x, labels=y), x, values((6, 5), dtype, 1, low=0, high=1), scale=4
+        lambda x, y: raw.SoftmaxCrossEntropyWithLogits(features=x, labels=y),
+        x,
+        values((6, 5), dtype, 1, low=0, high=1),
+        scale=4,
     )
     for index in ("int32", "int64"):
         labels = np.array([0, 4, 2, 3, 1, 1], index)

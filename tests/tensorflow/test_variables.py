@@ -81,9 +81,11 @@ def test_raw_updates_do_not_touch_memory_of_the_device_on_the_host():
 
 
 def test_lists_of_tensors_that_would_be_read_on_the_host_are_refused():
-    with tf.device("RDNA:0"):
-        with pytest.raises(tf.errors.UnimplementedError, match="read memory of the device on the host"):
-            tf.raw_ops.TensorListFromTensor(tensor=tf.zeros((2, 3)), element_shape=[3])
+    with (
+        tf.device("RDNA:0"),
+        pytest.raises(tf.errors.UnimplementedError, match="read memory of the device on the host"),
+    ):
+        tf.raw_ops.TensorListFromTensor(tensor=tf.zeros((2, 3)), element_shape=[3])
 
 
 def test_variables_on_two_devices():

@@ -16,6 +16,7 @@ mod normalization;
 mod pooling;
 mod random;
 mod reduction;
+mod refusals;
 mod spatial;
 mod variables;
 
@@ -162,6 +163,7 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
         losses::ROWS,
         random::ROWS,
         variables::ROWS,
+        refusals::ROWS,
     ]
     .into_iter()
     .flatten()

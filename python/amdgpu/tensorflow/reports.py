@@ -99,16 +99,14 @@ def install() -> None:
     set_fallback_mode(os.environ.get("TF_RDNA_FALLBACK") or "warn")
 
 
-def _seen(
-    op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
-) -> None:
+def _seen(op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> None:
     """TensorFlow's callback: its arguments have these names."""
     kind = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
     if _OF_THE_HOST.match(kind):
-        return None
+        return
     dtypes = _dtypes(attrs)
     if _has_kernel(kind, dtypes) or not _is_meant_for_rdna(outputs, graph):
-        return None
+        return
     name = f"{kind}({', '.join(f'{attribute}={dtype}' for attribute, dtype in dtypes)})" if dtypes else kind
     _counts[name] += 1
     sentence = f"{name} has no kernel for RDNA; TensorFlow runs it on the CPU and copies its tensors (docs/tensorflow_kernels.md)"
@@ -116,7 +114,7 @@ def _seen(
         raise NotImplementedError(sentence)
     if _mode == "warn" and _counts[name] == 1:
         warnings.warn(sentence, stacklevel=3)
-    return None
+    return
 
 
 def _dtypes(attrs: Any) -> tuple[tuple[str, str], ...]:
