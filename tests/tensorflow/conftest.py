@@ -1,4 +1,4 @@
-"""Tests of the TensorFlow device RDNA. `./x test tensorflow` runs them with a Python that has TensorFlow, twice: as it is, and in poison mode."""
+"""Tests of the TensorFlow device RDNA. `./x test tensorflow` runs them twice: as it is, and in poison mode."""
 
 import os
 

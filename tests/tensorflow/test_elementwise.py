@@ -234,7 +234,7 @@ def test_shapes_that_do_not_broadcast_are_refused():
 def test_dtypes_without_a_kernel_are_refused():
     with (
         tf.device("RDNA:0"),
-        pytest.raises((tf.errors.InvalidArgumentError, tf.errors.NotFoundError), match="RDNA|RealDiv"),
+        pytest.raises((tf.errors.InvalidArgumentError, tf.errors.NotFoundError), match=r"RDNA|RealDiv"),
     ):
         raw.RealDiv(x=tf.constant([1 + 2j]), y=tf.constant([1j]))
 

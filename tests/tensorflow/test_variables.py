@@ -76,7 +76,7 @@ def test_raw_updates_do_not_touch_memory_of_the_device_on_the_host():
             tf.raw_ops.AssignSubVariableOp(resource=variable.handle, value=tf.constant([1.0, 1.0]))
             np.testing.assert_array_equal(variable.numpy(), [0.0, 1.0])
             return
-        with pytest.raises(tf.errors.UnimplementedError, match="use assign_add and assign_sub of tf.Variable"):
+        with pytest.raises(tf.errors.UnimplementedError, match=r"use assign_add and assign_sub of tf.Variable"):
             tf.raw_ops.AssignSubVariableOp(resource=variable.handle, value=tf.constant([1.0, 1.0]))
 
 

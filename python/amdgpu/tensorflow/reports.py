@@ -99,13 +99,13 @@ def install() -> None:
     set_fallback_mode(os.environ.get("TF_RDNA_FALLBACK") or "warn")
 
 
-def _seen(op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> None:
-    """TensorFlow's callback: its arguments have these names."""
+def _seen(op_type: Any, _inputs: Any, attrs: Any, outputs: Any, *_name: Any, **where: Any) -> None:
+    """TensorFlow's callback."""
     kind = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
     if _OF_THE_HOST.match(kind):
         return
     dtypes = _dtypes(attrs)
-    if _has_kernel(kind, dtypes) or not _is_meant_for_rdna(outputs, graph):
+    if _has_kernel(kind, dtypes) or not _is_meant_for_rdna(outputs, where.get("graph")):
         return
     name = f"{kind}({', '.join(f'{attribute}={dtype}' for attribute, dtype in dtypes)})" if dtypes else kind
     _counts[name] += 1

@@ -79,7 +79,9 @@ def _points(self: Any, indices: Any, name: Any = None) -> Any:
     return tf.gather_nd(self.read_value(), indices, name=name)
 
 
-def _scattered(self: Any, sparse_delta: Any, use_locking: bool = False, name: Any = None, *, function: str) -> Any:
+def _scattered(
+    self: Any, sparse_delta: Any, _use_locking: bool = False, name: Any = None, *, function: str, **_options: Any
+) -> Any:
     import tensorflow as tf
 
     if not isinstance(sparse_delta, tf.IndexedSlices):
