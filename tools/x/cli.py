@@ -65,12 +65,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="REVISION",
         help="only what a change can reach: of the files that differ from REVISION (the last commit by default)",
     )
-    test.add_argument(
-        "--python",
-        default="",
-        metavar="PATH",
-        help="the Python with the framework that the suite torch or tensorflow takes",
-    )
+    test.add_argument("--python", default="", metavar="PATH", help="the Python with torch or TensorFlow for its suite")
     test.add_argument("--durations", action="store_true", help="say which Python tests took the most processor time")
     test.add_argument("-v", "--verbose", action="store_true", help="print the runners' whole output")
     check = add("check", "format, lint and type checks, fresh generated files, house rules")

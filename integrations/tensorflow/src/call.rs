@@ -9,7 +9,7 @@ use crate::dtype::Dtype;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::streams::Stream;
 use crate::tensor::{Dims, Tensor, View};
-use crate::tensorflow::{self, AllocatorAttributes, Functions, Opaque, Status};
+use crate::tensorflow::{self, AllocatorAttributes, Opaque, Status};
 
 /// What TensorFlow has a kernel compute.
 pub struct Call<'c> {
@@ -39,7 +39,7 @@ pub fn host_device() -> Outcome<Handle> {
     Ok(*HOST.get_or_init(|| handle))
 }
 
-impl<'c> Call<'c> {
+impl Call<'_> {
     pub fn of(context: Opaque, name: &'static CStr, is_host: bool) -> Outcome<Self> {
         let status = Status::new()?;
         // SAFETY: a live context and status.
@@ -72,18 +72,14 @@ impl<'c> Call<'c> {
         self.stream.in_order(|| kernel(self))
     }
 
-    fn tensorflow(&self) -> Outcome<&'static Functions> {
-        tensorflow::get()
-    }
-
     pub fn input_count(&self) -> Outcome<usize> {
         // SAFETY: a live context.
-        Ok(unsafe { (self.tensorflow()?.TF_NumInputs)(self.context) } as usize)
+        Ok(unsafe { (tensorflow::get()?.TF_NumInputs)(self.context) } as usize)
     }
 
     pub fn output_count(&self) -> Outcome<usize> {
         // SAFETY: a live context.
-        Ok(unsafe { (self.tensorflow()?.TF_NumOutputs)(self.context) } as usize)
+        Ok(unsafe { (tensorflow::get()?.TF_NumOutputs)(self.context) } as usize)
     }
 
     fn raw_input(&self, place: usize) -> Outcome<Opaque> {
@@ -91,7 +87,7 @@ impl<'c> Call<'c> {
         let place = place as c_int;
         // SAFETY: a live context and status, and a place for the tensor.
         unsafe {
-            (self.tensorflow()?.TF_GetInput)(self.context, place, &raw mut handle, self.status.0);
+            (tensorflow::get()?.TF_GetInput)(self.context, place, &raw mut handle, self.status.0);
         }
         self.status.done()?;
         Ok(handle)
@@ -205,7 +201,7 @@ impl<'c> Call<'c> {
         let bytes = self.bytes_of(dtype, shape);
         // SAFETY: a live context and status, and as many extents as there are axes.
         let handle = unsafe {
-            (self.tensorflow()?.TF_AllocateOutput)(
+            (tensorflow::get()?.TF_AllocateOutput)(
                 self.context,
                 place as c_int,
                 dtype.0,
@@ -229,7 +225,7 @@ impl<'c> Call<'c> {
         let mut chosen: c_int = -1;
         // SAFETY: as above.
         let handle = unsafe {
-            (self.tensorflow()?.TF_ForwardInputOrAllocateOutput)(
+            (tensorflow::get()?.TF_ForwardInputOrAllocateOutput)(
                 self.context,
                 inputs.as_ptr(),
                 inputs.len() as c_int,
@@ -247,7 +243,7 @@ impl<'c> Call<'c> {
     pub fn output_dtype(&self, place: usize) -> Outcome<Dtype> {
         // SAFETY: a live context.
         let number =
-            unsafe { (self.tensorflow()?.TF_ExpectedOutputDataType)(self.context, place as c_int) };
+            unsafe { (tensorflow::get()?.TF_ExpectedOutputDataType)(self.context, place as c_int) };
         Ok(Dtype(number))
     }
 
@@ -260,7 +256,7 @@ impl<'c> Call<'c> {
         };
         // SAFETY: as above.
         let handle = unsafe {
-            (self.tensorflow()?.TF_AllocateTemp)(
+            (tensorflow::get()?.TF_AllocateTemp)(
                 self.context,
                 dtype.0,
                 shape.as_ptr(),
@@ -285,7 +281,7 @@ impl<'c> Call<'c> {
         dtype: Dtype,
         shape: &[i64],
     ) -> Outcome {
-        let tensorflow = self.tensorflow()?;
+        let tensorflow = tensorflow::get()?;
         if tensor.shape.as_slice() == shape && tensor.dtype == dtype {
             // SAFETY: a live context, tensor and status.
             unsafe {

@@ -46,7 +46,7 @@ pub const ROWS: &[Row] = &[
                 let (indices, updates) = (c.input(0)?, c.input(1)?);
                 let shape = c.host_ints(2)?;
                 let out = c.output(0, updates.dtype, &shape)?;
-                cast(0_i64, &*out)?;
+                cast(0_i64, &out)?;
                 put(c, &out, &indices, &updates, c"add")
             })
         },
@@ -71,7 +71,7 @@ pub const ROWS: &[Row] = &[
             plain(|c| {
                 let (x, indices, updates) = (c.input(0)?, c.input(1)?, c.input(2)?);
                 let out = c.output(0, x.dtype, &x.shape)?;
-                cast(&x, &*out)?;
+                cast(&x, &out)?;
                 let negative = c.temporary(x.dtype, &updates.shape)?;
                 launch(c"negative", &[(&updates).into()], &negative, 0.0)?;
                 put(c, &out, &indices, &negative, c"add")
@@ -365,7 +365,7 @@ fn scattered(how: &'static CStr) -> Outcome<Kernel> {
     Ok(Box::new(move |c| {
         let (x, indices, updates) = (c.input(0)?, c.input(1)?, c.input(2)?);
         let out = c.output(0, x.dtype, &x.shape)?;
-        cast(&x, &*out)?;
+        cast(&x, &out)?;
         put(c, &out, &indices, &updates, how)
     }))
 }
@@ -538,6 +538,6 @@ fn top_k(c: &Call) -> Outcome {
         &raw mut best,
         &raw mut places
     ))?;
-    cast(&*Made::of(best, c.device)?, &*values)?;
-    cast(&*Made::of(places, c.device)?, &*indices)
+    cast(&*Made::of(best, c.device)?, &values)?;
+    cast(&*Made::of(places, c.device)?, &indices)
 }

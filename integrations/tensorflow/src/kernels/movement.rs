@@ -271,7 +271,7 @@ fn strided_slice_gradient(c: &Call, masks: &Masks) -> Outcome {
     );
     let gradient = c.input(4)?;
     let out = c.output(0, gradient.dtype, &shape)?;
-    cast(0_i64, &*out)?;
+    cast(0_i64, &out)?;
     let (part, shown_shape) = masks.part(&out, [&begin, &end, &strides])?;
     if gradient.shape != shown_shape {
         return Err(Failure::refused(format!(
@@ -414,9 +414,9 @@ fn pad(c: &Call, has_value: bool) -> Outcome {
     let out = c.output(0, x.dtype, &shape)?;
     if shape != x.shape {
         if has_value {
-            cast(&c.input(2)?, &*out)?;
+            cast(&c.input(2)?, &out)?;
         } else {
-            cast(0_i64, &*out)?;
+            cast(0_i64, &out)?;
         }
     }
     let mut inner = (*out).clone();
@@ -521,14 +521,12 @@ fn recut(x: &View, wanted: i64) -> Outcome<Dims> {
     let mut shape = x.shape.clone();
     if own > wanted {
         shape.push(own / wanted);
-    } else if own < wanted {
-        if shape.pop() != Some(wanted / own) {
-            return Err(Failure::refused(format!(
-                "Cannot bitcast a tensor of shape {}: its last axis must have {} elements",
-                shown(&x.shape),
-                wanted / own
-            )));
-        }
+    } else if own < wanted && shape.pop() != Some(wanted / own) {
+        return Err(Failure::refused(format!(
+            "Cannot bitcast a tensor of shape {}: its last axis must have {} elements",
+            shown(&x.shape),
+            wanted / own
+        )));
     }
     Ok(shape)
 }

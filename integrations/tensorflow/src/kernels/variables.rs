@@ -65,7 +65,7 @@ fn within(context: Opaque, tensors: [Opaque; 2], work: impl FnOnce(&Call, [Tenso
 
 extern "C" fn copy(context: Opaque, source: Opaque, destination: Opaque) {
     within(context, [source, destination], |_, [from, to]| {
-        cast(&from, &*to)
+        cast(&from, &to)
     });
 }
 
