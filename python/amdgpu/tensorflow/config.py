@@ -9,7 +9,6 @@ from typing import Any
 
 from amdgpu.tensorflow.loading import plug_in
 
-
 _MEMORY = ("current", "peak", "reserved", "free", "total")
 
 
