@@ -31,7 +31,7 @@ def test_the_suite_runs_when_it_is_named_only() -> None:
 
 
 def test_a_python_that_is_named_is_taken_and_nothing_is_installed_into_it() -> None:
-    machine = Machine("tensorflow", "pytest", "pytest_timeout")
+    machine = Machine("tensorflow", "pytest", "pytest_timeout", "hypothesis")
     assert tensorflow_suite.interpreter(sys.executable, machine) == sys.executable
     assert tensorflow_suite.tools_folder(sys.executable, machine) is None
     assert not [command for command in machine.commands if "install" in command]

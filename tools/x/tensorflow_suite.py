@@ -15,9 +15,17 @@ TENSORFLOW = Framework(
     title="TensorFlow",
     module="tensorflow",
     # As much of the development environment as the tests need beside TensorFlow.
-    packages=("tensorflow-cpu>=2.18.1", "llvmlite>=0.50", "rich>=13", "ml_dtypes", "pytest>=8", "pytest-timeout"),
-    tools=("pytest>=8", "pytest-timeout"),
-    modules=("pytest", "pytest_timeout"),
+    packages=(
+        "tensorflow-cpu>=2.18.1",
+        "llvmlite>=0.50",
+        "rich>=13",
+        "ml_dtypes",
+        "pytest>=8",
+        "pytest-timeout",
+        "hypothesis>=6.100",
+    ),
+    tools=("pytest>=8", "pytest-timeout", "hypothesis>=6.100"),
+    modules=("pytest", "pytest_timeout", "hypothesis"),
 )
 TESTS = TENSORFLOW.tests
 
