@@ -7,6 +7,7 @@ interpreter that has it already (`--python PATH`), into which it installs nothin
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ class Framework:
         packages: What its environment has.
         tools: What the tests need beside the framework.
         modules: What is imported to see whether an interpreter has these tools.
+        alone: What its environment has without the packages that these ask for.
+        complete: Is given a new environment in which the framework cannot be imported yet.
     """
 
     name: str
@@ -40,6 +43,8 @@ class Framework:
     packages: tuple[str, ...]
     tools: tuple[str, ...]
     modules: tuple[str, ...]
+    alone: tuple[str, ...] = ()
+    complete: Callable[[Path], None] | None = None
 
     @property
     def tests(self) -> Path:
@@ -62,12 +67,34 @@ class Framework:
             return named
         python = environment / "bin" / "python"
         if not self._has(run, str(python), (self.module, *self.modules)):
-            made = run([sys.executable, "-m", "venv", "--clear", str(environment)], f"{self.name}-venv")
-            self._require(made, f"cannot make {shown(environment)}")
-            pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
-            sentence = f"pip could not install {self.title}, which needs the network"
-            self._require(run([*pip, *self.packages], f"{self.name}-pip"), sentence)
+            self._make(environment, run)
         return str(python)
+
+    def _make(self, environment: Path, run: Run) -> None:
+        python = str(environment / "bin" / "python")
+        made = run([sys.executable, "-m", "venv", "--clear", str(environment)], f"{self.name}-venv")
+        self._require(made, f"cannot make {shown(environment)}")
+        pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+        sentence = f"pip could not install {self.title}, which needs the network"
+        for packages in (self.packages, ("--no-deps", *self.alone) if self.alone else ()):
+            if packages:
+                self._require(run([*pip, *packages], f"{self.name}-pip"), sentence)
+        if self.complete is not None and not self._has(run, python, (self.module,)):
+            self.complete(environment)
+
+    def available(self, environment: Path, run: Run) -> str:
+        """A Python with the framework where one can be had: that of `environment`, made where it is missing, else the one on PATH.
+
+        Raises:
+            Failure: There is neither; the sentence says why.
+        """
+        try:
+            return self.interpreter("", environment, run)
+        except Failure:
+            found = shutil.which("python3")
+            if found is None or not self._has(run, found, (self.module,)):
+                raise
+            return found
 
     def tools_folder(self, python: str, state: Path, run: Run) -> Path | None:
         """A folder with pytest for an interpreter that has none; None where it has it."""
