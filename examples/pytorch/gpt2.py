@@ -123,7 +123,7 @@ def learn(model: Gpt2, text: Tensor, *, steps: int, batch: int, length: int) -> 
 
 def main(arguments: Sequence[str] | None = None) -> tuple[str, str]:
     """Learns and writes; returns what was written with a cache and without one."""
-    options = options_of(__doc__, arguments, steps=280, batch=8, bytes=48)
+    options = options_of(__doc__, arguments, steps=400, batch=8, bytes=48)
     device = torch.device(options.device)
     torch.manual_seed(options.seed)
     model = (Gpt2(width=64, layers=2, heads=4, places=256) if options.small else Gpt2()).to(device)

@@ -183,6 +183,30 @@ static void at_addresses(agpu_device device) {
     CHECK(agpu_ops_elementwise_at(device, "cast", &x, 1, 0, &out) == AGPU_ERROR_INVALID_ARGUMENT);
 }
 
+static void products_at_addresses(agpu_device device) {
+    float values[4] = {1, 2, 3, 4}, made[4] = {0}, row[2] = {10, 20};
+    const float squared[4] = {7, 10, 15, 22}, summed[4] = {15, 31, 21, 45};
+    const int64_t shape[2] = {2, 2}, two[1] = {2};
+    const agpu_operand x = {AGPU_OPERAND_MEMORY, 2, "float32", values, shape, NULL, 0, 0, 0};
+    const agpu_operand bias = {AGPU_OPERAND_MEMORY, 1, "float32", row, two, NULL, 0, 0, 0};
+    const agpu_operand number = {AGPU_OPERAND_REAL, 0, "float32", NULL, NULL, NULL, 0, 1, 0};
+    const agpu_operand out = {AGPU_OPERAND_MEMORY, 2, "float32", made, shape, NULL, 0, 0, 0};
+    agpu_operand small = out;
+    agpu_ops_matmul_options options = AGPU_OPS_MATMUL_OPTIONS_INIT;
+    DO(agpu_ops_matmul_at(device, &x, &x, NULL, NULL, &out));
+    CHECK(memcmp(made, squared, sizeof made) == 0);
+    options.transpose_b = 1;
+    DO(agpu_ops_matmul_at(device, &x, &x, &bias, &options, &out));
+    CHECK(memcmp(made, summed, sizeof made) == 0);
+    CHECK(agpu_ops_matmul_at(device, &x, &number, NULL, NULL, &out) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_matmul_at(device, &x, NULL, NULL, NULL, &out) == AGPU_ERROR_INVALID_ARGUMENT);
+    small.dimensions = 1;
+    CHECK(agpu_ops_matmul_at(device, &x, &x, NULL, NULL, &small) != AGPU_OK);
+    DO(agpu_array_create(device, "float32", 2, shape, NULL, &options.out));
+    CHECK(agpu_ops_matmul_at(device, &x, &x, NULL, &options, &out) == AGPU_ERROR_INVALID_ARGUMENT);
+    DO(agpu_release(options.out));
+}
+
 static void lists(agpu_device device) {
     float x[3] = {1, 2, 3}, slope[3] = {1, 0, -1}, other[1] = {5}, one[1] = {1}, flag[1] = {0};
     const char *dtypes[AGPU_LIST_SLOTS] = {"float32", "float32"};
@@ -229,6 +253,7 @@ int main(void) {
     picks(device);
     order(device);
     at_addresses(device);
+    products_at_addresses(device);
     lists(device);
     DO(agpu_release(device));
     check_no_handles();

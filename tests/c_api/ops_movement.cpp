@@ -31,6 +31,11 @@ int main() {
         const agpu_operand made = {AGPU_OPERAND_MEMORY, 1, "float32", sums, three, nullptr, 0, 0, 0};
         ops::elementwise_at(device, "add", {given, one}, made);
         CHECK(sums[0] == 2 && sums[2] == 4);
+        const std::int64_t one_by_three[2] = {1, 3}, three_by_one[2] = {3, 1}, one_by_one[2] = {1, 1};
+        const agpu_operand line = {AGPU_OPERAND_MEMORY, 2, "float32", values, one_by_three, nullptr, 0, 0, 0};
+        const agpu_operand column = {AGPU_OPERAND_MEMORY, 2, "float32", values, three_by_one, nullptr, 0, 0, 0};
+        ops::matmul_at(device, line, column, {AGPU_OPERAND_MEMORY, 2, "float32", sums, one_by_one, nullptr, 0, 0, 0});
+        CHECK(sums[0] == 14 && sums[2] == 4);
         expect(AGPU_ERROR_ARGUMENT_COUNT, "operands", [&] { ops::elementwise_at(device, "add", {given}, made); });
         const agpu_list_item item = {3, {sums, values}, {0, 3}};
         ops::list_at(device, "multiply", {"float32", "float32", nullptr}, {item});

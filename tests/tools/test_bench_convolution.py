@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "bench"))
 
 import convolution
-from suite import torch_peer
+from x import stand_ins
 
 
 def test_layers_are_the_distinct_ones_of_resnet_50():
@@ -58,5 +58,5 @@ def test_a_library_starts_with_stand_ins_for_what_it_needs(tmp_path):
     subprocess.run([*cc, original / "user.c", "-o", user, foreign, "-Wl,-rpath,$ORIGIN"], check=True)
     with pytest.raises(OSError, match=r"libforeign\.so\.7"):
         ctypes.CDLL(str(user))
-    assert torch_peer.stand_in(folder) == [folder / "libforeign.so.7"]
-    assert ctypes.CDLL(str(user)).count() == torch_peer.NO_DEVICE
+    assert stand_ins.stand_in(folder) == [folder / "libforeign.so.7"]
+    assert ctypes.CDLL(str(user)).count() == stand_ins.NO_DEVICE

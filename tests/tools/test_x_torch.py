@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from x import process, suites, torch_suite
+from x.console import Console
 from x.failure import Failure
 
 
@@ -57,6 +60,46 @@ def test_an_environment_of_its_own_is_made_where_none_is_named(monkeypatch: pyte
     assert torch_suite.interpreter("", machine) == str(tmp_path / "torch" / "bin" / "python")
     assert [command for command in machine.commands if "venv" in command]
     assert [command for command in machine.commands if "torch>=2.10" in command]
+
+
+def test_stand_ins_take_the_place_of_libraries_that_torch_does_not_start_without(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(torch_suite, "ENVIRONMENT", tmp_path / "torch")
+    libraries = tmp_path / "torch" / "lib" / "python3.11" / "site-packages" / "torch" / "lib"
+    libraries.mkdir(parents=True)
+    asked: list[Path] = []
+    monkeypatch.setattr(torch_suite, "stand_in", asked.append)
+    machine = Machine()
+    torch_suite.interpreter("", machine)
+    (install,) = [command for command in machine.commands if "torch>=2.10" in command]
+    assert "--no-deps" in install
+    assert asked == [libraries]
+
+
+class WithoutNetwork(Machine):
+    """One whose pip fails."""
+
+    def __call__(self, command: Sequence[str], name: str) -> process.Finished:
+        done = super().__call__(command, name)
+        return dataclasses.replace(done, exit_code=1) if "install" in command else done
+
+
+def test_the_suite_is_skipped_with_the_reason_where_torch_cannot_be_had(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(torch_suite, "ENVIRONMENT", tmp_path / "torch")
+    with pytest.raises(Failure, match="needs the network") as refused:
+        torch_suite.available(WithoutNetwork())
+    ctx = suites.Context(Console(io.StringIO(), {}), (), verbose=False, is_optional=True)
+
+    def refuse(run: torch_suite.Run) -> str:
+        raise refused.value
+
+    monkeypatch.setattr(torch_suite, "available", refuse)
+    counts = suites.SUITES["torch"].run(ctx)
+    assert (counts.failed, counts.skipped) == (0, 1)
+    assert "needs the network" in counts.skips[0][1]
 
 
 def test_the_host_cannot_read_memory_in_the_second_run() -> None:

@@ -101,6 +101,37 @@ def test_a_child_of_a_process_that_used_the_device_is_told():
     assert "status 0 [1.0, 1.0]" in done.stdout
 
 
+REFUSED = """
+import os, torch, amdgpu.torch
+kept, other = torch.ones(4, 4, device="rdna"), torch.ones(4, 4, device="rdna")
+generator = torch.Generator("rdna")
+if os.fork() == 0:
+    for name, attempt in {
+        "add": lambda: kept + other, "in place": lambda: kept.add_(other), "product": lambda: kept @ other, "fill": lambda: kept.zero_(),
+        "relu": lambda: torch.relu(kept), "read": lambda: kept.cpu(), "random": lambda: kept.normal_(generator=generator),
+        "synchronize": lambda: torch.rdna.synchronize(), "stream": lambda: torch.rdna.Stream().synchronize(),
+        "event": lambda: torch.rdna.Event().record(),
+    }.items():
+        try:
+            attempt()
+            print(name, "was done", flush=True)
+        except RuntimeError as error:
+            print(name, "refused" if "before this process was forked" in str(error) else error, flush=True)
+    print(kept.shape, kept.view(16).shape, flush=True)
+    os._exit(0)
+_, status = os.wait()
+print("status", status, (kept + other).sum().item())
+"""
+
+
+def test_every_use_of_the_device_is_refused_in_such_a_child():
+    lines = run(REFUSED).stdout.splitlines()
+    assert len(lines) == 12
+    assert [line for line in lines[:10] if not line.endswith(" refused")] == []
+    assert lines[10] == "torch.Size([4, 4]) torch.Size([16])"
+    assert lines[11] == "status 0 32.0"
+
+
 def test_a_child_may_use_the_device_first():
     done = run(FORK.replace("USED", "False"))
     assert "used [2.0, 2.0, 2.0]" in done.stdout

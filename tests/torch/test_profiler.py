@@ -9,6 +9,8 @@ from amdgpu import telemetry
 from amdgpu.torch.loading import shim
 from torch.profiler import ProfilerActivity, profile
 
+# Told by some versions of torch of every profile.
+pytestmark = pytest.mark.filterwarnings("ignore:.*Profiler clears events at the end of each cycle")
 needs_activities = pytest.mark.skipif(
     not shim().has_activities(), reason="this version of torch takes no activities of devices of other packages"
 )

@@ -52,22 +52,7 @@ def parser() -> argparse.ArgumentParser:
 
     add("demo", "set everything up and run the main job on real input")
     test = add("test", "set everything up and run the tests of all languages")
-    test.add_argument(
-        "names",
-        nargs="*",
-        metavar="SUITE",
-        help=f"one of: {', '.join(suites.NAMES)} (all of them when none is named), or torch",
-    )
-    test.add_argument(
-        "--changed",
-        nargs="?",
-        const="",
-        metavar="REVISION",
-        help="only what a change can reach: of the files that differ from REVISION (the last commit by default)",
-    )
-    test.add_argument("--python", default="", metavar="PATH", help="the Python with torch that the suite torch takes")
-    test.add_argument("--durations", action="store_true", help="say which Python tests took the most processor time")
-    test.add_argument("-v", "--verbose", action="store_true", help="print the runners' whole output")
+    _add_test_options(test)
     check = add("check", "format, lint and type checks, fresh generated files, house rules")
     check.add_argument(
         "names", nargs="*", metavar="CHECK", help=f"one of: {', '.join(checks.NAMES)} (all of them when none is named)"
@@ -106,6 +91,28 @@ def parser() -> argparse.ArgumentParser:
     add("shell", "a shell in which python and amdgpu are those of .venv")
     add("help", "print this help")
     return top
+
+
+def _add_test_options(test: argparse.ArgumentParser) -> None:
+    test.add_argument(
+        "names",
+        nargs="*",
+        metavar="SUITE",
+        help=f"one of: {', '.join(suites.NAMES)} (all of them when none is named), or torch, or tensorflow",
+    )
+    test.add_argument(
+        "--changed",
+        nargs="?",
+        const="",
+        metavar="REVISION",
+        help="only what a change can reach: of the files that differ from REVISION (the last commit by default)",
+    )
+    test.add_argument("--python", default="", metavar="PATH", help="the Python with torch or TensorFlow for its suite")
+    test.add_argument(
+        "--where-possible", action="store_true", help="skip the suite torch, with the reason, where torch cannot be had"
+    )
+    test.add_argument("--durations", action="store_true", help="say which Python tests took the most processor time")
+    test.add_argument("-v", "--verbose", action="store_true", help="print the runners' whole output")
 
 
 def _add_compare(benchmark: argparse.ArgumentParser) -> None:
@@ -247,6 +254,7 @@ def _test(console: Console, options: argparse.Namespace, passed_on: list[str]) -
             durations=options.durations,
             reached=reached,
             python=options.python,
+            is_optional=options.where_possible,
         )
         if reached is not None:
             console.line(reach.left_out(reached, suites.NAMES))

@@ -286,6 +286,7 @@ functions!(Functions {
     agpu_ops_segment_reduce: fn(Text, Handle, Handle, *const Segment, *mut Handle) -> i32;
     agpu_ops_scatter_reduce: fn(Text, Handle, i64, Handle, Handle, *const ScatterReduce, *mut Handle) -> i32;
     agpu_ops_matmul: fn(Handle, Handle, *const Matmul, *mut Handle) -> i32;
+    agpu_ops_matmul_at: fn(Handle, *const Operand, *const Operand, *const Operand, *const Matmul, *const Operand) -> i32;
     agpu_ops_normalize: fn(Text, Handle, *const Normalize, *mut Handle) -> i32;
     agpu_ops_normalize_gradient: fn(Text, Handle, Handle, *const Normalize, *mut Handle, *mut Handle, *mut Handle) -> i32;
     agpu_ops_batch_norm_training: fn(Handle, i64, *const BatchNorm, *mut Handle, *mut Handle, *mut Handle) -> i32;

@@ -1,17 +1,16 @@
 """PyTorch on the CPU as a peer: a virtual environment of its own, without gigabytes of NVIDIA's libraries.
 
-The wheels of the package index for x86-64 are built for CUDA and do not start without NVIDIA's libraries. Nothing here runs on a GPU, so
-libraries of the same names whose functions say "no device" take their place.
+Nothing here runs on a GPU, so stand-ins take the place of those libraries (`x/stand_ins.py`).
 """
 
 from __future__ import annotations
 
-import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+
+from x.failure import Failure
+from x.stand_ins import must, stand_in
 
 from suite.peers import ROOT, STATE, Absent
 
@@ -19,10 +18,6 @@ TORCH = "torch==2.8.0"
 # What `import torch` needs beside NVIDIA's libraries.
 PACKAGES = ("numpy", "typing_extensions", "sympy", "networkx", "jinja2", "fsspec", "filelock")
 PROBE = "import torch; assert torch.backends.mkldnn.is_available()"
-SYSTEM = re.compile(r"(libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+|ld-linux.*)\.so")
-FOREIGN = re.compile(r"cu|nccl|nv|__cuda")
-# cudaErrorNoDevice; functions that give strings or handles give null.
-NO_DEVICE = 100
 
 
 def torch_python() -> Path:
@@ -32,100 +27,26 @@ def torch_python() -> Path:
     if python.exists() and starts(python):
         return python
     print(f"making {folder.relative_to(ROOT)} with {TORCH}; about 900 MB are fetched", flush=True)
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    for step in ([sys.executable, "-m", "venv", "--clear", str(folder)], [*pip, *PACKAGES], [*pip, "--no-deps", TORCH]):
-        must(step)
-    if not starts(python):
-        libraries = next(folder.glob("lib/python*/site-packages/torch/lib"), None)
-        if libraries is None:
-            raise Absent(f"{TORCH} has no folder of libraries")
-        stand_in(libraries)
+    try:
+        make(folder, python)
+    except Failure as failure:
+        raise Absent(failure.sentence) from failure
     if not starts(python):
         done = subprocess.run([str(python), "-c", PROBE], capture_output=True, text=True, check=False)
         raise Absent(f"torch does not start: {done.stderr.strip().splitlines()[-1]}")
     return python
 
 
+def make(folder: Path, python: Path) -> None:
+    """The environment; raises Failure."""
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    for step in ([sys.executable, "-m", "venv", "--clear", str(folder)], [*pip, *PACKAGES], [*pip, "--no-deps", TORCH]):
+        must(step)
+    libraries = next(folder.glob("lib/python*/site-packages/torch/lib"), None)
+    if libraries is not None and not starts(python):
+        stand_in(libraries)
+
+
 def starts(python: Path) -> bool:
     """Whether torch can be imported there and has oneDNN."""
     return subprocess.run([str(python), "-c", PROBE], capture_output=True, check=False).returncode == 0
-
-
-def stand_in(folder: Path) -> list[Path]:
-    """Makes the libraries that those of `folder` need and that are neither there nor the system's."""
-    for tool in ("cc", "readelf"):
-        if shutil.which(tool) is None:
-            raise Absent(f"torch needs stand-ins for NVIDIA's libraries, and `{tool}` is not there")
-    present = sorted(folder.glob("*.so*"))
-    names = {path.name for path in present}
-    needed = {name for path in present for name in needs(path) if name not in names and not SYSTEM.match(name)}
-    defined: set[str] = set()
-    missing: dict[str, set[str]] = {}
-    for path in present:
-        for name, version, is_defined in symbols(path):
-            if is_defined:
-                defined.add(name)
-            else:
-                missing.setdefault(version, set()).add(name)
-    # Names without a version are given by whichever comes first.
-    unversioned = {name for name in missing.get("", set()) - defined if FOREIGN.match(name)}
-    made = []
-    for number, library in enumerate(sorted(needed)):
-        made.append(
-            compile_stand_in(folder, library, missing.get(library, set()), unversioned if number == 0 else set())
-        )
-    return made
-
-
-def needs(path: Path) -> list[str]:
-    """Libraries that one asks for."""
-    return re.findall(r"\(NEEDED\).*\[(.*)\]", must(["readelf", "-dW", str(path)]))
-
-
-def symbols(path: Path) -> Iterator[tuple[str, str, bool]]:
-    """Name and version of what a library defines, or has to find elsewhere."""
-    for line in must(["readelf", "--dyn-syms", "-W", str(path)]).splitlines():
-        fields = line.split()
-        if len(fields) < 8 or not fields[0].rstrip(":").isdigit():
-            continue
-        name, _, version = fields[7].partition("@")
-        is_defined = fields[6] != "UND"
-        if is_defined or fields[4] == "GLOBAL":
-            yield name, version, is_defined
-
-
-def compile_stand_in(folder: Path, library: str, versioned: set[str], unversioned: set[str]) -> Path:
-    """One library, its functions and their version."""
-    source, script = folder / "stand_in.c", folder / "stand_in.map"
-    lines = []
-    for name in sorted(versioned | unversioned):
-        is_status = name.startswith("cuda") and not name.endswith("String")
-        lines.append(f"long {name}(void) {{ return {NO_DEVICE if is_status else 0}; }}\n")
-    source.write_text("".join(lines))
-    command = [
-        "cc",
-        "-shared",
-        "-fPIC",
-        "-w",
-        "-fno-builtin",
-        str(source),
-        "-o",
-        str(folder / library),
-        f"-Wl,-soname,{library}",
-    ]
-    if versioned:
-        script.write_text(f"{library} {{ global: {' '.join(f'{name};' for name in sorted(versioned))} }};\n")
-        command.append(f"-Wl,--version-script={script}")
-    must(command)
-    source.unlink()
-    script.unlink(missing_ok=True)
-    return folder / library
-
-
-def must(command: list[str]) -> str:
-    """Output of a command that has to succeed."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        tail = " ".join((done.stderr or done.stdout).strip().splitlines()[-3:])
-        raise Absent(f"`{' '.join(command[:4])} …` failed: {tail}")
-    return done.stdout

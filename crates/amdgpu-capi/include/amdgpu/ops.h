@@ -202,6 +202,11 @@ typedef struct agpu_ops_matmul_options {
 /* `activation(alpha * (a @ b) + beta * out + bias + residual)` with the axes of `numpy.matmul`. */
 agpu_status agpu_ops_matmul(agpu_array a, agpu_array b, const agpu_ops_matmul_options *options, agpu_array *result);
 
+/* As `agpu_ops_matmul`, of memory at addresses with a result at `out`; `bias` may be NULL, and handles in `options` must be. What
+ * `agpu_ops_elementwise_at` says of memory holds. */
+agpu_status agpu_ops_matmul_at(agpu_device device, const agpu_operand *a, const agpu_operand *b, const agpu_operand *bias,
+                               const agpu_ops_matmul_options *options, const agpu_operand *out);
+
 typedef struct agpu_ops_normalize_options {
     uint64_t size_bytes;
     agpu_array out;       /* NULL: a new array. It may be x (of a gradient also `gradient`) itself */

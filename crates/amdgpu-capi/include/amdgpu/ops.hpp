@@ -254,6 +254,11 @@ inline void elementwise_at(const Device &device, const std::string &operation, c
     check(agpu_ops_elementwise_at(device.get(), operation.c_str(), inputs.data(), inputs.size(), alpha, &out));
 }
 
+// a @ b of memory at addresses, with the result at `out`; no arrays are made.
+inline void matmul_at(const Device &device, const agpu_operand &a, const agpu_operand &b, const agpu_operand &out) {
+    check(agpu_ops_matmul_at(device.get(), &a, &b, nullptr, nullptr, &out));
+}
+
 // An operation for all items by one launch; without numbers each item has its own.
 inline void list_at(const Device &device, const std::string &operation, const std::vector<const char *> &dtypes, const std::vector<agpu_list_item> &items,
                     const std::vector<double> &numbers = {}) {

@@ -1,10 +1,11 @@
-//! Elementwise operations and conversions on memory of a CPU device: views of the memory that addresses name, and no arrays.
+//! Operations on memory of a CPU device: views of the memory that addresses name, and no arrays.
 
 use amdgpu_abi::Dtype;
 use amdgpu_abi::promotion::is_complex;
 use amdgpu_array::{byte_range, is_contiguous, recording};
 use amdgpu_hal::DeviceKind;
 use amdgpu_matrix::ElementwiseOptions;
+use amdgpu_ops::complex::cast_on_host;
 use amdgpu_ops::cpu::{HOST, Host, HostMemory};
 use amdgpu_ops::elementwise::{Elementwise, on_host};
 use amdgpu_ops::{Error, Scalar, TensorView, trace};
@@ -19,7 +20,7 @@ use crate::status::Answer;
 const LIMIT: usize = 4;
 
 /// `operation(inputs...)`, or without one the conversion of the only input, in the memory of `out`. False where the general path has to look
-/// at the call: memory that streams may still use or that leaves its allocation, complex numbers, other devices, graphs in the making.
+/// at the call.
 pub fn computed(
     device: &DeviceObject,
     operation: Option<Elementwise>,
@@ -27,30 +28,13 @@ pub fn computed(
     out: &COperand,
     alpha: f64,
 ) -> Answer<bool> {
-    if device.context.info().kind != DeviceKind::Cpu
-        || inputs.len() > LIMIT
-        || operation == Some(Elementwise::Standardize)
-        || trace::is_tracing()
-        || recording::is_recording()
-    {
+    if operation == Some(Elementwise::Standardize) {
         return Ok(false);
     }
-    let Some(target) = Memory::of(out) else {
+    let mut numbers = [0; LIMIT];
+    let Some((target, views)) = seen(device, inputs.iter(), &mut numbers, out)? else {
         return Ok(false);
     };
-    let mut ranges: SmallVec<[(u64, u64); LIMIT + 1]> = SmallVec::new();
-    ranges.push(target.range);
-    let mut numbers = [0_u64; LIMIT];
-    let mut views: SmallVec<[TensorView<'_>; LIMIT]> = SmallVec::new();
-    for (input, number) in inputs.iter().zip(&mut numbers) {
-        let Some(view) = view_of(input, number, &mut ranges)? else {
-            return Ok(false);
-        };
-        views.push(view);
-    }
-    if !are_settled(&ranges, device) {
-        return Ok(false);
-    }
     let mut host = Given(&target);
     match operation {
         Some(operation) => {
@@ -60,21 +44,60 @@ pub fn computed(
             };
             on_host(operation, &views, &options, &mut host)?;
         }
-        None => {
-            amdgpu_ops::complex::cast_on_host(
-                &views[0],
-                target.shape,
-                target.dtype,
-                None,
-                &mut host,
-            )?;
-        }
+        None => cast_on_host(&views[0], target.shape, target.dtype, None, &mut host)?,
     }
     Ok(true)
 }
 
+/// What `multiply` does with views of the operands, in the memory of `out`. False as in [`computed`].
+pub fn multiplied(
+    device: &DeviceObject,
+    inputs: &[&COperand],
+    out: &COperand,
+    multiply: impl FnOnce(&[TensorView<'_>], &mut Given<'_>) -> Result<(), Error>,
+) -> Answer<bool> {
+    let mut numbers = [0; LIMIT];
+    let Some((target, views)) = seen(device, inputs.iter().copied(), &mut numbers, out)? else {
+        return Ok(false);
+    };
+    multiply(&views, &mut Given(&target))?;
+    Ok(true)
+}
+
+type Views<'a> = SmallVec<[TensorView<'a>; LIMIT]>;
+
+/// The memory of the result, and views of the operands. `None` where the general path has to look at the call: memory that streams may still
+/// use or that leaves its allocation, complex numbers, other devices, graphs in the making.
+fn seen<'a>(
+    device: &DeviceObject,
+    inputs: impl ExactSizeIterator<Item = &'a COperand>,
+    numbers: &'a mut [u64; LIMIT],
+    out: &'a COperand,
+) -> Answer<Option<(Memory<'a>, Views<'a>)>> {
+    if device.context.info().kind != DeviceKind::Cpu
+        || inputs.len() > LIMIT
+        || trace::is_tracing()
+        || recording::is_recording()
+    {
+        return Ok(None);
+    }
+    let Some(target) = Memory::of(out) else {
+        return Ok(None);
+    };
+    let mut ranges: SmallVec<[(u64, u64); LIMIT + 1]> = SmallVec::new();
+    ranges.push(target.range);
+    let mut views = Views::new();
+    for (input, number) in inputs.zip(numbers) {
+        let Some(view) = view_of(input, number, &mut ranges)? else {
+            return Ok(None);
+        };
+        views.push(view);
+    }
+    Ok(are_settled(&ranges, device).then_some((target, views)))
+}
+
 /// Memory that an operand names.
-struct Memory<'a> {
+pub struct Memory<'a> {
     address: u64,
     dtype: Dtype,
     shape: &'a [i64],
@@ -161,7 +184,7 @@ fn view_of<'a>(
 }
 
 /// Results go to the memory of the caller.
-struct Given<'a>(&'a Memory<'a>);
+pub struct Given<'a>(&'a Memory<'a>);
 
 impl Host for Given<'_> {
     type Error = Error;

@@ -3,11 +3,12 @@
 use std::ffi::c_char;
 
 use super::table;
-use crate::amdgpu::{Matmul, Owned, agpu};
+use crate::amdgpu::{Matmul, agpu};
 use crate::call::{Call, Results, check_castable, written};
 use crate::compute::{Gives, Number, Target, cast, contiguous, converted, run};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
+use crate::host;
 use crate::tensor::{Tensor, View};
 
 table! {
@@ -76,11 +77,7 @@ fn product_with(
     if beta != 0.0 {
         cast(out, target.view())?;
     }
-    let (left, right, place) = (a.array()?, b.array()?, target.view().array()?);
-    let bias = bias.map(View::array).transpose()?;
     let options = Matmul {
-        out: place.0,
-        bias: bias.as_ref().map_or(0, |one| one.0),
         precision: precision(a.dtype),
         alpha,
         beta,
@@ -89,14 +86,18 @@ fn product_with(
         transpose_b: u32::from(transpose_b),
         ..Matmul::default()
     };
-    let mut result = 0;
-    agpu!(agpu_ops_matmul(
-        left.0,
-        right.0,
+    let bias = bias.map(View::operand).transpose()?;
+    let bias = bias.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    let device = host::get()?.device(out.index()?)?;
+    let (left, right, place) = (a.operand()?, b.operand()?, target.view().operand()?);
+    agpu!(agpu_ops_matmul_at(
+        device,
+        &raw const left,
+        &raw const right,
+        bias,
         &raw const options,
-        &raw mut result
+        &raw const place
     ))?;
-    drop(Owned(result));
     target.finish()
 }
 
