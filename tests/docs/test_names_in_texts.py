@@ -68,8 +68,8 @@ def _defined(dotted, parts):
 def _resolve(dotted):
     """The object of a dotted name."""
     parts = dotted.split(".")
-    if parts[:2] == ["amdgpu", "torch"]:
-        # Its modules import torch, which is not here; they and what they define are looked for in files.
+    if parts[:2] in (["amdgpu", "torch"], ["amdgpu", "tensorflow"]):
+        # Its modules import a framework, which is not here; they and what they define are looked for in files.
         return _defined(dotted, parts)
     for count in range(len(parts), 0, -1):
         try:

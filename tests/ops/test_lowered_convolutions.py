@@ -1,4 +1,4 @@
-"""Convolutions and gradients as forward convolutions and products of matrices, by generated kernels on the CPU device, beside loops in float64."""
+"""Convolutions as forward convolutions and products of matrices, by generated kernels on the CPU device, beside loops in float64."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import amdgpu
 import ml_dtypes
 import numpy as np
 import pytest
-from amdgpu import _native, errors, ops
+from amdgpu import errors, ops
+from amdgpu.tuning import Convolution
 
 # Of the largest value: sums of a few hundred products, rounded once to the dtype.
-TOLERANCES = {"float16": 2e-3, "bfloat16": 1e-2, "float32": 2e-6, "float64": 1e-14}
-FLOATS = (np.float16, ml_dtypes.bfloat16, np.float32, np.float64)
+TOLERANCES = {"f16": 2e-3, "bf16": 1e-2, "f32": 2e-6, "tf32": 2e-6, "f64": 1e-14}
+DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "tf32": np.float32, "f64": np.float64}
+FORMATS = ("f16", "bf16", "f32", "f64")
 LAYOUTS = ("NCHW", "NHWC")
 # Channels, filters, groups, rows, columns, window, stride, padding, dilation.
 CASES = (
@@ -42,9 +44,7 @@ def forward(x: Any, weight: Any, stride: int, padding: int, dilation: int, group
     """By the definition, in float64: (batch, channels, rows, columns) and (filters, channels of a group, rows, columns)."""
     padded = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
     taps = [(i, j) for i in range(weight.shape[2]) for j in range(weight.shape[3])]
-    rows, columns = (
-        (padded.shape[axis] - dilation * (weight.shape[axis] - 1) - 1) // stride + 1 for axis in (2, 3)
-    )
+    rows, columns = ((padded.shape[axis] - dilation * (weight.shape[axis] - 1) - 1) // stride + 1 for axis in (2, 3))
     made = np.zeros((len(x), len(weight), rows, columns))
     channels, filters = weight.shape[1], len(weight) // groups
     for group, (i, j) in product(range(groups), taps):
@@ -63,9 +63,7 @@ def gradients(x: Any, weight: Any, gradient: Any, *steps: int) -> tuple[Any, Any
     channels, filters = weight.shape[1], len(weight) // groups
     by_weight = np.zeros_like(weight)
     rows, columns = x.shape[2:]
-    for (row, column), i, j in product(
-        np.ndindex(*gradient.shape[2:]), range(weight.shape[2]), range(weight.shape[3])
-    ):
+    for (row, column), i, j in product(np.ndindex(*gradient.shape[2:]), range(weight.shape[2]), range(weight.shape[3])):
         y, z = row * stride - padding + i * dilation, column * stride - padding + j * dilation
         if not (0 <= y < rows and 0 <= z < columns):
             continue
@@ -81,18 +79,19 @@ def ordered(x: Any, layout: str) -> Any:
     return x if layout == "NCHW" else np.ascontiguousarray(np.moveaxis(x, 1, -1))
 
 
-def check(made: Any, wanted: Any, layout: str, dtype: Any) -> None:
+def check(made: Any, wanted: Any, layout: str, number: str) -> None:
     got = made.numpy()
-    assert got.dtype == dtype
+    assert got.dtype == DTYPES[number]
     wanted = ordered(wanted, layout)
     assert got.shape == wanted.shape
-    bound = TOLERANCES[np.dtype(dtype).name] * np.abs(wanted).max()
+    bound = TOLERANCES[number] * np.abs(wanted).max()
     assert np.abs(got.astype(float) - wanted).max() <= bound
 
 
-def setup(case: tuple[Any, ...], dtype: Any) -> tuple[Any, ...]:
+def setup(case: tuple[Any, ...], number: str) -> tuple[Any, ...]:
     channels, filters, groups, rows, columns, window, stride, padding, dilation = case
     random = np.random.default_rng(channels + rows)
+    dtype = DTYPES[number]
     x = random.standard_normal((3, channels, rows, columns)).astype(dtype)
     weight = random.standard_normal((filters, channels // groups, *window)).astype(dtype)
     steps = (stride, padding, dilation, groups)
@@ -100,61 +99,48 @@ def setup(case: tuple[Any, ...], dtype: Any) -> tuple[Any, ...]:
     return x, weight, random.standard_normal(shape).astype(dtype), steps
 
 
-def options_of(steps: tuple[int, ...], layout: str, precision: str = "fp32") -> tuple[Any, ...]:
-    stride, padding, dilation, groups = steps
-    return [stride] * 2, [padding] * 2, [dilation] * 2, groups, layout, precision
+def lowered(cpu: Any, direction: str, arrays: tuple[Any, ...], steps: tuple[int, ...], number: str, layout: str) -> Any:
+    """A pass of the convolution of x and weight, from x, weight and the gradient of the result, as arrays of the CPU device."""
+    x, weight, gradient = arrays
+    asked = Convolution(x.shape, weight.shape, number, layout, direction, *steps)
+    images, passed = (put(ordered(one, layout)) for one in (x, gradient))
+    inputs = {"forward": (images, weight), "image_gradient": (passed, weight), "weight_gradient": (images, passed)}
+    moved = [put(one) if isinstance(one, np.ndarray) else one for one in inputs[direction]]
+    return asked.compute(cpu, "lowered", *moved)
 
 
 def put(x: Any) -> Any:
     return amdgpu.array(x, device="cpu:0")
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=lambda one: np.dtype(one).name)
+@pytest.mark.parametrize("number", FORMATS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_gradients_are_those_of_loops_in_float64(cpu: Any, case: tuple[Any, ...], layout: str, dtype: Any) -> None:
-    x, weight, gradient, steps = setup(case, dtype)
-    options = options_of(steps, layout)
-    by_image, by_weight = gradients(*(one.astype(float) for one in (x, weight, gradient)), *steps)
-    images, passed = ordered(x, layout), put(ordered(gradient, layout))
-    made = _native.convolve_by(
-        cpu, "lowered", "image_gradient", (passed, put(weight)), options, shape=list(images.shape)
-    )
-    check(made, by_image, layout, dtype)
-    made = _native.convolve_by(
-        cpu, "lowered", "weight_gradient", (put(images), passed), options, shape=list(weight.shape)
-    )
-    check(made, by_weight, "NCHW", dtype)
+def test_gradients_are_those_of_loops_in_float64(cpu: Any, case: tuple[Any, ...], layout: str, number: str) -> None:
+    *arrays, steps = setup(case, number)
+    by_image, by_weight = gradients(*(one.astype(float) for one in arrays), *steps)
+    check(lowered(cpu, "image_gradient", arrays, steps, number, layout), by_image, layout, number)
+    check(lowered(cpu, "weight_gradient", arrays, steps, number, layout), by_weight, "NCHW", number)
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=lambda one: np.dtype(one).name)
-def test_windows_of_one_pixel_are_products(cpu: Any, dtype: Any) -> None:
-    x, weight, _, steps = setup((16, 8, 1, 8, 8, (1, 1), 1, 0, 1), dtype)
-    options = options_of(steps, "NCHW", "tf32")
-    made = _native.convolve_by(cpu, "lowered", "forward", (put(x), put(weight)), options)
-    check(made, forward(x.astype(float), weight.astype(float), *steps), "NCHW", dtype)
+@pytest.mark.parametrize("number", [*FORMATS, "tf32"])
+def test_windows_of_one_pixel_are_products(cpu: Any, number: str) -> None:
+    x, weight, gradient, steps = setup((16, 8, 1, 8, 8, (1, 1), 1, 0, 1), number)
+    wanted = forward(x.astype(float), weight.astype(float), *steps)
+    check(lowered(cpu, "forward", (x, weight, gradient), steps, number, "NCHW"), wanted, "NCHW", number)
 
 
 def test_weights_of_any_strides_are_taken(cpu: Any) -> None:
-    x, weight, gradient, steps = setup(CASES[5], np.float32)
+    x, weight, gradient, steps = setup(CASES[5], "f32")
     by_image, _ = gradients(*(one.astype(float) for one in (x, weight, gradient)), *steps)
     stored = put(np.ascontiguousarray(weight.transpose(2, 3, 1, 0))).transpose(3, 2, 0, 1)
-    made = _native.convolve_by(
-        cpu, "lowered", "image_gradient", (put(gradient), stored), options_of(steps, "NCHW"), shape=list(x.shape)
-    )
-    check(made, by_image, "NCHW", np.float32)
+    check(lowered(cpu, "image_gradient", (x, stored, gradient), steps, "f32", "NCHW"), by_image, "NCHW", "f32")
 
 
 def test_runs_have_the_same_bits(cpu: Any) -> None:
-    x, weight, gradient, steps = setup(CASES[0], np.float32)
-    options = options_of(steps, "NCHW")
-
-    def once() -> bytes:
-        shape = list(weight.shape)
-        made = _native.convolve_by(cpu, "lowered", "weight_gradient", (put(x), put(gradient)), options, shape=shape)
-        return made.numpy().tobytes()
-
-    assert once() == once()
+    *arrays, steps = setup(CASES[0], "f32")
+    once, again = (lowered(cpu, "weight_gradient", arrays, steps, "f32", "NCHW").numpy() for _ in range(2))
+    assert once.tobytes() == again.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -167,26 +153,19 @@ def test_runs_have_the_same_bits(cpu: Any) -> None:
     ],
 )
 def test_what_has_no_lowering_is_refused(cpu: Any, direction: str, weight: Any, steps: Any) -> None:
-    x = np.ones((1, 8, 10, 10), np.float32)
-    filters = np.ones(weight, np.float32)
+    x, filters = np.ones((1, 8, 10, 10), np.float32), np.ones(weight, np.float32)
     result = np.ones(forward(x, filters, *steps).shape, np.float32)
-    inputs = {"forward": (x, filters), "image_gradient": (result, filters), "weight_gradient": (x, result)}[direction]
-    shape = {"forward": None, "image_gradient": x.shape, "weight_gradient": filters.shape}[direction]
-    moved = tuple(map(put, inputs))
-    given = None if shape is None else list(shape)
     with pytest.raises(errors.NoImplementationError, match="lowered does not compute this conv2d"):
-        _native.convolve_by(cpu, "lowered", direction, moved, options_of(steps, "NCHW"), shape=given)
+        lowered(cpu, direction, (x, filters, result), steps, "f32", "NCHW")
 
 
 def test_the_loops_are_those_of_the_library() -> None:
-    x, weight, gradient, steps = setup(CASES[8], np.float64)
+    x, weight, gradient, steps = setup(CASES[8], "f64")
     stride, padding, dilation, groups = steps
     keywords: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     by_image, by_weight = gradients(x, weight, gradient, *steps)
     np.testing.assert_allclose(ops.conv2d(x, weight, **keywords), forward(x, weight, *steps), atol=1e-12)
-    np.testing.assert_allclose(
-        ops.conv2d_input_gradient(gradient, weight, x.shape, **keywords), by_image, atol=1e-12
-    )
-    np.testing.assert_allclose(
-        ops.conv2d_weight_gradient(x, gradient, weight.shape, **keywords), by_weight, atol=1e-12
-    )
+    of_image = ops.conv2d_input_gradient(gradient, weight, x.shape, **keywords)
+    np.testing.assert_allclose(of_image, by_image, atol=1e-12)
+    of_weight = ops.conv2d_weight_gradient(x, gradient, weight.shape, **keywords)
+    np.testing.assert_allclose(of_weight, by_weight, atol=1e-12)

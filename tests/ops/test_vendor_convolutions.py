@@ -107,12 +107,17 @@ print(json.dumps([len(computed), wrong, sorted(set(_native.convolve_choices(devi
 )
 
 
-@pytest.mark.parametrize(("kind", "library"), LIBRARIES)
-def test_every_format_layout_pass_and_step_reaches_the_library(run: Run, kind: str, library: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "library", "has_graphs"), [("cuda", "cudnn", True), ("cuda", "cudnn", False), ("hip", "miopen", False)]
+)
+def test_every_format_layout_pass_and_step_reaches_the_library(
+    run: Run, kind: str, library: str, has_graphs: bool
+) -> None:
     pytest.importorskip("ml_dtypes")
     # MIOpen has float64 for a part of its functions only.
     numbers = ["f32", "f16", "bf16"] + (["f64"] if library == "cudnn" else [])
-    computed, wrong, ways, fallbacks = run(f"NUMBERS = {numbers}\n" + EVERY, kind, (library,), AMDGPU_MATMUL="vendor")
+    settings = {"AMDGPU_MATMUL": "vendor"} if has_graphs else {"AMDGPU_MATMUL": "vendor", "STAND_IN_FAULT": "graphs"}
+    computed, wrong, ways, fallbacks = run(f"NUMBERS = {numbers}\n" + EVERY, kind, (library,), **settings)
     assert wrong == []
     assert computed == len(numbers) * 4 * (3 + 2)
     assert ways == [library]
@@ -180,10 +185,14 @@ print(json.dumps(_native.convolve_choices(device)))
 
 def test_float32_keeps_its_digits_unless_tf32_is_asked_for(run: Run, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    assert run(PRECISIONS, AMDGPU_MATMUL="vendor", STAND_IN_LOG=str(log)) == ["cudnn"] * 3
-    lines = log.read_text().splitlines()
     # The two examples of a kind come before its first use; 1: float32, 0: float16.
-    assert lines == ["cudnn forward 1 fma"] * 3 + ["cudnn forward 1 units"] * 3 + ["cudnn forward 0 units"] * 3
+    expected = ["cudnn forward 1 fma"] * 3 + ["cudnn forward 1 units"] * 3 + ["cudnn forward 0 units"] * 3
+    assert run(PRECISIONS, AMDGPU_MATMUL="vendor", STAND_IN_LOG=str(log)) == ["cudnn"] * 3
+    assert log.read_text().splitlines() == [f"{line} graph" for line in expected]
+    log.unlink()
+    settings = {"AMDGPU_MATMUL": "vendor", "STAND_IN_LOG": str(log), "STAND_IN_FAULT": "graphs"}
+    assert run(PRECISIONS, **settings) == ["cudnn"] * 3
+    assert log.read_text().splitlines() == expected
 
 
 def test_units_of_amd_have_no_tf32_and_keep_the_digits(run: Run, tmp_path: Path) -> None:
@@ -273,7 +282,7 @@ def test_what_a_library_does_not_compute_is_said_only_where_it_is_demanded(run: 
 
 @pytest.mark.parametrize(("kind", "library"), LIBRARIES)
 def test_algorithms_that_want_too_much_workspace_are_not_taken(run: Run, kind: str, library: str) -> None:
-    found = run(REFUSED, kind, (library,), AMDGPU_MATMUL="vendor", STAND_IN_WORKSPACE_BYTES=str((256 << 20) + 1))
+    found = run(REFUSED, kind, (library,), AMDGPU_MATMUL="vendor", STAND_IN_WORKSPACE_BYTES=str((1 << 30) + 1))
     assert library not in found["ways"]
     (sentence,) = found["said"]
     assert f"{library} is not used for f32 convolutions of this kind" in sentence
@@ -341,10 +350,10 @@ CHOICE = (
     + """
 import contextlib
 def ways(size):
-    x, weight = (amdgpu.empty(shape, "float32", device=NAME) for shape in ((16, 64, size, size), (64, 64, 3, 3)))
+    gradient, weight = (amdgpu.empty(shape, "float16", device=NAME) for shape in ((16, 64, size, size), (64, 64, 3, 3)))
     # What is chosen counts: the fake allows small grids only.
     with contextlib.suppress(amdgpu.errors.InvalidLaunchError):
-        ops.conv2d(x, weight, padding=1)
+        ops.conv2d_input_gradient(gradient, weight, (16, 64, 2 * size - 1, 2 * size - 1), stride=2, padding=1)
     return sorted(_native.convolve_choices(device))
 print(json.dumps([ways(8), ways(56)]))
 """
@@ -414,7 +423,10 @@ print(json.dumps(ctypes.CDLL(FILE).stand_in_live_objects()))
 
 def test_descriptors_are_kept_for_shapes_and_for_nothing_else(run: Run) -> None:
     # A handle; images, weights, results and steps of two examples and a shape; the same with a bias and an activation.
-    assert run("FILE = 'libcudnn.so.9'\n" + LIFE, AMDGPU_MATMUL="vendor") == 1 + 3 * 4 + 3 * 6
+    # Graphs keep the operation, the graph, the engine's configuration and the plan beside the first four, and have no bias.
+    life = "FILE = 'libcudnn.so.9'\n" + LIFE
+    assert run(life, AMDGPU_MATMUL="vendor") == 1 + 3 * 8 + 3 * 6
+    assert run(life, AMDGPU_MATMUL="vendor", STAND_IN_FAULT="graphs") == 1 + 3 * 4 + 3 * 6
     assert run("FILE = 'libcudnn.so.9'\n" + LIFE, AMDGPU_MATMUL="vendor", STAND_IN_FAULT="refuse") == 1
     assert run("FILE = 'libMIOpen.so.1'\n" + LIFE, "hip", AMDGPU_MATMUL="vendor") == 1 + 3 * 4 + 3 * 5
 
@@ -437,9 +449,9 @@ print(json.dumps([most, live(), counter("amdgpu_fallbacks_total")]))
 
 def test_descriptors_of_many_shapes_are_let_go(run: Run) -> None:
     most, left, fallbacks = run(MANY, AMDGPU_MATMUL="vendor")
-    # A handle, and for each remembered shape images, weights, results and steps.
-    assert most == 1 + 4 * 1024
-    assert left == 1 + 4 * (1100 + 2 - 1024)
+    # A handle, and for each remembered shape images, weights, results, steps, operation, graph, configuration and plan.
+    assert most == 1 + 8 * 1024
+    assert left == 1 + 8 * (1100 + 2 - 1024)
     assert fallbacks == 0
 
 

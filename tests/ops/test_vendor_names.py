@@ -162,6 +162,7 @@ def declared(text: str, function: str) -> list[str] | None:
 
 TABLES = [
     ("cudnn", "Cudnn", "cudnn.rs", ""),
+    ("cudnn", "CudnnGraph", "cudnn_graph.rs", ""),
     ("miopen", "Miopen", "miopen.rs", ""),
     ("rocblas", "Rocblas", "rocblas.rs", ""),
     ("rocblas", "Geam", "matrix_sum.rs", "static HIP"),
@@ -175,7 +176,7 @@ def test_every_function_is_declared_with_the_same_parameters(
 ) -> None:
     text, fields, called = header(library), table(kind), names(file, kind, after)
     assert sorted(fields) == sorted(called)
-    assert len(fields) >= 7
+    assert len(fields) >= 6
     for field, function in called.items():
         theirs = declared(text, function)
         assert theirs is not None, f"{function} is not declared"
@@ -245,6 +246,41 @@ def test_numbers_are_those_of_the_vendor(header: Callable[[str], str], library: 
     text, ours = header(library), NUMBERS[library]
     found = {name: re.search(rf"\b{name}\b[^,=}}]*= ?(\d+)", text) for name in ours}
     assert {name: match and int(match[1]) for name, match in found.items()} == ours
+
+
+def test_numbers_of_graphs_are_those_of_the_vendor(header: Callable[[str], str]) -> None:
+    text = header("cudnn")
+    source = (SOURCES / "cudnn_graph.rs").read_text()
+    forms = {"kind": "CUDNN_BACKEND_{}_DESCRIPTOR", "name": "CUDNN_ATTR_{}", "is": "CUDNN_TYPE_{}"}
+    longer = {"DESCRIPTOR": "BACKEND_DESCRIPTOR"} | {
+        f"OPERATION_{name}": f"OPERATION_CONVOLUTION_{name}" for name in ("FORWARD", "BACKWARD_FILTER", "BACKWARD_DATA")
+    }
+    wanted = {"CUDNN_HEUR_MODE_A": 3, "CUDNN_HEUR_MODE_FALLBACK": 2}
+    for module, form in forms.items():
+        (block,) = re.findall(rf"mod {module} \{{(.*?)\n\}}", source, re.DOTALL)
+        for name, number in re.findall(r"const (\w+): i32 = (\d+)", block):
+            wanted[form.format(longer.get(name, name))] = int(number)
+    for name in ("DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION", "FFT", "NONDETERMINISTIC", "WINOGRAD"):
+        (number,) = re.findall(rf"const {name}: i32 = (\d+)", source)
+        wanted[f"CUDNN_NUMERICAL_NOTE_{name}"] = int(number)
+    prefixes = {"Forward": "FORWARD", "ImageGradient": "BWD_DATA", "WeightGradient": "BWD_FILTER"}
+    letters = {"Forward": "X W Y", "ImageGradient": "DX W DY", "WeightGradient": "X DW DY"}
+    for branch, prefix in prefixes.items():
+        (numbers,) = re.findall(rf"ConvolvePass::{branch} => \{{?\s*\(kind::\w+, \[([\d, ]+)\]", source)
+        parts = ["CONV_DESC", *letters[branch].split(), "ALPHA", "BETA"]
+        for part, number in zip(parts, numbers.split(", "), strict=True):
+            wanted[f"CUDNN_ATTR_OPERATION_CONVOLUTION_{prefix}_{part}"] = int(number)
+    # Enumerators without a number follow the one before.
+    found: dict[str, int] = {}
+    for body in re.findall(r"enum(?: \w+)? ?\{([^}]*)\}", text):
+        number = -1
+        for entry in filter(None, (part.strip() for part in body.split(","))):
+            match = re.fullmatch(r"(\w+)(?:\s+\w+\(?[^=]*\)?)?(?: ?= ?(\d+))?.*", entry)
+            if match is None:
+                continue
+            number = int(match[2]) if match[2] else number + 1
+            found[match[1]] = number
+    assert {name: found.get(name) for name in wanted} == wanted
 
 
 @pytest.mark.parametrize(

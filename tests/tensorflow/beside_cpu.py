@@ -39,7 +39,9 @@ def _array(result: Any) -> np.ndarray:
     return np.asarray(result.numpy())
 
 
-def compare(operation: Callable[..., Any], *arguments: Any, scale: float = 1.0, only: Sequence[int] = (), **options: Any) -> None:
+def compare(
+    operation: Callable[..., Any], *arguments: Any, scale: float = 1.0, only: Sequence[int] = (), **options: Any
+) -> None:
     """Asserts that both devices give the same shapes, dtypes and values."""
     wanted = on(CPU, operation, *arguments, **options)
     found = on(RDNA, operation, *arguments, **options)

@@ -132,7 +132,7 @@ def module_level_imports(tree: ast.Module) -> set[str]:
 
 
 # Folders that only the command or function of an extra imports, which says what to install where the extra is missing.
-FOLDERS_OF_EXTRAS = {"server": "server", "cli/top": "top", "torch": "torch"}
+FOLDERS_OF_EXTRAS = {"server": "server", "cli/top": "top", "torch": "torch", "tensorflow": "tensorflow"}
 
 
 def names_of(project: str, pattern: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import sys
 from collections.abc import Sequence
@@ -76,15 +77,26 @@ def test_stand_ins_take_the_place_of_libraries_that_torch_does_not_start_without
     assert asked == [libraries]
 
 
-def test_the_suite_is_skipped_with_the_reason_where_torch_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(named: str, run: torch_suite.Run) -> str:
-        raise Failure("pip could not install torch, which needs the network")
+class WithoutNetwork(Machine):
+    """One whose pip fails."""
 
-    monkeypatch.setattr(torch_suite, "interpreter", refuse)
-    with pytest.raises(Failure, match="needs the network"):
-        torch_suite.available(Machine())
+    def __call__(self, command: Sequence[str], name: str) -> process.Finished:
+        done = super().__call__(command, name)
+        return dataclasses.replace(done, exit_code=1) if "install" in command else done
+
+
+def test_the_suite_is_skipped_with_the_reason_where_torch_cannot_be_had(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(torch_suite, "ENVIRONMENT", tmp_path / "torch")
+    with pytest.raises(Failure, match="needs the network") as refused:
+        torch_suite.available(WithoutNetwork())
     ctx = suites.Context(Console(io.StringIO(), {}), (), verbose=False, is_optional=True)
-    monkeypatch.setattr(torch_suite, "available", lambda run: refuse("", run))
+
+    def refuse(run: torch_suite.Run) -> str:
+        raise refused.value
+
+    monkeypatch.setattr(torch_suite, "available", refuse)
     counts = suites.SUITES["torch"].run(ctx)
     assert (counts.failed, counts.skipped) == (0, 1)
     assert "needs the network" in counts.skips[0][1]

@@ -6,6 +6,9 @@ import amdgpu.torch  # noqa: F401
 import pytest
 import torch
 
+# GPUs compute convolutions of float32 in all digits, as torch's CPU does.
+torch.backends.cudnn.allow_tf32 = False
+
 # Of torch's own, told when parts of it are imported for the first time.
 collect_ignore_glob = ["programs/*"]
 

@@ -57,6 +57,41 @@ def test_convolutions_of_half_precision(dtype):
     )
 
 
+@pytest.mark.parametrize(("function", "images", "weights", "options"), CONVOLUTIONS[1:4])
+def test_channels_that_are_last_in_memory_stay_there(function, images, weights, options):
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    memory = formats[len(images)]
+    x, weight = (values(shape, low=-1, high=1).to(memory_format=memory).requires_grad_() for shape in (images, weights))
+    check_gradients(function, x, weight, wanting(weights[0]), **options)
+    moved = on_rdna((x, weight))
+    result = function(*moved, **options)
+    assert result.is_contiguous(memory_format=memory)
+    by_x, _ = torch.autograd.grad(result.sum(), moved)
+    assert by_x.is_contiguous(memory_format=memory)
+
+
+def test_tf32_of_convolutions_follows_the_setting_of_cudnn():
+    x, weight = torch.randn(4, 64, 32, 32), torch.randn(64, 64, 3, 3)
+    wanted = functional.conv2d(x.double(), weight.double())
+    before = torch.backends.cudnn.allow_tf32
+
+    def error(is_allowed):
+        torch.backends.cudnn.allow_tf32 = is_allowed
+        found = functional.conv2d(x.to("rdna"), weight.to("rdna")).cpu().double()
+        return float((found - wanted).abs().max() / wanted.abs().max())
+
+    try:
+        cut, whole = error(True), error(False)
+    finally:
+        torch.backends.cudnn.allow_tf32 = before
+    assert whole < 2e-6
+    if torch.rdna.get_device_properties().kind == "cuda":
+        # 11 significant bits are left of 24.
+        assert 2e-5 < cut < 2e-3
+    else:
+        assert cut == whole
+
+
 def test_convolutions_of_other_memory_formats():
     x = values((2, 3, 7, 8)).contiguous(memory_format=torch.channels_last)
     check(functional.conv2d, x, values((4, 3, 3, 3)), tolerance=1e-4)

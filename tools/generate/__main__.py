@@ -18,6 +18,7 @@ import emit_operations
 import emit_packages
 import emit_python
 import emit_rust
+import emit_tensorflow
 import emit_torch
 import emit_typescript
 import emit_zig
@@ -117,6 +118,7 @@ def generate() -> dict[Path, str]:
         docs / "pytorch_operators.md": emit_torch.emit_docs(
             ROOT / "integrations" / "torch" / "kernels" / "src" / "operators"
         ),
+        docs / "tensorflow_kernels.md": emit_tensorflow.emit_docs(ROOT / "integrations" / "tensorflow" / "src"),
     }
 
 

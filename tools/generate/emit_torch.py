@@ -28,12 +28,13 @@ def emit_docs(folder: Path) -> str:
         names = sorted(_ROW.findall(text))
         count += len(names)
         title = source.stem.replace("_", " ").capitalize()
-        parts.append(f"## {title}\n\n{_summary(text)}\n\n{_paragraph(names)}\n\n")
+        parts.append(f"## {title}\n\n{summary_of(text)}\n\n{_paragraph(names)}\n\n")
     parts.append(f"{count} operators.\n")
     return "".join(parts)
 
 
-def _summary(text: str) -> str:
+def summary_of(text: str) -> str:
+    """What a file of Rust says of itself."""
     lines = []
     for line in text.splitlines():
         if not line.startswith("//! "):

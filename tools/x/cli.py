@@ -98,7 +98,7 @@ def _add_test_options(test: argparse.ArgumentParser) -> None:
         "names",
         nargs="*",
         metavar="SUITE",
-        help=f"one of: {', '.join(suites.NAMES)} (all of them when none is named), or torch",
+        help=f"one of: {', '.join(suites.NAMES)} (all of them when none is named), or torch, or tensorflow",
     )
     test.add_argument(
         "--changed",
@@ -107,7 +107,7 @@ def _add_test_options(test: argparse.ArgumentParser) -> None:
         metavar="REVISION",
         help="only what a change can reach: of the files that differ from REVISION (the last commit by default)",
     )
-    test.add_argument("--python", default="", metavar="PATH", help="the Python with torch that the suite torch takes")
+    test.add_argument("--python", default="", metavar="PATH", help="the Python with torch or TensorFlow for its suite")
     test.add_argument(
         "--where-possible", action="store_true", help="skip the suite torch, with the reason, where torch cannot be had"
     )

@@ -65,7 +65,10 @@ MAP: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
         for name in ("compile_options", "device", "kernel", "benchmark", "shutdown")
     ),
     ("python/amdgpu/torch", (), ("api", "docs")),
-    ("integrations/torch/", (), ("docs",)),
+    ("python/amdgpu/tensorflow", (), ("api", "docs")),
+    ("python/tf_rdna", (), ("docs",)),
+    ("integrations/", (), ("docs",)),
+    ("tests/tensorflow/", (), ("docs",)),
     ("tests/torch/", (), ("docs",)),
     ("python/", (), ("api", "docs")),
     ("examples/", (), ("docs", "neuro")),
@@ -134,7 +137,7 @@ def _test_file(file: str, root: Path) -> set[str] | None:
     if (
         not file.startswith("tests/")
         or not file.endswith(".py")
-        or file.startswith(("tests/tools/", "tests/corpus/", "tests/torch/"))
+        or file.startswith(("tests/tools/", "tests/corpus/", "tests/tensorflow/", "tests/torch/"))
     ):
         return None
     path = root / file

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
-from x import excerpts, native, node_workspace, process, rust, schedule, summaries, torch_suite
+from x import excerpts, native, node_workspace, process, rust, schedule, summaries, tensorflow_suite, torch_suite
 from x.build import julia_is_usable, libraries_environment
 from x.console import Console, seconds_text
 from x.failure import Failure
@@ -22,8 +23,14 @@ from x.summaries import Counts
 from x.system import julia_executable
 
 TESTS = ROOT / "tests"
-# What imports torch, which the development environment does not have.
-TORCH_ONLY = (ROOT / "python" / "amdgpu" / "torch", torch_suite.TESTS)
+# What imports frameworks that the development environment does not have.
+FRAMEWORKS_ONLY = (
+    ROOT / "python" / "amdgpu" / "tensorflow",
+    ROOT / "python" / "tf_rdna",
+    ROOT / "python" / "amdgpu" / "torch",
+    tensorflow_suite.TESTS,
+    torch_suite.TESTS,
+)
 # Under the model checker, all threads and locks of the crate are others, so it is built on its own.
 ORDER_MODEL = ("-p", "amdgpu-hal", "--features", "model", "--test", "order_model")
 
@@ -49,7 +56,7 @@ class Context:
     durations: bool = False
     # Crates and Python test files that a change reaches; None stands for all.
     reached: Reached | None = None
-    # The interpreter with torch that the user has named.
+    # The interpreter with the framework that the user has named.
     python: str = ""
     # Whether it is enough to say why there is no interpreter with torch.
     is_optional: bool = False
@@ -242,7 +249,7 @@ def _python_arguments(ctx: Context) -> list[str]:
         "tests",
         "python",
         "--doctest-modules",
-        *(f"--ignore={shown(file)}" for file in [*tool_tests(), *TORCH_ONLY]),
+        *(f"--ignore={shown(file)}" for file in [*tool_tests(), *FRAMEWORKS_ONLY]),
     ]
 
 
@@ -281,7 +288,6 @@ def _torch(ctx: Context) -> Counts:
     else:
         python = torch_suite.interpreter(ctx.python, run)
     tools = torch_suite.tools_folder(python, run)
-    counts = Counts()
     built = ctx.run(
         torch_suite.build_command(python),
         name="torch-build",
@@ -290,10 +296,27 @@ def _torch(ctx: Context) -> Counts:
     )
     if built.exit_code:
         return Counts(failed=1, failures=["the shim does not compile: " + built.tail(1).strip()])
-    # The second time the host cannot read the memory of the device, as on a GPU.
-    for name, poison in (("torch", False), ("torch-poison", True)):
-        command = torch_suite.test_command(python, ctx.passed_on)
-        environment = torch_suite.environment(tools, poison=poison)
+    return _with_and_without_poison(ctx, "torch", torch_suite, python, tools)
+
+
+def _tensorflow(ctx: Context) -> Counts:
+    if not tensorflow_suite.TESTS.is_dir():
+        raise Absent(shown(tensorflow_suite.TESTS))
+
+    def run(command: Sequence[str], name: str) -> process.Finished:
+        return process.run(command, console=ctx.console, label=f"test {name}", log_name=name)
+
+    python = tensorflow_suite.interpreter(ctx.python, run)
+    tools = tensorflow_suite.tools_folder(python, run)
+    return _with_and_without_poison(ctx, "tensorflow", tensorflow_suite, python, tools)
+
+
+def _with_and_without_poison(ctx: Context, suite: str, module: ModuleType, python: str, tools: Path | None) -> Counts:
+    """The tests of a framework, the second time with memory of the device that the host cannot read, as on a GPU."""
+    counts = Counts()
+    for name, poison in ((suite, False), (f"{suite}-poison", True)):
+        command = module.test_command(python, ctx.passed_on)
+        environment = module.environment(tools, poison=poison)
         done = ctx.run(command, name=name, environment=environment, excerpt=excerpts.of_pytest)
         counts.add(summaries.read_pytest(done.output).settle(done.exit_code, f"pytest ({name})"))
     return counts
@@ -324,13 +347,14 @@ SUITES: dict[str, Suite] = {
     "julia": Suite(_julia),
     "tools": Suite(_tools),
     "torch": Suite(_torch, processors=0),
+    "tensorflow": Suite(_tensorflow, processors=0),
 }
 # Suites that run when they are named only.
-ON_REQUEST = frozenset({"torch"})
+ON_REQUEST = frozenset({"torch", "tensorflow"})
 NAMES = tuple(name for name in SUITES if name not in ON_REQUEST)
 # Suites of one language test their own sources; these load what the others built. Those of js/ talk to a server in Python.
-NEEDS_LIBRARIES = frozenset({"rust", "python", "js", "torch"})
-NEEDS_EXTENSION = frozenset({"python", "js", "torch"})
+NEEDS_LIBRARIES = frozenset({"rust", "python", "js", "torch", "tensorflow"})
+NEEDS_EXTENSION = frozenset({"python", "js", "torch", "tensorflow"})
 NEEDS_DASHBOARD = frozenset({"python", "js"})
 NEEDS_BROWSER = frozenset({"js"})
 

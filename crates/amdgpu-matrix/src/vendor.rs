@@ -10,12 +10,13 @@
 //! - Whether its answers are right is not decided here: callers compare them with ours first.
 //! - Everything may be called from any thread at the same time. A session made before `fork()` answers with an error in the child.
 //!
-//! Names, numbers and parameters are those of `cublasLt.h` 13.0 and `cublas_api.h`, of `cudnn_cnn.h` and `cudnn_ops.h` 9.26, of
-//! `hipblaslt.h` and `hipblas-common.h` of ROCm 7, of `rocblas-types.h` and `rocblas-functions.h`, and of `miopen.h` 6.4. cuBLASLt was run;
-//! **cuDNN, cuBLAS' sums and the libraries of AMD were not run on hardware**.
+//! Names, numbers and parameters are those of `cublasLt.h` 13.0 and `cublas_api.h`, of `cudnn_cnn.h`, `cudnn_ops.h` and `cudnn_graph.h` 9.26, of
+//! `hipblaslt.h` and `hipblas-common.h` of ROCm 7, of `rocblas-types.h` and `rocblas-functions.h`, and of `miopen.h` 6.4. Those of NVIDIA
+//! were run; **the libraries of AMD were not run on hardware**.
 
 mod convolution;
 mod cudnn;
+mod cudnn_graph;
 mod engine;
 mod functions;
 mod library;

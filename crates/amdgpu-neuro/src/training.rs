@@ -229,7 +229,15 @@ impl<O: Operations> Trainer<O> {
         learning_rate: f64,
         after_batch: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Option<Report>> {
+        // All of them are near the device where most are learnt from.
+        let is_held_here = !self.operations.holds(data.x) && chosen.len() >= data.count.div_ceil(2);
+        if is_held_here {
+            self.hold(data.x, data.x.len() / data.count.max(1))?;
+        }
         let learnt = self.learn(network, data, chosen, learning_rate, after_batch);
+        if is_held_here {
+            self.release();
+        }
         // The network outlives the device.
         let caught_up = network.read().map(drop);
         let report = learnt?;
@@ -238,6 +246,20 @@ impl<O: Operations> Trainer<O> {
             network.snapshot.set_weights(network.weight_sample());
         }
         Ok(report)
+    }
+
+    /// Keeps samples near the device until [`Trainer::release`]: epochs over the same slice read it there, and see no change of it.
+    ///
+    /// # Errors
+    ///
+    /// The device fails.
+    pub fn hold(&mut self, x: &[f32], of_sample: usize) -> Result<()> {
+        self.operations.hold(x, of_sample)
+    }
+
+    /// Gives back what [`Trainer::hold`] took.
+    pub fn release(&mut self) {
+        self.operations.release();
     }
 
     fn learn(

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use crate::cpu::{self, Host};
 use crate::div_ceil::DivCeil;
+use crate::elementwise::{memory_order, permuted};
 use crate::generated::cast::{OWN, cast_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
@@ -115,7 +116,14 @@ fn write(ops: &DeviceOps, x: &Operand, result: &Operand) -> Result<()> {
     if result.is_empty() || (!x.is_number() && wide.is_same_view(result)) {
         return Ok(());
     }
-    let (extents, strides) = coalesce(&result.shape, [&result.strides, &wide.strides]);
+    let (extents, strides) = match memory_order(&result.shape, &result.strides) {
+        None => coalesce(&result.shape, [&result.strides, &wide.strides]),
+        Some(order) => {
+            let [shape, to, from] = [&result.shape, &result.strides, &wide.strides]
+                .map(|numbers| permuted(numbers, &order));
+            coalesce(&shape, [&to, &from])
+        }
+    };
     let count = result.len();
     let rank = extents.len();
     let is_flat = rank == 1 && strides.iter().all(|own| own[0] == 1);

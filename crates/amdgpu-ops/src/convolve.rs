@@ -14,7 +14,7 @@ use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::{Convolve, ConvolveOptions, ConvolvePass};
 use amdgpu_matrix::{Fitted, ImageLayout, Matrix, Reduce, ReduceOptions, SPATIAL, TensorView};
 pub use archived::takes_channels_last;
-pub use choice::{Situation, Way, Ways, chosen, libraries, library_from, subject, ways};
+pub use choice::{Situation, Way, Ways, chosen, is_for_library, libraries, subject, ways};
 pub use lowering::{Grid, Lowering};
 use smallvec::SmallVec;
 
@@ -130,7 +130,7 @@ pub fn on_device(
 ) -> Result<Array> {
     let geometry = check(inputs, call)?;
     let asked = Asked::of(ops, inputs, call, &geometry);
-    let (way, shape) = choice::choose(ops, &geometry.fitted, call, &asked.situation())?;
+    let (way, shape) = choice::choose(ops, &geometry.fitted, call, asked.kind())?;
     let made = asked.target(out)?;
     if made.is_empty() {
         return Ok(made);
@@ -141,7 +141,7 @@ pub fn on_device(
         return Ok(made);
     }
     // What is chosen first, then whatever of ours computes it.
-    let own = choice::ours(ops, &asked.situation())?;
+    let own = choice::ours(ops, asked.kind())?;
     for way in [way].into_iter().chain(own) {
         if asked.by(way, &made)? {
             break;
@@ -215,7 +215,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    fn situation(&self) -> choice::Kind {
+    fn kind(&self) -> choice::Kind {
         choice::Kind {
             is_forward: self.call.pass == ConvolvePass::Forward
                 && self.geometry.fitted.pass == ConvolvePass::Forward,
@@ -228,7 +228,7 @@ impl<'a> Asked<'a> {
     fn by(&self, way: Way, made: &Array) -> Result<bool> {
         let fitted = &self.geometry.fitted;
         match (way, &self.lowering) {
-            (Way::Archived, _) if self.situation().is_forward => {
+            (Way::Archived, _) if self.kind().is_forward => {
                 let described = (&self.call.options, fitted);
                 archived::convolve(self.ops, self.inputs, described, self.call.is_tf32, made)
             }
@@ -468,23 +468,29 @@ impl Geometry {
         };
         let arrays = [&inputs[0], &inputs[1], &sums];
         self.launch(ops, (ConvolvePass::WeightGradient, false), shape, &arrays)?;
-        let options = ReduceOptions {
-            axes: Some(&[0]),
-            keeps_axes: false,
-            correction: 0.0,
-            result: None,
-            thread_limit: None,
-        };
-        let (sums, flat) = (Operand::of_array(sums), out.reshaped(&[count])?);
-        if computed == dtype {
-            reduce::on_device(ops, Reduce::Sum, &sums, Some(&flat), &options)?;
-            return Ok(());
-        }
-        let total = Operand::of_array(reduce::on_device(ops, Reduce::Sum, &sums, None, &options)?);
-        let body = Body::Named("identity");
-        let flat = Operand::of_array(flat);
-        elementwise::compute(ops, &body, &[total], &flat, computed, 0.0)
+        add_up(ops, sums, out)
     }
+}
+
+/// Adds up the rows of sums, in their order, into an array whose numbers may be narrower.
+fn add_up(ops: &DeviceOps, sums: Array, out: &Array) -> Result<()> {
+    let options = ReduceOptions {
+        axes: Some(&[0]),
+        keeps_axes: false,
+        correction: 0.0,
+        result: None,
+        thread_limit: None,
+    };
+    let computed = sums.dtype;
+    let (sums, flat) = (Operand::of_array(sums), out.reshaped(&[out.len()])?);
+    if computed == out.dtype {
+        reduce::on_device(ops, Reduce::Sum, &sums, Some(&flat), &options)?;
+        return Ok(());
+    }
+    let total = Operand::of_array(reduce::on_device(ops, Reduce::Sum, &sums, None, &options)?);
+    let body = Body::Named("identity");
+    let flat = Operand::of_array(flat);
+    elementwise::compute(ops, &body, &[total], &flat, computed, 0.0)
 }
 
 /// Parts that the pixels of a weight gradient are summed in.

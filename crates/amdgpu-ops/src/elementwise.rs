@@ -272,6 +272,29 @@ fn choose(
     choose_strided(ops, &signature, &wide, (are_aligned, form))
 }
 
+/// The axes from the one whose neighbours lie furthest apart on, where that is another order than that of the axes: work-items beside each other
+/// write side by side then. Images with their channels last are an example.
+pub(crate) fn memory_order(shape: &[i64], strides: &[i64]) -> Option<SmallVec<[usize; 6]>> {
+    let distance = |axis: &usize| {
+        if shape[*axis] == 1 {
+            // Never walked.
+            i64::MAX
+        } else {
+            strides[*axis].abs()
+        }
+    };
+    let mut order: SmallVec<[usize; 6]> = (0..shape.len()).collect();
+    order.sort_by_key(|axis| std::cmp::Reverse(distance(axis)));
+    let is_other = order.iter().filter(|axis| shape[**axis] != 1);
+    let walked = (0..shape.len()).filter(|axis| shape[*axis] != 1);
+    (!is_other.copied().eq(walked)).then_some(order)
+}
+
+/// Numbers of axes in another order.
+pub(crate) fn permuted(numbers: &[i64], order: &[usize]) -> Dims {
+    order.iter().map(|axis| numbers[*axis]).collect()
+}
+
 fn choose_strided(
     ops: &DeviceOps,
     signature: &Signature<'_>,
@@ -280,8 +303,15 @@ fn choose_strided(
 ) -> Result<Chosen> {
     let result = wide[0].0;
     let (count, pack) = (result.len(), signature.pack() as i64);
-    let all: Few<&[i64]> = wide.iter().map(|(_, strides)| strides.as_slice()).collect();
-    let (extents, strides) = coalesce_all(&result.shape, &all);
+    let ordered: Few<Dims>;
+    let mut shape = result.shape.clone();
+    let mut all: Few<&[i64]> = wide.iter().map(|(_, strides)| strides.as_slice()).collect();
+    if let Some(order) = memory_order(&result.shape, all[0]) {
+        ordered = all.iter().map(|own| permuted(own, &order)).collect();
+        all = ordered.iter().map(Dims::as_slice).collect();
+        shape = permuted(&shape, &order);
+    }
+    let (extents, strides) = coalesce_all(&shape, &all);
     let rank = extents.len();
     if rank > RANK_LIMIT {
         return Err(Error::no_kernel(format!(
@@ -536,4 +566,28 @@ pub fn convert(ops: &DeviceOps, x: &Operand, dtype: Dtype) -> Result<Operand> {
         return Ok(x.clone());
     }
     Ok(Operand::of_array(cast::on_device(ops, x, dtype, None)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_are_walked_as_they_lie_in_memory() {
+        let order =
+            |shape: &[i64], strides: &[i64]| memory_order(shape, strides).map(|one| one.to_vec());
+        assert_eq!(order(&[2, 3, 4], &[12, 4, 1]), None);
+        assert_eq!(order(&[2, 3, 1], &[3, 1, 7]), None);
+        // Channels last, and rows from the last to the first.
+        assert_eq!(
+            order(&[2, 8, 5, 6], &[240, 1, 48, 8]),
+            Some(vec![0, 2, 3, 1])
+        );
+        assert_eq!(order(&[4, 5], &[-5, 1]), None);
+        assert_eq!(order(&[4, 5], &[1, -4]), Some(vec![1, 0]));
+        assert_eq!(
+            permuted(&[2, 8, 5, 6], &[0, 2, 3, 1]).as_slice(),
+            [2, 5, 6, 8]
+        );
+    }
 }

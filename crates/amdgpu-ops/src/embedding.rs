@@ -94,8 +94,18 @@ pub fn on_device(
     if !index.is_empty() {
         check_indices(ops, &index, table.shape[0])?;
     }
+    rows_on_device(ops, table, &index, &made)?;
+    Ok(made)
+}
+
+/// The rows of a table with these indices, which the caller has checked: nothing waits for the device. Indices and the result are dense.
+///
+/// # Errors
+///
+/// What the device reports.
+pub fn rows_on_device(ops: &DeviceOps, table: &Operand, index: &Array, made: &Array) -> Result<()> {
     if made.is_empty() {
-        return Ok(made);
+        return Ok(());
     }
     let row_len: i64 = table.shape[1..].iter().product();
     let row_bytes = row_len as usize * table.item_bytes();
@@ -107,11 +117,10 @@ pub fn on_device(
     let width = (row_bytes / word_bytes) as i64;
     let count = index.len() * width;
     let table = dense(ops, table)?;
-    let [from, at, to] = [&table, &index, &made].map(Arg::Array);
+    let [from, at, to] = [&table, index, made].map(Arg::Array);
     let args = [from, at, to, Arg::from(width), Arg::from(count)];
     let blocks = count.div_ceil_positive(source::BLOCK);
-    launch(&kernel, Shape::line(blocks, source::BLOCK), &args)?;
-    Ok(made)
+    launch(&kernel, Shape::line(blocks, source::BLOCK), &args)
 }
 
 /// Bytes that a work-item moves: of the widest words that rows are made of.

@@ -131,6 +131,22 @@ impl Trainer {
         self.lock(py)?.restore(&slots, position).into_py_result(py)
     }
 
+    /// Keeps samples near the device until `release`: epochs over the same array read them there.
+    fn hold(&self, x: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = x.py();
+        let inputs = to_f32("x", x)?;
+        let of_sample = inputs.shape().last().copied().unwrap_or_default();
+        // SAFETY: the array is only read; it is kept alive by `inputs`.
+        let x = unsafe { values(&inputs) };
+        let mut learner = self.lock(py)?;
+        learner.hold(x, of_sample).into_py_result(py)
+    }
+
+    fn release(&self, py: Python<'_>) -> PyResult<()> {
+        self.lock(py)?.release();
+        Ok(())
+    }
+
     /// One epoch: (loss, accuracy or None, samples), or None when `progress` or a signal stopped it between two batches.
     #[pyo3(signature = (x, targets, chosen, learning_rate, progress=None))]
     fn epoch(

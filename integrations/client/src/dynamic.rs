@@ -31,6 +31,7 @@ impl Library {
     }
 
     /// The address of a function, `None` where this version of the library does not have it.
+    #[must_use]
     pub fn find(self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: a library that stays loaded, and a text that ends with a null byte.
         let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };

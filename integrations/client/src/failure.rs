@@ -69,11 +69,13 @@ pub fn caught<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
 }
 
 /// A text for C; null bytes inside become spaces.
+#[must_use]
 pub fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', " ")).unwrap_or_default()
 }
 
 /// The status of an outcome for C: 0 done, 1 refused, 2 no kernel. The message stays with the thread.
+#[must_use]
 pub fn status(outcome: Outcome) -> i32 {
     let Err(failure) = outcome else { return 0 };
     // A thread that is ending has nobody left to ask.
@@ -85,6 +87,7 @@ pub fn status(outcome: Outcome) -> i32 {
 }
 
 /// The message of the last failure on this thread, valid until the next one.
+#[must_use]
 pub fn last_error() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr())
         .unwrap_or(c"".as_ptr())

@@ -9,7 +9,7 @@ use crate::dtype::Dtype;
 use crate::failure::{Failure, FailureKind, Outcome};
 use crate::streams::Stream;
 use crate::tensor::{Dims, Tensor, View};
-use crate::tensorflow::{self, AllocatorAttributes, Functions, Opaque, Status};
+use crate::tensorflow::{self, AllocatorAttributes, Opaque, Status};
 
 /// What TensorFlow has a kernel compute.
 pub struct Call<'c> {
@@ -39,7 +39,7 @@ pub fn host_device() -> Outcome<Handle> {
     Ok(*HOST.get_or_init(|| handle))
 }
 
-impl<'c> Call<'c> {
+impl Call<'_> {
     pub fn of(context: Opaque, name: &'static CStr, is_host: bool) -> Outcome<Self> {
         let status = Status::new()?;
         // SAFETY: a live context and status.
@@ -72,18 +72,14 @@ impl<'c> Call<'c> {
         self.stream.in_order(|| kernel(self))
     }
 
-    fn tensorflow(&self) -> Outcome<&'static Functions> {
-        tensorflow::get()
-    }
-
     pub fn input_count(&self) -> Outcome<usize> {
         // SAFETY: a live context.
-        Ok(unsafe { (self.tensorflow()?.TF_NumInputs)(self.context) } as usize)
+        Ok(unsafe { (tensorflow::get()?.TF_NumInputs)(self.context) } as usize)
     }
 
     pub fn output_count(&self) -> Outcome<usize> {
         // SAFETY: a live context.
-        Ok(unsafe { (self.tensorflow()?.TF_NumOutputs)(self.context) } as usize)
+        Ok(unsafe { (tensorflow::get()?.TF_NumOutputs)(self.context) } as usize)
     }
 
     fn raw_input(&self, place: usize) -> Outcome<Opaque> {
@@ -91,7 +87,7 @@ impl<'c> Call<'c> {
         let place = place as c_int;
         // SAFETY: a live context and status, and a place for the tensor.
         unsafe {
-            (self.tensorflow()?.TF_GetInput)(self.context, place, &raw mut handle, self.status.0);
+            (tensorflow::get()?.TF_GetInput)(self.context, place, &raw mut handle, self.status.0);
         }
         self.status.done()?;
         Ok(handle)
@@ -154,6 +150,30 @@ impl<'c> Call<'c> {
         }
     }
 
+    /// The only number of an input in the memory of the host.
+    pub fn host_real(&self, place: usize) -> Outcome<f64> {
+        let tensor = Tensor::of(self.raw_input(place)?, 0)?;
+        if tensor.len() != 1 {
+            return Err(Failure::refused(format!(
+                "{}: input {place} must be a scalar, but has {} elements",
+                self.name.to_string_lossy(),
+                tensor.len()
+            )));
+        }
+        // SAFETY: memory of the host with an element of the dtype.
+        Ok(unsafe {
+            match tensor.dtype {
+                Dtype::F64 => tensor.address.cast::<f64>().read(),
+                Dtype::F32 => f64::from(tensor.address.cast::<f32>().read()),
+                Dtype::BF16 => f64::from(f32::from_bits(
+                    u32::from(tensor.address.cast::<u16>().read()) << 16,
+                )),
+                Dtype::F16 => half_value(tensor.address.cast::<u16>().read()),
+                _ => self.host_int(place)? as f64,
+            }
+        })
+    }
+
     /// What TensorFlow allocated; where it could not, with the numbers of the device.
     fn allocated(&self, handle: Opaque) -> Outcome<Tensor> {
         self.status.done().map_err(|failure| {
@@ -181,7 +201,7 @@ impl<'c> Call<'c> {
         let bytes = self.bytes_of(dtype, shape);
         // SAFETY: a live context and status, and as many extents as there are axes.
         let handle = unsafe {
-            (self.tensorflow()?.TF_AllocateOutput)(
+            (tensorflow::get()?.TF_AllocateOutput)(
                 self.context,
                 place as c_int,
                 dtype.0,
@@ -205,7 +225,7 @@ impl<'c> Call<'c> {
         let mut chosen: c_int = -1;
         // SAFETY: as above.
         let handle = unsafe {
-            (self.tensorflow()?.TF_ForwardInputOrAllocateOutput)(
+            (tensorflow::get()?.TF_ForwardInputOrAllocateOutput)(
                 self.context,
                 inputs.as_ptr(),
                 inputs.len() as c_int,
@@ -223,7 +243,7 @@ impl<'c> Call<'c> {
     pub fn output_dtype(&self, place: usize) -> Outcome<Dtype> {
         // SAFETY: a live context.
         let number =
-            unsafe { (self.tensorflow()?.TF_ExpectedOutputDataType)(self.context, place as c_int) };
+            unsafe { (tensorflow::get()?.TF_ExpectedOutputDataType)(self.context, place as c_int) };
         Ok(Dtype(number))
     }
 
@@ -236,7 +256,7 @@ impl<'c> Call<'c> {
         };
         // SAFETY: as above.
         let handle = unsafe {
-            (self.tensorflow()?.TF_AllocateTemp)(
+            (tensorflow::get()?.TF_AllocateTemp)(
                 self.context,
                 dtype.0,
                 shape.as_ptr(),
@@ -250,8 +270,19 @@ impl<'c> Call<'c> {
 
     /// Gives a tensor as an output, under another shape of as many elements, without copying it.
     pub fn set_output(&self, place: usize, tensor: &Tensor, shape: &[i64]) -> Outcome {
-        let tensorflow = self.tensorflow()?;
-        if tensor.shape.as_slice() == shape {
+        self.set_output_as(place, tensor, tensor.dtype, shape)
+    }
+
+    /// The same, with the bytes as elements of another dtype.
+    pub fn set_output_as(
+        &self,
+        place: usize,
+        tensor: &Tensor,
+        dtype: Dtype,
+        shape: &[i64],
+    ) -> Outcome {
+        let tensorflow = tensorflow::get()?;
+        if tensor.shape.as_slice() == shape && tensor.dtype == dtype {
             // SAFETY: a live context, tensor and status.
             unsafe {
                 (tensorflow.TF_SetOutput)(
@@ -266,10 +297,10 @@ impl<'c> Call<'c> {
         let empty = Dims::from_elem(0, 1);
         // SAFETY: a tensor without elements, which then takes over the memory of the other one.
         unsafe {
-            let alias = (tensorflow.TF_AllocateTensor)(tensor.dtype.0, empty.as_ptr(), 1, 0);
+            let alias = (tensorflow.TF_AllocateTensor)(dtype.0, empty.as_ptr(), 1, 0);
             (tensorflow.TF_TensorBitcastFrom)(
                 tensor.handle,
-                tensor.dtype.0,
+                dtype.0,
                 alias,
                 shape.as_ptr(),
                 shape.len() as c_int,
@@ -283,6 +314,18 @@ impl<'c> Call<'c> {
             done?;
         }
         self.status.done()
+    }
+}
+
+/// The value of an IEEE binary16.
+fn half_value(bits: u16) -> f64 {
+    let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
+    sign * match exponent {
+        0 => fraction * 2_f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1.0 + fraction / 1024.0) * 2_f64.powi(exponent - 15),
     }
 }
 

@@ -16,6 +16,7 @@ mod normalization;
 mod pooling;
 mod random;
 mod reduction;
+mod refusals;
 mod spatial;
 mod variables;
 
@@ -23,7 +24,6 @@ const T: &CStr = c"T";
 
 const FLOATS: &[Dtype] = &[Dtype::F16, Dtype::BF16, Dtype::F32, Dtype::F64];
 const FLOATS_AND_I64: &[Dtype] = &[Dtype::F16, Dtype::BF16, Dtype::F32, Dtype::F64, Dtype::I64];
-const BOOLS: &[Dtype] = &[Dtype::BOOL];
 const INT32: &[Dtype] = &[Dtype::I32];
 const INTEGERS: &[Dtype] = &[
     Dtype::I8,
@@ -163,6 +163,7 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
         losses::ROWS,
         random::ROWS,
         variables::ROWS,
+        refusals::ROWS,
     ]
     .into_iter()
     .flatten()

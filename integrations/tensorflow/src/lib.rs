@@ -15,6 +15,14 @@
     clippy::similar_names,
     reason = "indices and what is picked by them stand side by side"
 )]
+#![allow(
+    clippy::float_cmp,
+    reason = "attributes are compared with the very numbers that they mean"
+)]
+#![allow(
+    clippy::unnecessary_wraps,
+    reason = "functions that make kernels have one type, whether they can fail or not"
+)]
 
 use amdgpu_client::{amdgpu, dynamic, failure};
 

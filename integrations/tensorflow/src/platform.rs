@@ -20,6 +20,7 @@ macro_rules! structs {
     ($($(#[$meta:meta])* $name:ident { $($field:ident: $type:ty,)*; $last:ident: $last_type:ty, })*) => {
         $(
             $(#[$meta])*
+            #[allow(clippy::struct_field_names, reason = "fields have the names of TensorFlow's headers")]
             #[repr(C)]
             pub struct $name {
                 pub struct_size: usize,

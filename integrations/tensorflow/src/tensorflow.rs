@@ -1,5 +1,10 @@
 //! Functions of TensorFlow's C interface that the plug-in calls: `tensorflow/c/kernels.h`, `tf_tensor.h` and `tf_status.h`.
 
+#![allow(
+    non_snake_case,
+    reason = "functions have the names that TensorFlow gives them"
+)]
+
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
 

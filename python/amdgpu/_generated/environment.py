@@ -99,4 +99,16 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "off",
         "`1` lets tensors of `rdna` over CPU devices show addresses that the host cannot use, as those of a GPU, so that tests find what uses them all the same.",
     ),
+    "AMDGPU_TENSORFLOW_DEVICE": (
+        "the AMD GPUs of list_devices(), else the NVIDIA GPUs",
+        "What is beneath the TensorFlow device `RDNA`: kinds or names, separated by commas, for example `cpu`. A name that stands twice is two devices of TensorFlow over one.",
+    ),
+    "TF_RDNA_FALLBACK": (
+        "warn",
+        "What happens to operations of TensorFlow without a kernel for `RDNA`: `warn` lets them run on the CPU and says so once for each, `silent` counts them, `error` raises, `off` does not look.",
+    ),
+    "AMDGPU_TENSORFLOW_POISON": (
+        "off",
+        "`1` lets tensors of `RDNA` over CPU devices have addresses that the host cannot use, as those of a GPU, so that tests find what uses them all the same.",
+    ),
 }

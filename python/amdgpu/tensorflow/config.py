@@ -9,9 +9,11 @@ from typing import Any
 
 from amdgpu.tensorflow.loading import plug_in
 
+_MEMORY = ("current", "peak", "reserved", "free", "total")
+
 
 class _Memory(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("current", "peak", "reserved", "free", "total")]
+    _fields_ = [(name, ctypes.c_uint64) for name in _MEMORY]
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def get_memory_info(device: Any = 0) -> dict[str, int]:
     """
     memory = _Memory()
     _done(plug_in().agpu_tensorflow_memory(_index(device), ctypes.byref(memory)))
-    return {name: int(getattr(memory, name)) for name, _ in _Memory._fields_}
+    return {name: int(getattr(memory, name)) for name in _MEMORY}
 
 
 def reset_memory_stats(device: Any = 0) -> None:

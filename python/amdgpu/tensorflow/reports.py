@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import re
 import warnings
 from collections import Counter
 from dataclasses import dataclass
@@ -17,8 +18,11 @@ from typing import Any
 from amdgpu.tensorflow.loading import plug_in
 
 MODES = ("warn", "silent", "error", "off")
-# Operations that belong to the host: they have no data, or data that no device has.
-_OF_THE_HOST = frozenset({"Placeholder", "NoOp", "PyFunc", "EagerPyFunc", "Assert", "PrintV2", "StringFormat"})
+# Operations that belong to the host: they have no data, or data that no device has; those of input pipelines; calls of functions, whose
+# nodes were seen when they were traced.
+_OF_THE_HOST = re.compile(
+    r"(Placeholder|NoOp|PyFunc|EagerPyFunc|Assert|PrintV2|StringFormat|\w*Dataset(V\d+)?|(Iterator|MultiDeviceIterator|Optional|Anonymous)\w*|__\w+)$"
+)
 
 _counts: Counter[str] = Counter()
 _mode = "warn"
@@ -95,16 +99,14 @@ def install() -> None:
     set_fallback_mode(os.environ.get("TF_RDNA_FALLBACK") or "warn")
 
 
-def _seen(
-    op_type: Any, inputs: Any, attrs: Any, outputs: Any, op_name: Any = None, graph: Any = None
-) -> None:
-    """TensorFlow's callback: its arguments have these names."""
+def _seen(op_type: Any, _inputs: Any, attrs: Any, outputs: Any, *_name: Any, **where: Any) -> None:
+    """TensorFlow's callback."""
     kind = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
-    if kind in _OF_THE_HOST:
-        return None
+    if _OF_THE_HOST.match(kind):
+        return
     dtypes = _dtypes(attrs)
-    if _has_kernel(kind, dtypes) or not _is_meant_for_rdna(outputs, graph):
-        return None
+    if _has_kernel(kind, dtypes) or not _is_meant_for_rdna(outputs, where.get("graph")):
+        return
     name = f"{kind}({', '.join(f'{attribute}={dtype}' for attribute, dtype in dtypes)})" if dtypes else kind
     _counts[name] += 1
     sentence = f"{name} has no kernel for RDNA; TensorFlow runs it on the CPU and copies its tensors (docs/tensorflow_kernels.md)"
@@ -112,7 +114,7 @@ def _seen(
         raise NotImplementedError(sentence)
     if _mode == "warn" and _counts[name] == 1:
         warnings.warn(sentence, stacklevel=3)
-    return None
+    return
 
 
 def _dtypes(attrs: Any) -> tuple[tuple[str, str], ...]:
@@ -167,6 +169,9 @@ def _is_meant_for_rdna(outputs: Any, graph: Any) -> bool:
     from tensorflow.python.eager import context
 
     if graph is not None:
+        # Functions of input pipelines run on the CPU.
+        if "Dataset_" in str(getattr(graph, "name", "")):
+            return False
         asked = next((str(one.op.device) for one in outputs if getattr(one, "op", None) is not None), "")
     else:
         asked = context.context().device_name or ""

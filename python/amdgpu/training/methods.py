@@ -151,18 +151,24 @@ class TrainingMixin:
         chosen, held_back = _split(data, options, validation_data)
         training = self._resumed(options) if resume else Training(self._trainer(options), options)
         self._training = training
-        history = run_epochs(
-            training,
-            data,
-            held_back,
-            chosen=chosen,
-            epochs=epochs,
-            rate=rate,
-            patience=patience,
-            min_delta=min_delta,
-            keep_best=(lambda: checkpoint.numbers_of(self._engine)) if patience is not None and restore_best else None,
-            progress=progress,
-        )
+        training.trainer.hold(rows)
+        try:
+            history = run_epochs(
+                training,
+                data,
+                held_back,
+                chosen=chosen,
+                epochs=epochs,
+                rate=rate,
+                patience=patience,
+                min_delta=min_delta,
+                keep_best=(lambda: checkpoint.numbers_of(self._engine))
+                if patience is not None and restore_best
+                else None,
+                progress=progress,
+            )
+        finally:
+            training.trainer.release()
         if training.best is not None:
             checkpoint.set_numbers(self._engine, training.best)
         return history

@@ -1,6 +1,6 @@
 /* Stands for libcudnn.so.9. Numbers are those of the vendor's headers, written down apart from ours. As in the real library the first algorithms
    that it names are not always the wanted ones: one by Winograd for the forward pass, one that is not deterministic for the gradients. Volumes
-   with their channels last it does not convolve. */
+   with their channels last it does not convolve. STAND_IN_FAULT "graphs" leaves graphs out. */
 #include "convolution.h"
 
 enum { NOT_INITIALIZED = 1001, BAD_PARAM = 2000, NOT_SUPPORTED = 3000, EXECUTION_FAILED = 5000, MAGIC = 0x57a4d };
@@ -145,4 +145,157 @@ int cudnnConvolutionBiasActivationForward(struct handle *handle, const void *alp
     if (bias->rank != result->rank || bias->extents[1] != result->extents[1] || count_of(bias) != bias->extents[1] || bias->number != result->number) return BAD_PARAM;
     struct call call = {FORWARD, alpha, beta, b, algorithm, workspace, bytes};
     return run(handle, &call, image, (void *)x, weight, (void *)w, convolution, result, y);
+}
+
+/* Graphs: descriptors are lists of attributes. Engines are: 0 by Winograd or not deterministic, 1 by units that round, 2 plain. */
+enum { CONVOLUTION = 1, ENGINE, ENGINECFG, ENGINEHEUR, EXECUTION_PLAN, OPERATION_FORWARD = 10, OPERATION_BACKWARD_FILTER, OPERATION_BACKWARD_DATA, OPERATIONGRAPH = 15, VARIANT_PACK, TENSOR };
+enum { MOST_ATTRIBUTES = 12, MOST_BYTES = 48, ENGINES = 3 };
+struct attribute { int name, type; int64_t count; unsigned char bytes[MOST_BYTES]; };
+struct descriptor { int kind, is_finished, index, used; struct descriptor *graph; struct attribute attributes[MOST_ATTRIBUTES]; };
+
+static size_t size_of_type(int type) { return type == 1 || type == 4 || type == 7 || type == 8 || type == 11 ? 4 : 8; }
+static const struct attribute *attribute_of(const struct descriptor *descriptor, int name, int type, int64_t count) {
+    for (int index = 0; index < descriptor->used; index++) {
+        const struct attribute *own = &descriptor->attributes[index];
+        if (own->name == name) return own->type == type && own->count == count ? own : NULL;
+    }
+    return NULL;
+}
+static struct descriptor *part_of(const struct descriptor *descriptor, int name, int kind) {
+    const struct attribute *own = attribute_of(descriptor, name, 15, 1);
+    struct descriptor *part = own ? *(struct descriptor *const *)own->bytes : NULL;
+    return part && part->is_finished && (kind < 0 || part->kind == kind) ? part : NULL;
+}
+static int64_t integer_of(const struct descriptor *descriptor, int name) {
+    const struct attribute *own = attribute_of(descriptor, name, 3, 1);
+    return own ? *(const int64_t *)own->bytes : -1;
+}
+
+int cudnnBackendCreateDescriptor(int kind, void *place) {
+    struct descriptor descriptor = {.kind = kind};
+    return fault("graphs") ? NOT_SUPPORTED : give(place, &descriptor, sizeof descriptor);
+}
+int cudnnBackendDestroyDescriptor(void *descriptor) { return take(descriptor); }
+int cudnnBackendSetAttribute(struct descriptor *descriptor, int name, int type, int64_t count, const void *values) {
+    if (descriptor->is_finished || descriptor->used == MOST_ATTRIBUTES || count * size_of_type(type) > MOST_BYTES) return BAD_PARAM;
+    struct attribute *own = &descriptor->attributes[descriptor->used++];
+    own->name = name, own->type = type, own->count = count;
+    memcpy(own->bytes, values, (size_t)count * size_of_type(type));
+    return 0;
+}
+
+static int read_tensor(const struct descriptor *descriptor, struct tensor *tensor) {
+    for (int rank = 4; rank <= 5; rank++) {
+        const struct attribute *extents = attribute_of(descriptor, 902, 3, rank), *strides = attribute_of(descriptor, 903, 3, rank);
+        const struct attribute *type = attribute_of(descriptor, 901, 1, 1);
+        if (!extents || !strides || !type || integer_of(descriptor, 900) != 16) continue;
+        tensor->rank = rank;
+        for (int axis = 0; axis < rank; axis++) {
+            tensor->extents[axis] = (int)((const int64_t *)extents->bytes)[axis];
+            tensor->strides[axis] = (int)((const int64_t *)strides->bytes)[axis];
+        }
+        if (rank == 5 && tensor->strides[1] == 1 && tensor->extents[1] > 1) return NOT_SUPPORTED;
+        return number_of(*(const int *)type->bytes, &tensor->number);
+    }
+    return BAD_PARAM;
+}
+static int read_steps(const struct descriptor *descriptor, struct steps *steps, int *sums) {
+    const struct attribute *type = attribute_of(descriptor, 100, 1, 1), *mode = attribute_of(descriptor, 101, 7, 1);
+    int64_t axes = integer_of(descriptor, 106);
+    const struct attribute *before = attribute_of(descriptor, 105, 3, axes), *behind = attribute_of(descriptor, 104, 3, axes);
+    const struct attribute *stride = attribute_of(descriptor, 103, 3, axes), *dilation = attribute_of(descriptor, 102, 3, axes);
+    if (!type || !mode || *(const int *)mode->bytes != CROSS_CORRELATION || axes < 2 || axes > 3 || !before || !behind || !stride || !dilation) return BAD_PARAM;
+    if (memcmp(before->bytes, behind->bytes, (size_t)axes * 8)) return BAD_PARAM;
+    *sums = *(const int *)type->bytes;
+    steps->axes = (int)axes, steps->groups = 1;
+    for (int axis = 0; axis < axes; axis++) {
+        steps->padding[axis] = (int)((const int64_t *)before->bytes)[axis];
+        steps->stride[axis] = (int)((const int64_t *)stride->bytes)[axis];
+        steps->dilation[axis] = (int)((const int64_t *)dilation->bytes)[axis];
+    }
+    return 0;
+}
+
+struct graph { enum pass pass; struct tensor image, weight, result; int64_t ids[3]; struct steps steps; };
+static int read_graph(const struct descriptor *descriptor, struct graph *graph) {
+    static const int NAMES[3][6] = {{702, 704, 703, 705, 700, 701}, {708, 710, 709, 711, 706, 707}, {714, 716, 715, 717, 712, 713}};
+    const struct descriptor *operation = part_of(descriptor, 801, -1);
+    const struct attribute *handle = attribute_of(descriptor, 800, 0, 1);
+    if (!operation || !handle || (*(struct handle *const *)handle->bytes)->magic != MAGIC || !is_current()) return BAD_PARAM;
+    graph->pass = operation->kind == OPERATION_FORWARD ? FORWARD : operation->kind == OPERATION_BACKWARD_DATA ? IMAGE_GRADIENT : WEIGHT_GRADIENT;
+    if (graph->pass == WEIGHT_GRADIENT && operation->kind != OPERATION_BACKWARD_FILTER) return BAD_PARAM;
+    const int *names = NAMES[graph->pass];
+    const struct descriptor *convolution = part_of(operation, names[0], CONVOLUTION);
+    struct tensor *tensors[3] = {&graph->image, &graph->weight, &graph->result};
+    for (int index = 0; index < 3; index++) {
+        const struct descriptor *tensor = part_of(operation, names[1 + index], TENSOR);
+        int status = tensor ? read_tensor(tensor, tensors[index]) : BAD_PARAM;
+        if (status) return status;
+        graph->ids[index] = integer_of(tensor, 906);
+    }
+    int sums = -1, type = graph->image.number == F64 ? 5 : 4;
+    if (!convolution || read_steps(convolution, &graph->steps, &sums) || sums != (graph->image.number == F64)) return BAD_PARAM;
+    const struct attribute *alpha = attribute_of(operation, names[4], type, 1), *beta = attribute_of(operation, names[5], type, 1);
+    enum number factor = graph->image.number == F64 ? F64 : F32;
+    if (!alpha || !beta || get(factor, alpha->bytes, 0) != 1 || get(factor, beta->bytes, 0) != 0) return BAD_PARAM;
+    graph->steps.groups = graph->image.extents[1] / graph->weight.extents[1];
+    if (fault("refuse")) return NOT_SUPPORTED;
+    return check_extents(&graph->image, &graph->weight, &graph->result, &graph->steps) ? BAD_PARAM : 0;
+}
+
+int cudnnBackendFinalize(struct descriptor *descriptor) {
+    struct graph graph;
+    int status = 0;
+    if (descriptor->kind == OPERATIONGRAPH) status = read_graph(descriptor, &graph);
+    if (descriptor->kind == ENGINEHEUR && !(descriptor->graph = part_of(descriptor, 201, OPERATIONGRAPH))) status = BAD_PARAM;
+    if (descriptor->kind == ENGINEHEUR && !attribute_of(descriptor, 200, 8, 1)) status = BAD_PARAM;
+    if (descriptor->kind == EXECUTION_PLAN) {
+        const struct descriptor *configuration = part_of(descriptor, 401, ENGINECFG);
+        if (!configuration || !attribute_of(descriptor, 400, 0, 1)) return BAD_PARAM;
+        descriptor->index = configuration->index, descriptor->graph = configuration->graph;
+    }
+    if (!status) descriptor->is_finished = 1;
+    return status;
+}
+int cudnnBackendGetAttribute(struct descriptor *descriptor, int name, int type, int64_t room, int64_t *count, void *values) {
+    if (descriptor->kind == ENGINEHEUR && name == 202 && type == 15) {
+        *count = room < ENGINES ? room : ENGINES;
+        for (int index = 0; index < *count; index++) {
+            struct descriptor *made = ((struct descriptor **)values)[index];
+            if (made->kind != ENGINECFG) return BAD_PARAM;
+            made->index = index, made->is_finished = 1, made->graph = descriptor->graph;
+        }
+        return 0;
+    }
+    *count = 1;
+    if (descriptor->kind == ENGINECFG && name == 300 && type == 15) {
+        struct descriptor *engine = *(struct descriptor **)values;
+        engine->index = descriptor->index, engine->graph = descriptor->graph, engine->is_finished = 1;
+        return engine->kind == ENGINE ? 0 : BAD_PARAM;
+    }
+    if (descriptor->kind == ENGINE && name == 1303 && type == 11) {
+        struct graph graph;
+        if (room < 2 || read_graph(descriptor->graph, &graph)) return BAD_PARAM;
+        int *notes = values;
+        *count = descriptor->index == 0 ? 1 : descriptor->index == 1 ? 2 : 0;
+        notes[0] = descriptor->index == 0 ? (graph.pass == FORWARD ? 5 : 4) : 0, notes[1] = 1;
+        return 0;
+    }
+    if (descriptor->kind == EXECUTION_PLAN && name == 402 && type == 3) return *(int64_t *)values = (int64_t)workspace_wanted(), 0;
+    return BAD_PARAM;
+}
+int cudnnBackendExecute(struct handle *handle, const struct descriptor *plan, const struct descriptor *pack) {
+    const struct attribute *ids = attribute_of(pack, 1000, 3, 3), *pointers = attribute_of(pack, 1001, 6, 3), *workspace = attribute_of(pack, 1003, 6, 1);
+    struct graph graph;
+    if (!ids || !pointers || !workspace || !plan->is_finished || !pack->is_finished || pack->kind != VARIANT_PACK || !handle->stream) return BAD_PARAM;
+    int status = read_graph(plan->graph, &graph);
+    if (status) return status;
+    if (memcmp(ids->bytes, graph.ids, sizeof graph.ids)) return BAD_PARAM;
+    if (fault("fail")) return EXECUTION_FAILED;
+    void *const *memory = (void *const *)pointers->bytes;
+    memset(*(void *const *)workspace->bytes, 0, workspace_wanted());
+    char line[100];
+    snprintf(line, sizeof line, "cudnn %s %d %s graph", PASSES[graph.pass], (int)graph.image.number, plan->index == 2 ? "fma" : "units");
+    write_log(line);
+    return convolve(graph.pass, &graph.image, memory[0], &graph.weight, memory[1], &graph.result, memory[2], &graph.steps, NULL) ? BAD_PARAM : 0;
 }

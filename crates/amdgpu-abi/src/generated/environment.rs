@@ -71,3 +71,12 @@ pub const TORCH_COLLECTIVES: &str = "AMDGPU_TORCH_COLLECTIVES";
 
 /// `1` lets tensors of `rdna` over CPU devices show addresses that the host cannot use, as those of a GPU, so that tests find what uses them all the same. Default: off.
 pub const TORCH_POISON: &str = "AMDGPU_TORCH_POISON";
+
+/// What is beneath the TensorFlow device `RDNA`: kinds or names, separated by commas, for example `cpu`. A name that stands twice is two devices of TensorFlow over one. Default: the AMD GPUs of list_devices(), else the NVIDIA GPUs.
+pub const TENSORFLOW_DEVICE: &str = "AMDGPU_TENSORFLOW_DEVICE";
+
+/// What happens to operations of TensorFlow without a kernel for `RDNA`: `warn` lets them run on the CPU and says so once for each, `silent` counts them, `error` raises, `off` does not look. Default: warn.
+pub const TF_RDNA_FALLBACK: &str = "TF_RDNA_FALLBACK";
+
+/// `1` lets tensors of `RDNA` over CPU devices have addresses that the host cannot use, as those of a GPU, so that tests find what uses them all the same. Default: off.
+pub const TENSORFLOW_POISON: &str = "AMDGPU_TENSORFLOW_POISON";

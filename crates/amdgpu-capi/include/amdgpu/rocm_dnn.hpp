@@ -233,7 +233,11 @@ private:
             : dnn(owner), name(function), type(float_name(function, dtype)), channel_type(dtype == DType::Float64 ? dtype : DType::Float32),
               count(channel_count(function, shape)), values(product(shape) / std::max<std::int64_t>(count, 1)), momentum(params.momentum),
               epsilon(params.epsilon), weight(channels("scale", scale)), bias(channels("bias", shift)),
-              options{sizeof(agpu_ops_batch_norm_options), weight.get(), bias.get(), params.epsilon, 1, 0} {
+              options(AGPU_OPS_BATCH_NORM_OPTIONS_INIT) {
+            options.weight = weight.get();
+            options.bias = bias.get();
+            options.epsilon = params.epsilon;
+            options.has_epsilon = 1;
             if (!(epsilon >= 0)) detail::refuse(std::string(name) + ": epsilon is " + std::to_string(epsilon) + "; it is 0 or more");
         }
 

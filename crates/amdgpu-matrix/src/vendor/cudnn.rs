@@ -1,10 +1,12 @@
-//! cuDNN: convolutions by its functions with descriptors and algorithms, which version 9 has beside its graphs.
+//! cuDNN: convolutions by its graphs where they have a plan, else by its functions with descriptors and algorithms, which version 9 has beside
+//! them.
 
 use std::ffi::{CStr, c_void};
 
 use super::convolution::{
     ConvolutionShape, MAX_WORKSPACE_BYTES, Planner, StoredTensor, VendorConvolution,
 };
+use super::cudnn_graph::{GraphPlan, Graphs};
 use super::engine::Workspace;
 use super::functions::{CudnnFunctions, CudnnNames, Handle, Status};
 use super::open::Found;
@@ -78,6 +80,14 @@ const fn data_type(number: Number) -> Option<i32> {
 const DATA_F32: i32 = 0;
 const DATA_F64: i32 = 1;
 
+/// The type that products are added up in.
+const fn sums_type(number: Number) -> i32 {
+    match number {
+        Number::F64 => DATA_F64,
+        _ => DATA_F32,
+    }
+}
+
 const fn math(number: Number) -> i32 {
     match number {
         Number::F32 => MATH_FMA,
@@ -101,6 +111,8 @@ struct Algorithm {
 
 pub(super) struct Cudnn {
     functions: CudnnFunctions,
+    /// Where the library has them.
+    graphs: Option<Graphs>,
     handle: Handle,
 }
 
@@ -115,6 +127,8 @@ pub(super) struct Plan {
     activation: Handle,
     algorithm: i32,
     workspace_bytes: u64,
+    /// Nothing else was made where it is there.
+    graph: Option<GraphPlan>,
 }
 
 impl Cudnn {
@@ -125,12 +139,23 @@ impl Cudnn {
         // SAFETY: `handle` is a valid place for the result.
         let status = unsafe { (functions.create)(&raw mut handle) };
         check(&functions, "starting", status)?;
-        Ok(Self { functions, handle })
+        Ok(Self {
+            functions,
+            graphs: Graphs::load(library).ok(),
+            handle,
+        })
     }
 
     /// False for what the library does not support.
     fn check(&self, operation: &'static str, status: Status) -> Result<bool, Error> {
         check(&self.functions, operation, status)
+    }
+
+    /// The plan of a graph; `None` where there are no graphs, or none of this shape.
+    fn graph(&self, shape: &ConvolutionShape) -> Option<GraphPlan> {
+        let types = [data_type(shape.number)?, sums_type(shape.number)];
+        let graphs = self.graphs.as_ref().filter(|_| !shape.has_bias)?;
+        graphs.plan(self.handle, shape, types)
     }
 
     /// Makes the descriptors of a shape; `false` when the library does not support one.
@@ -188,11 +213,7 @@ impl Cudnn {
     }
 
     fn describe_steps(&self, shape: &ConvolutionShape, plan: &mut Plan) -> Result<bool, Error> {
-        let sums = if shape.number == Number::F64 {
-            DATA_F64
-        } else {
-            DATA_F32
-        };
+        let sums = sums_type(shape.number);
         let [stride, padding, dilation] = shape.steps();
         // SAFETY: the place for the result is valid, and there are as many steps as are told.
         let status = unsafe {
@@ -357,6 +378,13 @@ impl Planner for Cudnn {
     type Plan = Plan;
 
     fn plan(&self, shape: &ConvolutionShape) -> Result<Option<Plan>, Error> {
+        if let Some(graph) = self.graph(shape) {
+            return Ok(Some(Plan {
+                workspace_bytes: graph.workspace_bytes,
+                graph: Some(graph),
+                ..Plan::default()
+            }));
+        }
         let mut plan = Plan::default();
         let outcome = self
             .describe(shape, &mut plan)
@@ -399,6 +427,8 @@ impl Planner for Cudnn {
             let set = (functions.set_stream)(self.handle, stream);
             if set != 0 {
                 set
+            } else if let (Some(graphs), Some(graph)) = (&self.graphs, &plan.graph) {
+                graphs.run(self.handle, graph, work, workspace)
             } else if work.shape.has_bias {
                 (functions.biased)(
                     self.handle,
@@ -442,6 +472,9 @@ impl Planner for Cudnn {
     }
 
     fn forget(&self, plan: &Plan) {
+        if let (Some(graphs), Some(graph)) = (&self.graphs, &plan.graph) {
+            graphs.forget(graph);
+        }
         let functions = &self.functions;
         let tensors = functions.tensor_destroy;
         // SAFETY: made by `describe`, destroyed once; a failure has nobody left to hear it. 0 was never made.

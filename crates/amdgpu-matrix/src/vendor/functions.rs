@@ -135,6 +135,22 @@ functions! {
 }
 
 functions! {
+    /// cuDNN's graphs.
+    CudnnGraphFunctions, CudnnGraphNames {
+        // Kind of descriptor, place.
+        create: fn(i32, *mut Handle) -> Status;
+        destroy: fn(Handle) -> Status;
+        // Descriptor, attribute, type, count, values.
+        set: fn(Handle, i32, i32, i64, *const c_void) -> Status;
+        // Descriptor, attribute, type, how many there is room for, how many there are, values.
+        get: fn(Handle, i32, i32, i64, *mut i64, *mut c_void) -> Status;
+        finish: fn(Handle) -> Status;
+        // Handle, plan, pack of arrays.
+        execute: fn(Handle, Handle, Handle) -> Status;
+    }
+}
+
+functions! {
     /// MIOpen.
     MiopenFunctions, MiopenNames {
         create: fn(*mut Handle) -> Status;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use amdgpu_abi::{Activation, Dtype, Language};
 use amdgpu_array::{Array, Dims};
+use amdgpu_ops::embedding::rows_on_device;
 use amdgpu_ops::generated::elementwise::Body;
 use amdgpu_ops::loss as losses;
 use amdgpu_ops::matmul::{self, Matmul, Precision};
@@ -17,7 +18,7 @@ use super::loss::{self, Columns, Score, Targets};
 use super::operations::{ColumnRange, Extent, Operations, Shape, Tensors, TensorsRef};
 use super::optimizer::{Optimizer, StepSize};
 use crate::device::{self, number, numbers, part, reshaped};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::finite;
 use crate::layered_network::LayeredNetwork;
 use crate::temporal::Temporal;
@@ -25,13 +26,30 @@ use crate::temporal::Temporal;
 /// See the module.
 pub struct DeviceOperations {
     ops: Arc<DeviceOps>,
+    held: Option<Held>,
 }
+
+/// Samples in the device's memory.
+struct Held {
+    /// Address and length of the slice of the host.
+    of: (usize, usize),
+    rows: Array,
+}
+
+impl Held {
+    fn id(rows: &[f32]) -> (usize, usize) {
+        (rows.as_ptr() as usize, rows.len())
+    }
+}
+
+/// Samples are held where they take at most one of so many parts of the memory that is free.
+const HELD_PART: u64 = 4;
 
 impl DeviceOperations {
     /// Operations of an open device.
     #[must_use]
     pub fn new(ops: Arc<DeviceOps>) -> Self {
-        Self { ops }
+        Self { ops, held: None }
     }
 
     /// `out = a @ b` of the layout that `call` says, in float32.
@@ -39,6 +57,13 @@ impl DeviceOperations {
         let precision = Some(Precision::Fp32);
         matmul::matmul(&self.ops, &Matmul { precision, ..*call })?;
         Ok(())
+    }
+
+    /// Whether so many numbers leave enough memory to the rest.
+    fn has_room_for(&self, numbers: usize) -> Result<bool> {
+        let memory = self.ops.device().device().memory_info();
+        let free = memory.map_err(|error| Error::from_core(&error))?.free_bytes;
+        Ok((numbers * size_of::<f32>()) as u64 <= free / HELD_PART)
     }
 
     /// Targets of the chosen samples on the device.
@@ -134,11 +159,48 @@ impl Operations for DeviceOperations {
         chosen: &[u32],
         to: &mut Array,
     ) -> Result<()> {
+        if let Some(held) = self.held.as_ref().filter(|held| held.of == Held::id(rows)) {
+            let shape = Dims::from_slice(&[chosen.len() as i64]);
+            let bytes = device::bytes_of(chosen);
+            let index = Array::from_host(self.ops.device(), bytes, shape, Dtype::I32)?;
+            let to = reshaped(to, [chosen.len(), width]);
+            return Ok(rows_on_device(
+                &self.ops,
+                &operand(held.rows.clone()),
+                &index,
+                &to,
+            )?);
+        }
         let mut gathered = Vec::with_capacity(width * chosen.len());
         for &number in chosen {
             gathered.extend_from_slice(&rows[number as usize * width..][..width]);
         }
         self.write(&gathered, to)
+    }
+
+    fn hold(&mut self, rows: &[f32], width: usize) -> Result<()> {
+        self.held = None;
+        let count = rows.len() / width.max(1);
+        // Kernels take the numbers of rows as int32.
+        if rows.is_empty() || i32::try_from(count).is_err() || !self.has_room_for(rows.len())? {
+            return Ok(());
+        }
+        let made = device::upload(&self.ops, rows, [count, width])?;
+        if device::are_finite(&self.ops, &[&made])? {
+            let of = Held::id(rows);
+            self.held = Some(Held { of, rows: made });
+        }
+        Ok(())
+    }
+
+    fn release(&mut self) {
+        self.held = None;
+    }
+
+    fn holds(&self, rows: &[f32]) -> bool {
+        self.held
+            .as_ref()
+            .is_some_and(|held| held.of == Held::id(rows))
     }
 
     fn with_parameters<T>(

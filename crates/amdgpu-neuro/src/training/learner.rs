@@ -68,6 +68,14 @@ impl Learner {
         either!(&mut self.0, trainer => trainer.restore(slots, position))
     }
 
+    pub fn hold(&mut self, x: &[f32], of_sample: usize) -> Result<()> {
+        either!(&mut self.0, trainer => trainer.hold(x, of_sample))
+    }
+
+    pub fn release(&mut self) {
+        either!(&mut self.0, trainer => trainer.release());
+    }
+
     pub fn epoch(
         &mut self,
         network: &LayeredNetwork,

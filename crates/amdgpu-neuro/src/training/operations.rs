@@ -97,6 +97,23 @@ pub trait Operations: Send {
         to: &mut Self::Buffer,
     ) -> Result<()>;
 
+    /// Keeps rows of `width` values in the device's memory until [`Operations::release`], where batches of the same slice are gathered from then on:
+    /// changes of them are not seen. Nothing where they are near already, where memory is short, or where one of them is NaN or infinite.
+    ///
+    /// # Errors
+    ///
+    /// The device fails.
+    fn hold(&mut self, _rows: &[f32], _width: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn release(&mut self) {}
+
+    /// Whether these rows are held, so that all of them are finite.
+    fn holds(&self, _rows: &[f32]) -> bool {
+        false
+    }
+
     /// Hands the network's weights and biases to `work`, as buffers of the device.
     ///
     /// # Errors

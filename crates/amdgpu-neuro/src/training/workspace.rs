@@ -139,7 +139,12 @@ impl<O: Operations> Workspace<O> {
         let (rows, of_sample) = (samples.len() * self.steps, self.steps * width);
         let sums = &mut self.sums[input];
         operations.gather_rows(data.x, of_sample, samples, sums)?;
-        if let Some((place, value)) = operations.first_not_finite(sums, rows * width)? {
+        let found = if operations.holds(data.x) {
+            None
+        } else {
+            operations.first_not_finite(sums, rows * width)?
+        };
+        if let Some((place, value)) = found {
             let (sample, step) = (samples[place / of_sample], place % of_sample / width);
             let step = if network.is_temporal() {
                 format!(" {step},")

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::div_ceil::DivCeil;
 use crate::generated::channels::{self, Body, PER_ITEM, ROWS};
-use crate::generated::moments::{self, Sums};
+use crate::generated::moments::{self, Runs, Sums};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::Operand;
@@ -26,6 +26,9 @@ const FACTOR_ITEMS: i64 = 1024;
 /// Elements of a channel that a block sums, so that each of its work-items loads enough of them, and the blocks of a few channels fill a device.
 const PART_ELEMENTS: i64 = 8192;
 const MAX_PARTS: i64 = 128;
+/// The same where channels are adjacent and a block sums 32 of them.
+const PART_ROWS: i64 = 1024;
+const MAX_ROW_PARTS: i64 = 512;
 
 /// x normalised with given statistics.
 pub(super) fn normalized(
@@ -220,7 +223,7 @@ impl Elements {
 
     /// Parts that the sums of a channel are cut into.
     fn parts(&self) -> i64 {
-        parts_of(self.of_channel())
+        parts_of(self.of_channel(), self.inner == 1)
     }
 
     /// The sums of parts of the channels, two of each; with the gradient and the factors, where there are products.
@@ -230,15 +233,19 @@ impl Elements {
         if made.is_empty() {
             return Ok(made);
         }
-        let is_across = self.inner == 1;
+        let runs = match self.inner {
+            1 => Runs::Across,
+            inner if inner % moments::GROUP == 0 => Runs::Groups,
+            _ => Runs::Any,
+        };
         let all = self.x.len();
         let key = KernelKey::new("channel sums")
             .text(sums.name())
             .dtype(self.x.dtype)
-            .flag(is_across)
+            .with(runs as u64)
             .flag(source::is_narrow(all));
         let kernel = ops.kernel(key, "channel_sums", || {
-            moments::sums_source(sums, self.x.dtype, is_across, all)
+            moments::sums_source(sums, self.x.dtype, runs, all)
         })?;
         let mut args: SmallVec<[Arg<'_>; 8]> = SmallVec::new();
         args.extend([Arg::Array(&self.x), Arg::Array(&made)]);
@@ -247,9 +254,10 @@ impl Elements {
                 .into_iter()
                 .flat_map(|(gradient, factors)| [gradient, factors].map(Arg::Array)),
         );
-        let length = count.div_ceil_positive(parts);
+        // Whole groups.
+        let length = count.div_ceil_positive(parts * moments::GROUP) * moments::GROUP;
         args.extend([count, self.inner, self.channels, length].map(Arg::from));
-        let columns = if is_across {
+        let columns = if runs == Runs::Across {
             self.channels.div_ceil_positive(moments::LANES)
         } else {
             self.channels
@@ -381,8 +389,13 @@ impl Elements {
 }
 
 /// Parts that the sums of a channel of so many elements are cut into: a pure function, so that sums have the same order in every run.
-fn parts_of(count: i64) -> i64 {
-    count.div_ceil_positive(PART_ELEMENTS).clamp(1, MAX_PARTS)
+fn parts_of(count: i64, is_across: bool) -> i64 {
+    let (elements, most) = if is_across {
+        (PART_ROWS, MAX_ROW_PARTS)
+    } else {
+        (PART_ELEMENTS, MAX_PARTS)
+    };
+    count.div_ceil_positive(elements).clamp(1, most)
 }
 
 #[cfg(test)]
@@ -392,8 +405,9 @@ mod tests {
     #[test]
     fn long_channels_are_summed_in_parts() {
         let parts: Vec<_> = [0, 1, PART_ELEMENTS, PART_ELEMENTS + 1, 1 << 40]
-            .map(parts_of)
+            .map(|count| parts_of(count, false))
             .to_vec();
         assert_eq!(parts, [1, 1, 1, 2, MAX_PARTS]);
+        assert_eq!(parts_of(PART_ROWS + 1, true), 2);
     }
 }

@@ -14,8 +14,8 @@ use smallvec::SmallVec;
 
 use super::archived::{self, CHANNELS_LAST, CHANNELS_SECOND};
 use super::lowering::{Grid, Lowering};
-use super::{Convolution, Geometry};
-use crate::archived::problem::{ArrayProduct, Problem};
+use super::{Convolution, Geometry, add_up};
+use crate::archived::problem::{ArrayProduct, Problem, VECTOR_BYTES};
 use crate::archived::{Gemm, multiply};
 use crate::div_ceil::DivCeil;
 use crate::generated::patches::Signature;
@@ -48,6 +48,9 @@ impl Lowered<'_> {
     /// What the device reports.
     pub fn compute(&self, lowering: &Lowering, made: &Array) -> Result<()> {
         match lowering {
+            Lowering::Pixels if self.fitted.pass == ConvolvePass::WeightGradient => {
+                self.pixel_gradient(made)
+            }
             Lowering::Pixels => self.pixels(made),
             Lowering::Grids(grids) => self.grids(grids, made),
             Lowering::Patches => self.patches(made),
@@ -81,6 +84,32 @@ impl Lowered<'_> {
         };
         matmul::on_device(self.ops, &call)?;
         Ok(())
+    }
+
+    /// A product of the gradient and the planes of each image; the images are added up in their order.
+    fn pixel_gradient(&self, made: &Array) -> Result<()> {
+        let [batch, channels, _, rows, columns] = self.fitted.image;
+        let outputs = self.fitted.result[1];
+        let planes = |index: usize, count: i64| -> Result<Array> {
+            let dense = dense(self.ops, self.inputs[index])?;
+            Ok(dense.reshaped(&[batch, count, rows * columns])?)
+        };
+        let (images, gradient) = (planes(0, channels)?, planes(1, outputs)?);
+        let dtype = compute_type(self.dtype());
+        let parts = empty(self.ops, &[batch, outputs, channels], dtype)?;
+        let operands = [&gradient, &images];
+        product(
+            self.ops,
+            operands,
+            [false, true],
+            (&parts, 0.0),
+            self.call.is_tf32,
+        )?;
+        add_up(
+            self.ops,
+            parts.reshaped(&[batch, outputs * channels])?,
+            made,
+        )
     }
 
     /// The gradient by the images, by a forward convolution for each grid of their pixels.
@@ -204,12 +233,15 @@ impl Lowered<'_> {
         let taps = rows * columns;
         // Rows of the product are outputs, columns are channels and taps in one order or the other.
         let has_pixel_rows = groups == 1 && self.layout() == ImageLayout::Nhwc;
+        let width = width_of(channels * taps, groups, dtype);
         let shape: SmallVec<[i64; 3]> = if groups == 1 {
-            SmallVec::from_slice(&[outputs, channels * taps])
+            SmallVec::from_slice(&[outputs, width])
         } else {
-            SmallVec::from_slice(&[groups, outputs / groups, channels * taps])
+            SmallVec::from_slice(&[groups, outputs / groups, width])
         };
-        let is_direct = dtype == compute_type(dtype) && (!has_pixel_rows || taps == 1);
+        let is_direct = dtype == compute_type(dtype)
+            && width == channels * taps
+            && (!has_pixel_rows || taps == 1);
         let sums = if is_direct {
             made.reshaped(&shape)?
         } else {
@@ -231,11 +263,14 @@ impl Lowered<'_> {
         if is_direct {
             return Ok(());
         }
+        // Behind the sums of a row may be some that nobody needs.
         let ordered = if has_pixel_rows {
-            let stored = sums.reshaped(&[outputs, rows, columns, channels])?;
-            Operand::of_array(stored).permuted(&CHANNELS_SECOND)
+            let shape = [outputs, rows, columns, channels];
+            let strides = [width, columns * channels, channels, 1];
+            view(&sums, 0, &shape, &strides).permuted(&CHANNELS_SECOND)
         } else {
-            Operand::of_array(sums.reshaped(&made.shape)?)
+            let strides = [width, taps, columns, 1];
+            view(&sums, 0, &made.shape, &strides)
         };
         cast::on_device(self.ops, &ordered, dtype, Some(made))?;
         Ok(())
@@ -247,6 +282,16 @@ impl Lowered<'_> {
             ImageLayout::Nchw => images.permuted(&CHANNELS_LAST),
         }
     }
+}
+
+/// Columns of the product: channels and taps, and so many more that rows of the sums, and of patches of pixels, are whole vectors. What stands in
+/// more columns of patches is not set, and their sums are left out.
+fn width_of(count: i64, groups: i64, dtype: Dtype) -> i64 {
+    if groups > 1 {
+        return count;
+    }
+    let vector = VECTOR_BYTES as i64 / dtype.size_bytes() as i64;
+    count.div_ceil_positive(vector) * vector
 }
 
 /// Images whose patches fit the workspace.
@@ -283,12 +328,17 @@ impl Block<'_> {
             result: [fitted.result[3], fitted.result[4]],
             sliding: *sliding,
             has_pixel_rows: self.has_pixel_rows,
+            width: if call.options.groups == 1 {
+                sums.shape[1]
+            } else {
+                fitted.image[1] * window[0] * window[1]
+            },
         };
         if self.has_pixel_rows {
             let outputs = fitted.result[1];
             let a = dense(ops, &gradient)?.reshaped(&[pixels, outputs])?;
-            let b = if is_single {
-                let channels = fitted.image[1];
+            let channels = fitted.image[1];
+            let b = if is_single && windows.width == channels {
                 dense(ops, &images)?.reshaped(&[pixels, channels])?
             } else {
                 windows.patches(ops, &images.permuted(&CHANNELS_SECOND))?
@@ -307,6 +357,7 @@ impl Block<'_> {
                 padding: [0; 3],
                 dilation: [1; 3],
             },
+            width: fitted.result[1],
             ..windows
         };
         let a = of_results.patches(ops, &planar(gradient))?;
@@ -338,24 +389,27 @@ struct Windows {
     result: [i64; 2],
     sliding: Sliding,
     has_pixel_rows: bool,
+    /// Channels and taps, or more.
+    width: i64,
 }
 
 impl Windows {
-    /// The patches of images (batch, channels, rows, columns) of any strides: (pixels, taps and channels) or (channels and taps, pixels).
+    /// The patches of images (batch, channels, rows, columns) of any strides: (pixels, taps and channels) or (channels and taps, pixels). More of
+    /// them than there are is not set.
     fn patches(&self, ops: &DeviceOps, images: &Operand) -> Result<Array> {
         let [batch, channels, rows, columns] = *images.shape.as_slice() else {
             return Err(Error::no_kernel("patches are of images with four axes"));
         };
-        let taps = self.window[0] * self.window[1];
         let pixels = batch * self.result[0] * self.result[1];
         let shape = if self.has_pixel_rows {
-            [pixels, taps * channels]
+            [pixels, self.width]
         } else {
-            [channels * taps, pixels]
+            [self.width, pixels]
         };
         let made = empty(ops, &shape, images.dtype)?;
         let item = images.item_bytes() as i64;
-        let word = if self.has_pixel_rows && has_words(images) {
+        let is_whole = self.width * item % WORD_BYTES == 0;
+        let word = if self.has_pixel_rows && is_whole && has_words(images) {
             WORD_BYTES
         } else {
             item
@@ -374,7 +428,7 @@ impl Windows {
         let channels = channels / per_word;
         let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
         args.extend([Arg::Address(memory(images)?), Arg::Array(&made)]);
-        args.extend([channels, pixels, rows, columns].map(Arg::from));
+        args.extend([channels, pixels, self.width / per_word, rows, columns].map(Arg::from));
         args.extend(self.result.into_iter().chain(self.window).map(Arg::from));
         let Sliding {
             stride,
@@ -550,5 +604,13 @@ mod tests {
         // An image whose patches do not fit is taken alone.
         assert_eq!(images_of_block(&fitted(8, 4096), 1, Dtype::F32), 1);
         assert_eq!(images_of_block(&fitted(16, 56), 1, Dtype::BF16), 16);
+    }
+
+    #[test]
+    fn rows_of_sums_are_whole_vectors() {
+        assert_eq!(width_of(147, 1, Dtype::F32), 148);
+        assert_eq!(width_of(147, 1, Dtype::BF16), 152);
+        assert_eq!(width_of(576, 1, Dtype::F32), 576);
+        assert_eq!(width_of(147, 2, Dtype::F32), 147);
     }
 }

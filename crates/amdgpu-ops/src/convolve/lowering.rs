@@ -4,7 +4,6 @@
 //! and Visin, A guide to convolution arithmetic for deep learning (2016), for gradients by images as convolutions.
 
 use amdgpu_matrix::{ConvolveOptions, ConvolvePass, Fitted, ImageLayout};
-use smallvec::SmallVec;
 
 /// Fewer channels or outputs of a group leave most of a tile of the matrix units empty.
 const CHANNELS: i64 = 8;
@@ -16,10 +15,11 @@ const VECTOR_BYTES: i64 = 16;
 /// Forward convolutions and products that a convolution is computed by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lowering {
-    /// Windows of one pixel over images with their channels second: a product of the weight and each image.
+    /// Windows of one pixel over images with their channels second: a product of the weight and each image; for the gradient by the weight one of
+    /// the gradient and each image, which are added up.
     Pixels,
     /// The gradient by the images: forward convolutions of the gradient of the result, each of which gives a [`Grid`] of pixels.
-    Grids(SmallVec<[Grid; 4]>),
+    Grids(Vec<Grid>),
     /// The gradient by the weight: a product of the gradient of the result and the patches of the images.
     Patches,
 }
@@ -53,8 +53,8 @@ impl Lowering {
         }
         let is_pixel = groups == 1 && !has_bias && has_pixel_products(fitted, layout);
         match fitted.pass {
-            ConvolvePass::WeightGradient => Some(Self::Patches),
             _ if is_pixel => Some(Self::Pixels),
+            ConvolvePass::WeightGradient => Some(Self::Patches),
             ConvolvePass::Forward => None,
             ConvolvePass::ImageGradient => {
                 let grids = grids(fitted)?;
@@ -66,8 +66,8 @@ impl Lowering {
     }
 }
 
-/// Whether products of the weight and each image are worth it: windows are single pixels, rows of planes are whole vectors, and copies of the
-/// weight for each image are no larger than the copies of images and results with their channels last that are saved.
+/// Whether products of each image are worth it: windows are single pixels, rows of planes are whole vectors, and a copy of the weight, or a part
+/// of its gradient, for each image is not much larger than the image and the result, whose copies with channels last are saved.
 fn has_pixel_products(fitted: &Fitted, layout: ImageLayout) -> bool {
     let sliding = &fitted.sliding;
     let [_, _, _, rows, columns] = fitted.image;
@@ -78,7 +78,7 @@ fn has_pixel_products(fitted: &Fitted, layout: ImageLayout) -> bool {
         && sliding.stride[1..] == [1; 2]
         && sliding.padding[1..] == [0; 2]
         && pixels * fitted.described.dtype.size_bytes() as i64 % VECTOR_BYTES == 0
-        && 2 * outputs * channels <= pixels * (outputs + channels)
+        && outputs * channels <= 2 * pixels * (outputs + channels)
 }
 
 /// Along one axis: the first tap that meets every `stride`-th pixel from `first` on, how many do, and how many zeros stand before the gradient
@@ -92,7 +92,7 @@ fn along(first: i64, [stride, padding, dilation, window]: [i64; 4]) -> [i64; 3] 
     [tap, taps, taps - 1 - (first + padding - tap) / stride]
 }
 
-fn grids(fitted: &Fitted) -> Option<SmallVec<[Grid; 4]>> {
+fn grids(fitted: &Fitted) -> Option<Vec<Grid>> {
     let sliding = &fitted.sliding;
     let [_, stride, stride_columns] = sliding.stride;
     let [_, dilation, dilation_columns] = sliding.dilation;
@@ -259,11 +259,12 @@ mod tests {
             of(pass, x, weight, [1, 0, 1], 1, layout) == Some(Lowering::Pixels)
         };
         assert!(pixels(forward, 56, nchw) && pixels(images, 56, nchw));
+        assert!(pixels(ConvolvePass::WeightGradient, 56, nchw));
         // The channels are last already; rows of 49 float32 are no vectors.
         assert!(!pixels(forward, 56, nhwc));
         assert!(!pixels(forward, 7, nchw) && !pixels(images, 7, nchw));
         // Copies of the weight would be larger than those of the images.
-        let (x, weight) = ([4, 1024, 14, 14], [256, 1024, 1, 1]);
+        let (x, weight) = ([4, 2048, 14, 14], [2048, 2048, 1, 1]);
         assert_eq!(of(forward, x, weight, [1, 0, 1], 1, nchw), None);
         // A bias is of rows of such products.
         let (x, weight) = ([4, 64, 56, 56], [64, 64, 1, 1]);

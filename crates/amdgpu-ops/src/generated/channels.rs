@@ -63,6 +63,13 @@ template <typename C> __device__ void finish(const X* xs, const X* gs, R* rs, I 
     const I run = i / inner;
     unsigned channel = (unsigned)(run % channels);
     I left = inner - (i - run * inner);
+    // Neighbours are mostly of one channel.
+    if (left >= PER) {
+        const C f[3] = {factors[channel], factors[channels + channel], factors[2 * channels + channel]};
+        const C s[3] = {slopes[channel], slopes[channels + channel], slopes[2 * channels + channel]};
+        for (int j = 0; j < PER; ++j) rs[j] = (R)(VALUE);
+        return;
+    }
     for (int j = 0; j < PER; ++j) {
         const C f[3] = {factors[channel], factors[channels + channel], factors[2 * channels + channel]};
         const C s[3] = {slopes[channel], slopes[channels + channel], slopes[2 * channels + channel]};
@@ -71,6 +78,19 @@ template <typename C> __device__ void finish(const X* xs, const X* gs, R* rs, I 
             left = inner;
             channel = channel + 1 == channels ? 0 : channel + 1;
         }
+    }
+}
+";
+
+/// What a work-item writes.
+const STORE: &str = "    if (is_whole && is_aligned) {
+        Pack made;
+        for (int j = 0; j < PER; ++j) made.v[j] = rs[j];
+        *(Pack*)(out + i) = made;
+    } else if (is_whole) {
+        for (int j = 0; j < PER; ++j) out[i + j] = rs[j];
+    } else {
+        for (int j = 0; i + j < (I)count; ++j) out[i + j] = rs[j];
     }
 }
 ";
@@ -137,15 +157,24 @@ pub fn saved_factors_source(statistics: [Dtype; 2], range: (f64, f64)) -> String
 pub fn source(body: Body, x: Dtype, count: i64) -> String {
     let computed = compute_type(x);
     let types = source::types(&[("X", x), ("R", x)]);
-    let (parameters, loads) = match body {
-        Body::Normalised => ("", ""),
+    let (parameters, loads, packs, taken, addresses) = match body {
+        Body::Normalised => (
+            "",
+            "",
+            "",
+            "",
+            "(unsigned long long)x | (unsigned long long)out",
+        ),
         Body::Gradient => (
             ", const X* gradient, const double* slopes",
             " gs[j] = gradient[i + j];",
+            "\n        const Pack passed = *(const Pack*)(gradient + i);",
+            " gs[j] = passed.v[j];",
+            "(unsigned long long)x | (unsigned long long)out | (unsigned long long)gradient",
         ),
     };
     let mut text = format!(
-        "{types}typedef {index} I;\n#define PER {PER_ITEM}\n#define VALUE {value}\n{FINISH}",
+        "{types}typedef {index} I;\n#define PER {PER_ITEM}\n#define VALUE {value}\nstruct alignas(sizeof(X) * PER) Pack {{ X v[PER]; }};\n{FINISH}",
         index = source::index_type(count),
         value = body.value(),
     );
@@ -158,8 +187,11 @@ pub fn source(body: Body, x: Dtype, count: i64) -> String {
     const float* narrow = (const float*)(factors + 3 * channels);
     X xs[PER], gs[PER];
     R rs[PER];
-    const bool is_whole = i + PER <= (I)count;
-    if (is_whole) {{
+    const bool is_whole = i + PER <= (I)count, is_aligned = ({addresses}) % sizeof(Pack) == 0;
+    if (is_whole && is_aligned) {{
+        const Pack own = *(const Pack*)(x + i);{packs}
+        for (int j = 0; j < PER; ++j) {{ xs[j] = own.v[j];{taken} }}
+    }} else if (is_whole) {{
         for (int j = 0; j < PER; ++j) {{ xs[j] = x[i + j];{loads} }}
     }} else {{
         for (int j = 0; i + j < (I)count; ++j) {{ xs[j] = x[i + j];{loads} }}
@@ -182,12 +214,6 @@ pub fn source(body: Body, x: Dtype, count: i64) -> String {
             "    if (*(const int*)(narrow + 3 * channels)) {wide}\n    else finish<float>(xs, gs, rs, i, (I)inner, channels, narrow, {narrow_slopes});"
         );
     }
-    text += "    if (is_whole) {
-        for (int j = 0; j < PER; ++j) out[i + j] = rs[j];
-    } else {
-        for (int j = 0; i + j < (I)count; ++j) out[i + j] = rs[j];
-    }
-}
-";
+    text += STORE;
     text
 }

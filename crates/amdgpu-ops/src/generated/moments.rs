@@ -28,10 +28,17 @@ impl Sums {
 /// Work-items of a block of sums; where channels are adjacent, it is `LANES` channels wide.
 pub const ITEMS: i64 = 256;
 pub const LANES: i64 = 32;
-/// Elements that a work-item loads before it adds the first one.
+/// Groups of elements that a work-item loads before it adds the first one.
 const AHEAD: i64 = 4;
 
 const ADD: &str = "
+template <typename T> struct alignas(sizeof(T) * GROUP) Group { T v[GROUP]; };
+template <typename T> __device__ Group<T> load(const T* from, bool is_aligned) {
+    if (is_aligned) return *(const Group<T>*)from;
+    Group<T> group;
+    for (int k = 0; k < GROUP; ++k) group.v[k] = from[k];
+    return group;
+}
 __device__ void add(double value, double passed, double center, double* own) {
     const double distance = value - center;
     own[0] += FIRST;
@@ -39,27 +46,29 @@ __device__ void add(double value, double passed, double center, double* own) {
 }
 ";
 
-/// Channels whose elements follow each other: a block has one channel.
+/// Channels whose elements follow each other: a block has one channel, and a work-item takes groups of neighbours, in one load where they are
+/// aligned.
 const ALONG: &str = "
     const unsigned channel = blockIdx.x % channels, part = blockIdx.x / channels;
-    const I first = (I)part * (I)part_length, last = first + (I)part_length, end = last < (I)count ? last : (I)count;
+    const I groups = (I)count / GROUP, of_run = (I)inner / GROUP;
+    const I first = (I)part * (I)part_length / GROUP, last = first + (I)part_length / GROUP, end = last < groups ? last : groups;
+    const bool is_aligned = ALIGNED;
     const double center = CENTER;
     double own[2] = {0, 0};
-    I e = first + threadIdx.x;
-    for (; e + (AHEAD - 1) * ITEMS < end; e += AHEAD * ITEMS) {
-        X xs[AHEAD];
-        G gs[AHEAD];
+    for (I e = first + threadIdx.x; e < end; e += AHEAD * ITEMS) {
+        Group<X> xs[AHEAD];
+        Group<G> gs[AHEAD];
         for (int j = 0; j < AHEAD; ++j) {
-            const I place = e + j * ITEMS, run = place / (I)inner;
-            const I at = (run * channels + channel) * (I)inner + (place - run * (I)inner);
-            xs[j] = x[at];
-            gs[j] = LOAD;
+            const I place = e + j * ITEMS;
+            if (place >= end) break;
+            const I run = place / of_run, at = (run * channels + channel) * (I)inner + (place - run * of_run) * GROUP;
+            xs[j] = load(x + at, is_aligned);
+            LOAD
         }
-        for (int j = 0; j < AHEAD; ++j) add((double)xs[j], (double)gs[j], center, own);
-    }
-    for (; e < end; e += ITEMS) {
-        const I run = e / (I)inner, at = (run * channels + channel) * (I)inner + (e - run * (I)inner);
-        add((double)x[at], (double)LOAD, center, own);
+        for (int j = 0; j < AHEAD; ++j) {
+            if (e + j * ITEMS >= end) break;
+            for (int k = 0; k < GROUP; ++k) add((double)xs[j].v[k], (double)gs[j].v[k], center, own);
+        }
     }
     __shared__ double firsts[ITEMS], seconds[ITEMS];
     firsts[threadIdx.x] = own[0];
@@ -78,7 +87,7 @@ const ALONG: &str = "
     }
 ";
 
-/// Channels that are adjacent: a block has some of them, and rows of work-items take turns.
+/// Channels that are adjacent: a block has some of them, and each row of its work-items every so manieth of the elements.
 const ACROSS: &str = "
     const unsigned groups = (channels + LANES - 1) / LANES;
     const unsigned lane = threadIdx.x % LANES, row = threadIdx.x / LANES, rows = ITEMS / LANES;
@@ -86,21 +95,21 @@ const ACROSS: &str = "
     const I first = (I)part * (I)part_length, last = first + (I)part_length, end = last < (I)count ? last : (I)count;
     double own[2] = {0, 0};
     if (channel < channels) {
+        const bool is_aligned = false;
         const double center = CENTER;
-        I e = first + row;
-        for (; e + (AHEAD - 1) * rows < end; e += AHEAD * rows) {
-            X xs[AHEAD];
-            G gs[AHEAD];
+        for (I e = first + row; e < end; e += AHEAD * rows) {
+            Group<X> xs[AHEAD];
+            Group<G> gs[AHEAD];
             for (int j = 0; j < AHEAD; ++j) {
+                if (e + j * rows >= end) break;
                 const I at = (e + j * rows) * channels + channel;
-                xs[j] = x[at];
-                gs[j] = LOAD;
+                xs[j] = load(x + at, is_aligned);
+                LOAD
             }
-            for (int j = 0; j < AHEAD; ++j) add((double)xs[j], (double)gs[j], center, own);
-        }
-        for (; e < end; e += rows) {
-            const I at = e * channels + channel;
-            add((double)x[at], (double)LOAD, center, own);
+            for (int j = 0; j < AHEAD; ++j) {
+                if (e + j * rows >= end) break;
+                add((double)xs[j].v[0], (double)gs[j].v[0], center, own);
+            }
         }
     }
     __shared__ double firsts[ITEMS], seconds[ITEMS];
@@ -118,11 +127,27 @@ const ACROSS: &str = "
     }
 ";
 
-/// The kernel `channel_sums` for elements of a dtype; `is_across` where channels are adjacent, `count` the number of all elements.
+/// Neighbours that a work-item loads at once, where every run of a channel is whole groups of them.
+pub const GROUP: i64 = 4;
+
+/// How the elements of channels lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// Each channel has runs of any length.
+    Any,
+    /// Runs are whole groups.
+    Groups,
+    /// Channels are adjacent.
+    Across,
+}
+
+/// The kernel `channel_sums` for elements of a dtype; `count` is the number of all elements.
 #[must_use]
-pub fn sums_source(sums: Sums, x: Dtype, is_across: bool, count: i64) -> String {
+pub fn sums_source(sums: Sums, x: Dtype, runs: Runs, count: i64) -> String {
+    let is_across = runs == Runs::Across;
+    let group = if runs == Runs::Groups { GROUP } else { 1 };
     let types = source::types(&[("X", x), ("G", x)]);
-    let (parameters, center, load, first, second) = match sums {
+    let (parameters, center, load, aligned, first, second) = match sums {
         Sums::Moments => (
             "",
             if is_across {
@@ -130,14 +155,16 @@ pub fn sums_source(sums: Sums, x: Dtype, is_across: bool, count: i64) -> String 
             } else {
                 "count > 0 ? (double)x[(I)channel * (I)inner] : 0"
             },
-            "(G)0",
+            "for (int k = 0; k < GROUP; ++k) gs[j].v[k] = (G)0;",
+            "(unsigned long long)x % sizeof(Group<X>) == 0",
             "distance",
             "distance * distance",
         ),
         Sums::Products => (
             ", const G* gradient, const double* factors",
             "factors[channel]",
-            "gradient[at]",
+            "gs[j] = load(gradient + at, is_aligned);",
+            "((unsigned long long)x | (unsigned long long)gradient) % sizeof(Group<X>) == 0",
             "passed",
             "passed * distance",
         ),
@@ -149,6 +176,8 @@ pub fn sums_source(sums: Sums, x: Dtype, is_across: bool, count: i64) -> String 
 #define ITEMS {ITEMS}
 #define LANES {LANES}
 #define AHEAD {AHEAD}
+#define GROUP {group}
+#define ALIGNED {aligned}
 #define CENTER {center}
 #define LOAD {load}
 #define FIRST {first}

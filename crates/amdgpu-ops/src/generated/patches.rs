@@ -26,7 +26,7 @@ impl Signature {
         let (places, first, step) = if self.has_pixel_rows {
             (
                 "channel = index % (Index)channels, pixel = index / (Index)channels",
-                "pixel * ((Index)window_rows * (Index)window_columns * (Index)channels) + channel",
+                "pixel * (Index)width + channel",
                 "channels",
             )
         } else {
@@ -40,7 +40,7 @@ impl Signature {
             r#"
 typedef {word} T;
 typedef {index} Index;
-extern "C" __global__ void patches(unsigned long long image_address, void* out_memory, unsigned long long channels, unsigned long long pixels,
+extern "C" __global__ void patches(unsigned long long image_address, void* out_memory, unsigned long long channels, unsigned long long pixels, unsigned long long width,
                                    unsigned long long image_rows, unsigned long long image_columns, unsigned long long result_rows,
                                    unsigned long long result_columns, unsigned long long window_rows, unsigned long long window_columns,
                                    long long stride_rows, long long stride_columns, long long padding_rows, long long padding_columns,

@@ -259,7 +259,7 @@ fn forward(a: &Attributes, is_depthwise: bool) -> Outcome<Kernel> {
             return Ok(());
         }
         if x.is_empty() || filter.is_empty() {
-            return cast(0_i64, &*out);
+            return cast(0_i64, &out);
         }
         let images = sizes.with_padding(c, settings.layout, &x)?;
         let weights = settings.weights(c, &filter)?;
@@ -312,7 +312,7 @@ fn by_images(a: &Attributes, is_depthwise: bool) -> Outcome<Kernel> {
             return Ok(());
         }
         if gradient.is_empty() || filter.is_empty() {
-            return cast(0_i64, &*out);
+            return cast(0_i64, &out);
         }
         let padded = sizes.padded(settings.layout, &shape);
         let made = if sizes.is_symmetric() {
@@ -338,7 +338,7 @@ fn by_images(a: &Attributes, is_depthwise: bool) -> Outcome<Kernel> {
         ))?;
         drop(Owned(result));
         match &made {
-            Some(made) => cast(&sizes.inner(settings.layout, made, &shape), &*out),
+            Some(made) => cast(&sizes.inner(settings.layout, made, &shape), &out),
             None => Ok(()),
         }
     }))
@@ -356,7 +356,7 @@ fn by_filter(a: &Attributes, is_depthwise: bool) -> Outcome<Kernel> {
             return Ok(());
         }
         if gradient.is_empty() || x.is_empty() {
-            return cast(0_i64, &*out);
+            return cast(0_i64, &out);
         }
         let images = sizes.with_padding(c, settings.layout, &x)?;
         let turned = settings.turned(&out);

@@ -141,15 +141,15 @@ pub const ROWS: &[Row] = &[
         })
     }),
     row(c"DivNoNan", &[(T, FLOATS)], &[], |_| {
-        formula(|s, [x, y], out| unless_zero(s, y, s.made(c"divide", &[x.into(), y.into()])?, out))
+        formula(|s, [x, y], out| unless_zero(s, y, &s.made(c"divide", &[x.into(), y.into()])?, out))
     }),
     row(c"MulNoNan", &[(T, FLOATS)], &[], |_| {
         formula(|s, [x, y], out| {
-            unless_zero(s, y, s.made(c"multiply", &[x.into(), y.into()])?, out)
+            unless_zero(s, y, &s.made(c"multiply", &[x.into(), y.into()])?, out)
         })
     }),
     row(c"Xdivy", &[(T, FLOATS)], &[], |_| {
-        formula(|s, [x, y], out| unless_zero(s, x, s.made(c"divide", &[x.into(), y.into()])?, out))
+        formula(|s, [x, y], out| unless_zero(s, x, &s.made(c"divide", &[x.into(), y.into()])?, out))
     }),
     row(c"Xlogy", &[(T, FLOATS)], &[], |_| {
         formula(|s, [x, y], out| {
@@ -157,7 +157,7 @@ pub const ROWS: &[Row] = &[
             unless_zero(
                 s,
                 x,
-                s.made(c"multiply", &[x.into(), (&logarithm).into()])?,
+                &s.made(c"multiply", &[x.into(), (&logarithm).into()])?,
                 out,
             )
         })
@@ -168,7 +168,7 @@ pub const ROWS: &[Row] = &[
             unless_zero(
                 s,
                 x,
-                s.made(c"multiply", &[x.into(), (&logarithm).into()])?,
+                &s.made(c"multiply", &[x.into(), (&logarithm).into()])?,
                 out,
             )
         })
@@ -401,11 +401,11 @@ fn formula<const N: usize>(
 }
 
 /// A result where a divisor or factor is other than zero, else zero.
-fn unless_zero(s: Steps<'_>, tested: &View, result: Tensor, out: &View) -> Outcome {
+fn unless_zero(s: Steps<'_>, tested: &View, result: &Tensor, out: &View) -> Outcome {
     let is_zero = s.test(c"equal", &[tested.into(), 0.0.into()])?;
     s.into(
         c"where",
-        &[(&is_zero).into(), 0.0.into(), (&result).into()],
+        &[(&is_zero).into(), 0.0.into(), result.into()],
         out,
     )
 }
@@ -524,7 +524,7 @@ fn sum_of_all(c: &Call) -> Outcome {
     }
     let out = c.output(0, first.dtype, &first.shape)?;
     let Some((second, rest)) = inputs[1..].split_first() else {
-        return cast(first, &*out);
+        return cast(first, &out);
     };
     launch(c"add", &[first.into(), second.into()], &out, 0.0)?;
     for input in rest {

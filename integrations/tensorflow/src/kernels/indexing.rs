@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use super::elementwise::plain;
-use super::{ANY_AND_INT32, FLOATS, NUMBERS_AND_INT32, row};
+use super::{ANY, ANY_AND_INT32, FLOATS, NUMBERS_AND_INT32, SIGNED_AND_INT32, row};
 use crate::amdgpu::{Handle, Out, Owned, Segment, TopK, agpu};
 use crate::call::{Attributes, Call};
 use crate::compute::{cast, launch};
@@ -39,14 +39,14 @@ pub const ROWS: &[Row] = &[
     ),
     row(
         c"ScatterNd",
-        &[(T, NUMBERS_AND_INT32), (c"Tindices", INDICES)],
+        &[(T, ANY_AND_INT32), (c"Tindices", INDICES)],
         &[c"shape"],
         |_| {
             plain(|c| {
                 let (indices, updates) = (c.input(0)?, c.input(1)?);
                 let shape = c.host_ints(2)?;
                 let out = c.output(0, updates.dtype, &shape)?;
-                cast(0_i64, &*out)?;
+                cast(0_i64, &out)?;
                 put(c, &out, &indices, &updates, c"add")
             })
         },
@@ -62,6 +62,21 @@ pub const ROWS: &[Row] = &[
         &[(T, NUMBERS_AND_INT32), (c"Tindices", INDICES)],
         &[],
         |_| scattered(c"add"),
+    ),
+    row(
+        c"TensorScatterSub",
+        &[(T, SIGNED_AND_INT32), (c"Tindices", INDICES)],
+        &[],
+        |_| {
+            plain(|c| {
+                let (x, indices, updates) = (c.input(0)?, c.input(1)?, c.input(2)?);
+                let out = c.output(0, x.dtype, &x.shape)?;
+                cast(&x, &out)?;
+                let negative = c.temporary(x.dtype, &updates.shape)?;
+                launch(c"negative", &[(&updates).into()], &negative, 0.0)?;
+                put(c, &out, &indices, &negative, c"add")
+            })
+        },
     ),
     row(
         c"TensorScatterMax",
@@ -99,6 +114,18 @@ pub const ROWS: &[Row] = &[
         &[c"num_segments"],
         |_| segments(c"amin"),
     ),
+    row(c"Where", &[(T, ANY)], &[], |_| {
+        plain(|c| {
+            let x = c.input(0)?;
+            if x.is_empty() || x.rank() == 0 {
+                return no_places(c, &x);
+            }
+            let (array, mut result) = (x.array()?, 0);
+            agpu!(agpu_ops_nonzero(array.0, &raw mut result))?;
+            let found = Made::of(result, c.device)?;
+            cast(&*found, &*c.output(0, Dtype::I64, &found.shape)?)
+        })
+    }),
     row(c"OneHot", &[(T, ANY_AND_INT32)], &[c"depth"], one_hot),
     row(c"TopKV2", &[(T, NUMBERS_AND_INT32)], &[c"k"], |_| {
         plain(top_k)
@@ -338,7 +365,7 @@ fn scattered(how: &'static CStr) -> Outcome<Kernel> {
     Ok(Box::new(move |c| {
         let (x, indices, updates) = (c.input(0)?, c.input(1)?, c.input(2)?);
         let out = c.output(0, x.dtype, &x.shape)?;
-        cast(&x, &*out)?;
+        cast(&x, &out)?;
         put(c, &out, &indices, &updates, how)
     }))
 }
@@ -474,6 +501,14 @@ fn one_hot(a: &Attributes) -> Outcome<Kernel> {
     }))
 }
 
+/// The places of what is not zero, of tensors that have no elements or no axes.
+fn no_places(c: &Call, x: &View) -> Outcome {
+    if x.rank() == 0 {
+        return Err(Failure::no_kernel("the places of a scalar have no kernel"));
+    }
+    c.output(0, Dtype::I64, &[0, x.rank() as i64]).map(drop)
+}
+
 fn top_k(c: &Call) -> Outcome {
     let x = c.input(0)?;
     let k = c.host_int(1)?;
@@ -503,6 +538,6 @@ fn top_k(c: &Call) -> Outcome {
         &raw mut best,
         &raw mut places
     ))?;
-    cast(&*Made::of(best, c.device)?, &*values)?;
-    cast(&*Made::of(places, c.device)?, &*indices)
+    cast(&*Made::of(best, c.device)?, &values)?;
+    cast(&*Made::of(places, c.device)?, &indices)
 }

@@ -123,7 +123,7 @@ fn of_classes(c: &Call) -> Outcome {
     )?;
     let chances = s.made(c"exp", &[(&logarithm).into()])?;
     let truth = c.temporary(s.dtype, &logits.shape)?;
-    cast(&is_label, &*truth)?;
+    cast(&is_label, &truth)?;
     let difference = s.made(c"subtract", &[(&chances).into(), (&truth).into()])?;
     s.into(
         c"where",

@@ -1,7 +1,7 @@
 //! Elements that go somewhere else: transposed, cut, joined, repeated and padded tensors.
 
 use super::elementwise::plain;
-use super::{ANY, ANY_AND_INT32, T, row};
+use super::{ANY, ANY_AND_INT32, FLOATS_AND_I64, T, row};
 use crate::call::{Attributes, Call};
 use crate::compute::cast;
 use crate::failure::{Failure, Outcome};
@@ -73,6 +73,12 @@ pub const ROWS: &[Row] = &[
         let shape = c.host_ints(0)?;
         let value = c.input(1)?;
         cast(&value, &*c.output(0, value.dtype, &shape)?)
+    })),
+    row(c"Range", &[(c"Tidx", FLOATS_AND_I64)], &[c"start", c"limit", c"delta"], |_| plain(range_of_numbers)),
+    row(c"Bitcast", &[(T, ANY_AND_INT32), (c"type", ANY_AND_INT32)], &[], |_| plain(|c| {
+        let x = c.input(0)?;
+        let dtype = c.output_dtype(0)?;
+        c.set_output_as(0, &c.tensor(0)?, dtype, &recut(&x, dtype.item_bytes() as i64)?)
     })),
     row(c"SpaceToDepth", &[(T, ANY)], &[], |a| {
         let (block, layout) = (a.int(c"block_size")?, a.text(c"data_format")?);
@@ -265,7 +271,7 @@ fn strided_slice_gradient(c: &Call, masks: &Masks) -> Outcome {
     );
     let gradient = c.input(4)?;
     let out = c.output(0, gradient.dtype, &shape)?;
-    cast(0_i64, &*out)?;
+    cast(0_i64, &out)?;
     let (part, shown_shape) = masks.part(&out, [&begin, &end, &strides])?;
     if gradient.shape != shown_shape {
         return Err(Failure::refused(format!(
@@ -408,9 +414,9 @@ fn pad(c: &Call, has_value: bool) -> Outcome {
     let out = c.output(0, x.dtype, &shape)?;
     if shape != x.shape {
         if has_value {
-            cast(&c.input(2)?, &*out)?;
+            cast(&c.input(2)?, &out)?;
         } else {
-            cast(0_i64, &*out)?;
+            cast(0_i64, &out)?;
         }
     }
     let mut inner = (*out).clone();
@@ -507,6 +513,48 @@ fn roll(c: &Call) -> Outcome {
         pairs = pairs.into_iter().flat_map(halves).collect();
     }
     pairs.iter().try_for_each(|(from, to)| cast(from, to))
+}
+
+/// The shape of the same bytes as elements of another size: the last axis comes or goes.
+fn recut(x: &View, wanted: i64) -> Outcome<Dims> {
+    let own = x.dtype.item_bytes() as i64;
+    let mut shape = x.shape.clone();
+    if own > wanted {
+        shape.push(own / wanted);
+    } else if own < wanted && shape.pop() != Some(wanted / own) {
+        return Err(Failure::refused(format!(
+            "Cannot bitcast a tensor of shape {}: its last axis must have {} elements",
+            shown(&x.shape),
+            wanted / own
+        )));
+    }
+    Ok(shape)
+}
+
+/// Numbers from a start, in steps, up to before a limit. What TensorFlow computes on the host is how many there are.
+fn range_of_numbers(c: &Call) -> Outcome {
+    let (start, limit, step) = (c.host_real(0)?, c.host_real(1)?, c.host_real(2)?);
+    if step == 0.0 {
+        return Err(Failure::refused("Requires delta != 0: 0"));
+    }
+    if (step > 0.0 && start > limit) || (step < 0.0 && start < limit) {
+        let order = if step > 0.0 { "<=" } else { ">=" };
+        return Err(Failure::refused(format!(
+            "Requires start {order} limit when delta {} 0: {start}/{limit}",
+            if step > 0.0 { '>' } else { '<' }
+        )));
+    }
+    let count = ((limit - start) / step).ceil() as i64;
+    let dtype = c.output_dtype(0)?;
+    let out = c.output(0, dtype, &[count])?;
+    if count == 0 {
+        return Ok(());
+    }
+    let s = c.steps(dtype);
+    let places = c.counted(count)?;
+    let places = s.of(&places)?;
+    let scaled = s.made(c"multiply", &[(&places).into(), step.into()])?;
+    s.into(c"add", &[(&scaled).into(), start.into()], &out)
 }
 
 fn check_nhwc(layout: &str) -> Outcome {

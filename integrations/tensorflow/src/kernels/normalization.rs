@@ -229,7 +229,7 @@ fn batch_norm(a: &Attributes, factor: f64) -> Outcome<Kernel> {
         for (place, of_batch) in [(1, &mean), (2, &unbiased)] {
             let kept = c.output(place, Dtype::F32, &scale.shape)?;
             if factor == 1.0 {
-                cast(&**of_batch, &*kept)?;
+                cast(&**of_batch, &kept)?;
                 continue;
             }
             let before = c.input(place + 2)?;
@@ -287,8 +287,8 @@ fn batch_norm_gradient(a: &Attributes) -> Outcome<Kernel> {
             c.output(place, Dtype::F32, &[0])?;
         }
         if x.is_empty() {
-            cast(0_i64, &*by_scale)?;
-            return cast(0_i64, &*by_shift);
+            cast(0_i64, &by_scale)?;
+            return cast(0_i64, &by_shift);
         }
         let outs = [&*by_x, &*by_scale, &*by_shift];
         if !is_training {

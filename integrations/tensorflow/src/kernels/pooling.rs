@@ -252,7 +252,7 @@ fn gradient(c: &Call, settings: &Settings, kind: Kind, x: &View, gradient: &View
         return Ok(());
     }
     if gradient.is_empty() {
-        return cast(0_i64, &*out);
+        return cast(0_i64, &out);
     }
     let images = settings.prepared(c, x, &sizes, kind)?;
     let made = if sizes.is_apart {
@@ -287,7 +287,7 @@ fn gradient(c: &Call, settings: &Settings, kind: Kind, x: &View, gradient: &View
     ))?;
     drop(Owned(result));
     match &made {
-        Some(made) => cast(&settings.inner(made, &sizes, &x.shape), &*out),
+        Some(made) => cast(&settings.inner(made, &sizes, &x.shape), &out),
         None => Ok(()),
     }
 }

@@ -187,7 +187,7 @@ fn stateless(draw: Draw) -> Outcome<Kernel> {
 
 /// Draws that go on where the last one ended, from a seed; both seeds 0 stand for one that nobody knows.
 fn stateful(a: &Attributes, draw: Draw) -> Outcome<Kernel> {
-    /// Samples that TensorFlow reserves for each number (`GuardedPhiloxRandom::ReserveRandomOutputs`).
+    /// Blocks that TensorFlow reserves for each number (`GuardedPhiloxRandom::ReserveRandomOutputs`).
     const RESERVED: u128 = 256;
     let (mut first, mut second) = (a.int(c"seed")? as u64, a.int(c"seed2")? as u64);
     if first == 0 && second == 0 {
@@ -202,7 +202,7 @@ fn stateful(a: &Attributes, draw: Draw) -> Outcome<Kernel> {
             key: first,
             counter: *next,
         };
-        *next = next.wrapping_add((count * RESERVED).div_ceil(4));
+        *next = next.wrapping_add(count * RESERVED);
         drop(next);
         drawn(c, &words, &shape, draw)
     }))

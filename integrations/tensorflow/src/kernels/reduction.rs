@@ -268,6 +268,6 @@ fn scan(operation: &'static CStr, is_exclusive: bool, is_reversed: bool) -> Outc
             &raw mut result
         ))?;
         drop(Owned(result));
-        made.map_or(Ok(()), |made| cast(&made, &*out))
+        made.map_or(Ok(()), |made| cast(&made, &out))
     }))
 }

@@ -1,4 +1,4 @@
-//! Updates of variables, and what TensorFlow would do on the host with memory of the device.
+//! Updates of variables, where TensorFlow exports what they need.
 
 use std::ffi::{CStr, c_int};
 
@@ -11,7 +11,6 @@ use crate::tensor::Tensor;
 use crate::tensorflow::{self, Opaque};
 
 const DTYPE: &CStr = c"dtype";
-const ELEMENTS: &CStr = c"element_dtype";
 
 pub const ROWS: &[Row] = &[
     row(
@@ -25,36 +24,6 @@ pub const ROWS: &[Row] = &[
         &[(DTYPE, FLOATS_AND_I64)],
         &[c"resource"],
         |_| update(SUBTRACT),
-    ),
-    row(
-        c"TensorListStack",
-        &[(ELEMENTS, FLOATS_AND_I64)],
-        &[c"element_shape"],
-        |_| refused(),
-    ),
-    row(
-        c"TensorListFromTensor",
-        &[(ELEMENTS, FLOATS_AND_I64)],
-        &[c"element_shape"],
-        |_| refused(),
-    ),
-    row(
-        c"TensorListGather",
-        &[(ELEMENTS, FLOATS_AND_I64)],
-        &[c"indices", c"element_shape"],
-        |_| refused(),
-    ),
-    row(
-        c"TensorListConcatV2",
-        &[(ELEMENTS, FLOATS_AND_I64)],
-        &[c"element_shape", c"leading_dims", c"lengths"],
-        |_| refused(),
-    ),
-    row(
-        c"TensorListSplit",
-        &[(ELEMENTS, FLOATS_AND_I64)],
-        &[c"element_shape", c"lengths"],
-        |_| refused(),
     ),
 ];
 
@@ -96,7 +65,7 @@ fn within(context: Opaque, tensors: [Opaque; 2], work: impl FnOnce(&Call, [Tenso
 
 extern "C" fn copy(context: Opaque, source: Opaque, destination: Opaque) {
     within(context, [source, destination], |_, [from, to]| {
-        cast(&from, &*to)
+        cast(&from, &to)
     });
 }
 
@@ -110,14 +79,4 @@ extern "C" fn change(context: Opaque, variable: Opaque, value: Opaque, what: c_i
             0.0,
         )
     });
-}
-
-/// TensorFlow's kernels for any device read the tensors of such a list on the host.
-fn refused() -> Outcome<Kernel> {
-    Ok(Box::new(|c| {
-        Err(Failure::no_kernel(format!(
-            "{} has no kernel for RDNA, and that of TensorFlow would read memory of the device on the host; put the loop on the CPU with tf.device(\"CPU\"), or unroll it",
-            c.name.to_string_lossy()
-        )))
-    }))
 }
