@@ -92,3 +92,26 @@ pub fn last_error() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr())
         .unwrap_or(c"".as_ptr())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panics_are_failures_with_a_message() {
+        let failure = caught::<()>(|| panic!("index {}", 7)).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Refused);
+        assert_eq!(failure.message, "a bug in amdgpu: index 7");
+    }
+
+    #[test]
+    fn statuses_tell_failures_apart_and_keep_the_message() {
+        assert_eq!(status(Ok(())), 0);
+        assert_eq!(status(Err(Failure::refused("wrong"))), 1);
+        assert_eq!(status(Err(Failure::out_of_memory("full"))), 1);
+        assert_eq!(status(Err(Failure::no_kernel("none\0here"))), 2);
+        // SAFETY: the text of this thread, which nothing changes meanwhile.
+        let text = unsafe { std::ffi::CStr::from_ptr(last_error()) };
+        assert_eq!(text, c"none here");
+    }
+}

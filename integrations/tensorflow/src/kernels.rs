@@ -17,6 +17,7 @@ mod pooling;
 mod random;
 mod reduction;
 mod refusals;
+mod resize;
 mod spatial;
 mod variables;
 
@@ -159,6 +160,7 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
         einsum::ROWS,
         convolution::ROWS,
         pooling::ROWS,
+        resize::ROWS,
         normalization::ROWS,
         losses::ROWS,
         random::ROWS,

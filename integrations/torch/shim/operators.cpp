@@ -77,7 +77,7 @@ bool allows_tf32_of(bool (at::Context::*allows)(Operator) const) {
     else
         return (at::globalContext().*allows)(Value(Value::value_type::CONV));
 }
-bool allows_tf32_of(bool (at::Context::*allows)() const) { return (at::globalContext().*allows)(); }
+[[maybe_unused]] bool allows_tf32_of(bool (at::Context::*allows)() const) { return (at::globalContext().*allows)(); }
 
 int32_t host_allows_tf32() {
     try {

@@ -57,7 +57,8 @@ def backend_classes() -> dict[str, Any]:
     from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
     from torch._inductor.codegen.wrapper_fxir import WrapperFxCodegen
 
-    # Inductor takes every device but "cpu" for a GPU when it changes loops after fusion, and fails with loops of C++ kernels. Older versions do not.
+    # Inductor takes every device but "cpu" for a GPU when it changes loops after fusion, and fails with loops of C++ kernels;
+    # versions without the setting do not change them.
     if hasattr(inductor_config, "loop_reindexing_after_fusion"):
         inductor_config.loop_reindexing_after_fusion = False
     register_device_op_overrides("rdna", _operator_overrides())

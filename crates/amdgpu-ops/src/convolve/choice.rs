@@ -363,6 +363,7 @@ pub fn subject(shape: &ConvolutionShape) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ConvolvePass::{Forward, ImageGradient, WeightGradient};
     use amdgpu_matrix::Sliding;
 
     const CUDNN: Way = Way::Vendor(VendorLibrary::Cudnn);
@@ -438,7 +439,6 @@ mod tests {
             is_channels_last: false,
             has_bias: false,
         };
-        use ConvolvePass::{Forward, ImageGradient, WeightGradient};
         let (ours, generated) = (Way::Lowered, Way::Generated);
         for (pass, number, extents, own, expected) in [
             (Forward, Number::Tf32, [64, 56, 3, 1], Way::Archived, false),

@@ -122,24 +122,34 @@ impl Lowered<'_> {
         {
             return self.grid(grid, &gradient, Some(made)).map(drop);
         }
+        if let ([grid], false) = (grids, is_last) {
+            let result = self.grid(grid, &gradient, None)?;
+            let planar = needed(&result, grid).permuted(&CHANNELS_SECOND);
+            return write(self.ops, &planar, &Operand::of_array(made.clone()));
+        }
+        // Grids are put together with their channels last, so that neighbours are written side by side.
+        let whole = if is_last {
+            made.clone()
+        } else {
+            let shape = ImageLayout::Nhwc.shape(self.fitted.image, 2);
+            empty(self.ops, &shape, self.dtype())?
+        };
         if grids.iter().any(|grid| grid.taps.contains(&0)) {
             let zero = Operand::of_number(Scalar::Float(0.0), self.dtype());
-            cast::on_device(self.ops, &zero, self.dtype(), Some(made))?;
+            cast::on_device(self.ops, &zero, self.dtype(), Some(&whole))?;
         }
-        let pixels = self.with_channels_last(&Operand::of_array(made.clone()));
+        let stride = self.fitted.sliding.stride[1];
         for grid in grids.iter().filter(|grid| !grid.taps.contains(&0)) {
             let result = self.grid(grid, &gradient, None)?;
+            let place = on_grid(&whole, grid, stride);
             let kept = needed(&result, grid);
-            if grids.len() == 1 && !is_last {
-                let planar = kept.permuted(&CHANNELS_SECOND);
-                write(self.ops, &planar, &Operand::of_array(made.clone()))?;
-                continue;
-            }
-            let stride = self.fitted.sliding.stride[1];
-            let place = on_grid(made, &pixels, grid, stride);
             cast::on_device(self.ops, &kept, self.dtype(), Some(&place))?;
         }
-        Ok(())
+        if is_last {
+            return Ok(());
+        }
+        let planar = Operand::of_array(whole).permuted(&CHANNELS_SECOND);
+        write(self.ops, &planar, &Operand::of_array(made.clone()))
     }
 
     /// The forward convolution of a grid, with its channels last.
@@ -559,19 +569,14 @@ fn needed(result: &Array, grid: &Grid) -> Operand {
     view(result, skipped[0] + skipped[1], &shape, &result.strides)
 }
 
-/// The pixels of a grid in the memory of images, with their channels last; `pixels` are all of them.
-fn on_grid(made: &Array, pixels: &Operand, grid: &Grid, stride: i64) -> Array {
-    let steps = [pixels.strides[1], pixels.strides[2]];
-    let first = grid.first[0] * steps[0] + grid.first[1] * steps[1];
-    let (batch, channels) = (pixels.shape[0], pixels.shape[3]);
+/// The pixels of a grid of images with their channels last.
+fn on_grid(images: &Array, grid: &Grid, stride: i64) -> Array {
+    let [of_image, of_row, of_column] = [0, 1, 2].map(|axis| images.strides[axis]);
+    let first = grid.first[0] * of_row + grid.first[1] * of_column;
+    let (batch, channels) = (images.shape[0], images.shape[3]);
     let shape = [batch, grid.extents[0], grid.extents[1], channels];
-    let strides = [
-        pixels.strides[0],
-        steps[0] * stride,
-        steps[1] * stride,
-        pixels.strides[3],
-    ];
-    made.view_at(first, Dims::from_slice(&shape), Dims::from_slice(&strides))
+    let strides = [of_image, of_row * stride, of_column * stride, 1];
+    images.view_at(first, Dims::from_slice(&shape), Dims::from_slice(&strides))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 
 use super::elementwise::plain;
+use super::reduction::reduced;
 use super::{ANY, ANY_AND_INT32, FLOATS, NUMBERS_AND_INT32, SIGNED_AND_INT32, row};
 use crate::amdgpu::{Handle, Out, Owned, Segment, TopK, agpu};
 use crate::call::{Attributes, Call};
@@ -127,6 +128,9 @@ pub const ROWS: &[Row] = &[
         })
     }),
     row(c"OneHot", &[(T, ANY_AND_INT32)], &[c"depth"], one_hot),
+    row(c"InTopKV2", &[(T, INDICES)], &[c"k"], |_| {
+        plain(is_among_best)
+    }),
     row(c"TopKV2", &[(T, NUMBERS_AND_INT32)], &[c"k"], |_| {
         plain(top_k)
     }),
@@ -507,6 +511,54 @@ fn no_places(c: &Call, x: &View) -> Outcome {
         return Err(Failure::no_kernel("the places of a scalar have no kernel"));
     }
     c.output(0, Dtype::I64, &[0, x.rank() as i64]).map(drop)
+}
+
+/// Whether fewer than k values of a row are larger than that of its target, which must be finite.
+fn is_among_best(c: &Call) -> Outcome {
+    let (x, targets) = (c.input(0)?, c.input(1)?);
+    let k = c.host_int(2)?;
+    let [rows, classes] = x.shape[..] else {
+        return Err(Failure::refused(format!(
+            "predictions must be 2-dimensional: {}",
+            shown(&x.shape)
+        )));
+    };
+    if targets.shape[..] != [rows] {
+        return Err(Failure::refused(format!(
+            "First dimension of predictions {} must match length of targets {}",
+            shown(&x.shape),
+            shown(&targets.shape)
+        )));
+    }
+    let out = c.output(0, Dtype::BOOL, &[rows])?;
+    if out.is_empty() {
+        return Ok(());
+    }
+    let (s, whole) = (c.steps(x.dtype), c.steps(Dtype::I64));
+    let targets = c.converted(&targets, Dtype::I64)?;
+    let is_target = whole.test(
+        c"equal",
+        &[
+            (&*c.counted(classes)?).into(),
+            (&targets.with_axis(1)).into(),
+        ],
+    )?;
+    let lowest = s.made(
+        c"where",
+        &[(&is_target).into(), (&x).into(), f64::NEG_INFINITY.into()],
+    )?;
+    let wanted = reduced(c, c"max", &lowest, &[1], true)?;
+    let is_larger = s.test(c"greater", &[(&x).into(), (&wanted).into()])?;
+    let count = c.converted(&is_larger, Dtype::I64)?;
+    let count = reduced(c, c"sum", &count, &[1], false)?;
+    let is_best = whole.test(c"less", &[(&count).into(), k.into()])?;
+    let is_finite = s.test(c"isfinite", &[(&wanted.without_axis(1)).into()])?;
+    launch(
+        c"logical_and",
+        &[(&is_best).into(), (&is_finite).into()],
+        &out,
+        0.0,
+    )
 }
 
 fn top_k(c: &Call) -> Outcome {

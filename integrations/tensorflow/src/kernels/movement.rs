@@ -88,6 +88,7 @@ pub const ROWS: &[Row] = &[
         let (block, layout) = (a.int(c"block_size")?, a.text(c"data_format")?);
         Ok(Box::new(move |c| depth_to_space(c, block, &layout)))
     }),
+    row(c"MatrixDiagPartV3", &[(T, ANY_AND_INT32)], &[c"k"], |_| plain(diagonal)),
     row(c"MatrixBandPart", &[(T, ANY)], &[c"num_lower", c"num_upper"], |_| plain(band_part)),
 ];
 
@@ -616,6 +617,37 @@ fn depth_to_space(c: &Call, block: i64, layout: &str) -> Outcome {
         .permuted(&[0, 1, 3, 2, 4, 5]);
     let out = c.output(0, x.dtype, &[images, rows * block, columns * block, each])?;
     cast(&turned, &out.reshaped(&turned.shape))
+}
+
+/// One diagonal of each matrix; several at once are left to the CPU.
+fn diagonal(c: &Call) -> Outcome {
+    let x = c.input(0)?;
+    let (rank, named) = (x.rank(), c.host_ints(1)?);
+    if rank < 2 {
+        return Err(Failure::refused(format!(
+            "input must be at least 2-dim, received shape: {}",
+            shown(&x.shape)
+        )));
+    }
+    let &[place] = &named[..] else {
+        return Err(Failure::no_kernel(
+            "bands of several diagonals have no kernel",
+        ));
+    };
+    let (rows, columns) = (x.shape[rank - 2], x.shape[rank - 1]);
+    let length = (rows + place.min(0)).min(columns - place.max(0));
+    if length < 0 || (length == 0 && place != 0) {
+        return Err(Failure::refused(format!(
+            "Diagonal {place} is out of bounds of matrices {rows} x {columns}"
+        )));
+    }
+    let (down, right) = (x.strides[rank - 2], x.strides[rank - 1]);
+    let mut line = x
+        .at((-place).max(0) * down + place.max(0) * right)
+        .without_axis(rank - 1);
+    line.shape[rank - 2] = length;
+    line.strides[rank - 2] = down + right;
+    cast(&line, &*c.output(0, x.dtype, &line.shape)?)
 }
 
 /// Matrices with zeros beyond so many diagonals below and above the main one; negative numbers keep all.
