@@ -266,7 +266,7 @@ def test_numbers_of_graphs_are_those_of_the_vendor(header: Callable[[str], str])
     prefixes = {"Forward": "FORWARD", "ImageGradient": "BWD_DATA", "WeightGradient": "BWD_FILTER"}
     letters = {"Forward": "X W Y", "ImageGradient": "DX W DY", "WeightGradient": "X DW DY"}
     for branch, prefix in prefixes.items():
-        (numbers,) = re.findall(rf"ConvolvePass::{branch} => \{{?\s*\(kind::\w+, \[([\d, ]+)\]", source)
+        (numbers,) = re.findall(rf"ConvolvePass::{branch} => \(\s*kind::\w+,\s*\[([\d, ]+)\]", source)
         parts = ["CONV_DESC", *letters[branch].split(), "ALPHA", "BETA"]
         for part, number in zip(parts, numbers.split(", "), strict=True):
             wanted[f"CUDNN_ATTR_OPERATION_CONVOLUTION_{prefix}_{part}"] = int(number)
