@@ -260,7 +260,14 @@ def test_numbers_of_graphs_are_those_of_the_vendor(header: Callable[[str], str])
         (block,) = re.findall(rf"mod {module} \{{(.*?)\n\}}", source, re.DOTALL)
         for name, number in re.findall(r"const (\w+): i32 = (\d+)", block):
             wanted[form.format(longer.get(name, name))] = int(number)
-    for name in ("TENSOR_CORE", "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION", "FFT", "NONDETERMINISTIC", "WINOGRAD"):
+    for name in (
+        "TENSOR_CORE",
+        "DOWN_CONVERT_INPUTS",
+        "REDUCED_PRECISION_REDUCTION",
+        "FFT",
+        "NONDETERMINISTIC",
+        "WINOGRAD",
+    ):
         (number,) = re.findall(rf"const {name}: i32 = (\d+)", source)
         wanted[f"CUDNN_NUMERICAL_NOTE_{name}"] = int(number)
     prefixes = {"Forward": "FORWARD", "ImageGradient": "BWD_DATA", "WeightGradient": "BWD_FILTER"}
