@@ -260,13 +260,20 @@ def test_numbers_of_graphs_are_those_of_the_vendor(header: Callable[[str], str])
         (block,) = re.findall(rf"mod {module} \{{(.*?)\n\}}", source, re.DOTALL)
         for name, number in re.findall(r"const (\w+): i32 = (\d+)", block):
             wanted[form.format(longer.get(name, name))] = int(number)
-    for name in ("DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION", "FFT", "NONDETERMINISTIC", "WINOGRAD"):
+    for name in (
+        "TENSOR_CORE",
+        "DOWN_CONVERT_INPUTS",
+        "REDUCED_PRECISION_REDUCTION",
+        "FFT",
+        "NONDETERMINISTIC",
+        "WINOGRAD",
+    ):
         (number,) = re.findall(rf"const {name}: i32 = (\d+)", source)
         wanted[f"CUDNN_NUMERICAL_NOTE_{name}"] = int(number)
     prefixes = {"Forward": "FORWARD", "ImageGradient": "BWD_DATA", "WeightGradient": "BWD_FILTER"}
     letters = {"Forward": "X W Y", "ImageGradient": "DX W DY", "WeightGradient": "X DW DY"}
     for branch, prefix in prefixes.items():
-        (numbers,) = re.findall(rf"ConvolvePass::{branch} => \{{?\s*\(kind::\w+, \[([\d, ]+)\]", source)
+        (numbers,) = re.findall(rf"ConvolvePass::{branch} => \(\s*kind::\w+,\s*\[([\d, ]+)\]", source)
         parts = ["CONV_DESC", *letters[branch].split(), "ALPHA", "BETA"]
         for part, number in zip(parts, numbers.split(", "), strict=True):
             wanted[f"CUDNN_ATTR_OPERATION_CONVOLUTION_{prefix}_{part}"] = int(number)

@@ -275,10 +275,10 @@ int cudnnBackendGetAttribute(struct descriptor *descriptor, int name, int type, 
     }
     if (descriptor->kind == ENGINE && name == 1303 && type == 11) {
         struct graph graph;
-        if (room < 2 || read_graph(descriptor->graph, &graph)) return BAD_PARAM;
-        int *notes = values;
-        *count = descriptor->index == 0 ? 1 : descriptor->index == 1 ? 2 : 0;
-        notes[0] = descriptor->index == 0 ? (graph.pass == FORWARD ? 5 : 4) : 0, notes[1] = 1;
+        if (room < 1 || read_graph(descriptor->graph, &graph)) return BAD_PARAM;
+        // Tensor cores, which round float32 to tf32, have no note that inputs are converted.
+        *count = descriptor->index < 2;
+        *(int *)values = descriptor->index == 0 ? (graph.pass == FORWARD ? 5 : 4) : 0;
         return 0;
     }
     if (descriptor->kind == EXECUTION_PLAN && name == 402 && type == 3) return *(int64_t *)values = (int64_t)workspace_wanted(), 0;

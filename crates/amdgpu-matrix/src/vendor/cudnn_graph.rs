@@ -81,7 +81,8 @@ mod is {
     pub const DESCRIPTOR: i32 = 15;
 }
 
-/// `cudnnBackendNumericalNote_t`.
+/// `cudnnBackendNumericalNote_t`. Engines with tensor cores round float32 to tf32 without a note of a conversion.
+const TENSOR_CORE: i32 = 0;
 const DOWN_CONVERT_INPUTS: i32 = 1;
 const REDUCED_PRECISION_REDUCTION: i32 = 2;
 const FFT: i32 = 3;
@@ -301,7 +302,7 @@ impl Made<'_> {
         let count = self.get(engine[0], name, is::NUMERICAL_NOTE, &mut notes)?;
         let is_refused = |note: &i32| match *note {
             NONDETERMINISTIC | FFT | WINOGRAD | REDUCED_PRECISION_REDUCTION => true,
-            DOWN_CONVERT_INPUTS => number == Number::F32,
+            TENSOR_CORE | DOWN_CONVERT_INPUTS => number == Number::F32,
             _ => false,
         };
         Ok(!notes[..count.min(MAX_NOTES)].iter().any(is_refused))
