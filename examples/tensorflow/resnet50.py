@@ -29,7 +29,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="RDNA:0", help="where the model is")
     parser.add_argument("--small", action="store_true", help="images of 32 x 32, a few steps")
+    parser.add_argument("--rate", type=float, default=1e-4, help="learning rate of Adam")
+    parser.add_argument("--seed", type=int, default=0, help="of the weights and the order of the images")
     options = parser.parse_args()
+    keras.utils.set_random_seed(options.seed)
     size, count, batch, epochs = (32, 16, 8, 3) if options.small else (224, 1024, 32, 3)
     x, labels = images(count, size, classes=4)
     with tf.device(options.device):
@@ -37,7 +40,7 @@ def main() -> None:
             weights=None, input_shape=(size, size, 3), classes=4, classifier_activation=None
         )
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        model.compile(keras.optimizers.Adam(1e-3), loss, metrics=["accuracy"])
+        model.compile(keras.optimizers.Adam(options.rate), loss, metrics=["accuracy"])
         losses = model.fit(x, labels, batch_size=batch, epochs=epochs, verbose=0).history["loss"]
     print(f"ResNet-50 on {options.device}: loss {losses[0]:.3f} -> {losses[-1]:.3f}")
     print("memory:", tf_rdna.config.get_memory_info("RDNA:0"))
