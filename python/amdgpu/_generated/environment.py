@@ -91,10 +91,6 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "off",
         "`1` lets `import torch` load the device `rdna`, in environments in which amdgpu is installed.",
     ),
-    "AMDGPU_TORCH_COLLECTIVES": (
-        "auto",
-        "What collectives of `torch.distributed` on tensors of `rdna` go by: `gloo`, on copies in memory of the host; `nccl` (RCCL on AMD), on the tensors' own memory; `auto` takes NCCL where torch computes on the same GPUs and every process of the machine has one.",
-    ),
     "AMDGPU_TORCH_POISON": (
         "off",
         "`1` lets tensors of `rdna` over CPU devices show addresses that the host cannot use, as those of a GPU, so that tests find what uses them all the same.",

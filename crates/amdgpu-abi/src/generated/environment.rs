@@ -66,9 +66,6 @@ pub const TORCH_FALLBACK: &str = "AMDGPU_TORCH_FALLBACK";
 /// `1` lets `import torch` load the device `rdna`, in environments in which amdgpu is installed. Default: off.
 pub const TORCH_AUTOLOAD: &str = "AMDGPU_TORCH_AUTOLOAD";
 
-/// What collectives of `torch.distributed` on tensors of `rdna` go by: `gloo`, on copies in memory of the host; `nccl` (RCCL on AMD), on the tensors' own memory; `auto` takes NCCL where torch computes on the same GPUs and every process of the machine has one. Default: auto.
-pub const TORCH_COLLECTIVES: &str = "AMDGPU_TORCH_COLLECTIVES";
-
 /// `1` lets tensors of `rdna` over CPU devices show addresses that the host cannot use, as those of a GPU, so that tests find what uses them all the same. Default: off.
 pub const TORCH_POISON: &str = "AMDGPU_TORCH_POISON";
 
