@@ -61,7 +61,7 @@ WITH_FOLDER = ("tuning.c", "rocm_pools.cpp")
 EXAMPLES = harness.ROOT / "examples" / "c_api"
 EXPECTED = "2 * 10 + 1 = 21"
 HEADERS = sorted((harness.HEADERS / "amdgpu").glob("*.h"))
-PROTOTYPE = re.compile(r"^(?:const char \*|uint32_t |agpu_status )\*?(agpu_\w+)\(", re.MULTILINE)
+PROTOTYPE = re.compile(r"^(?:const char \*|uint32_t |bool |agpu_status )\*?(agpu_\w+)\(", re.MULTILINE)
 INLINE = re.compile(r"^static inline \w+ (agpu_\w+)\(", re.MULTILINE)
 # What the library asks of its Python, for a processor without AVX: Valgrind knows no AVX-512, and up to 3.19 it takes the comparison
 # NEQ_OQ (`vcmpps` with 0x0c, which LLVM makes of `fabs(x) < INFINITY`) for NEQ_UQ, so that NaN counts as finite in kernels.
