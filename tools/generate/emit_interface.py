@@ -8,7 +8,7 @@ from dataclasses import dataclass
 # A comment, if one stands right in front, and a prototype or the head of an inline function.
 _FUNCTION = re.compile(
     r"(?:/\*(?P<comment>(?:(?!\*/).)*)\*/\n)?"
-    r"^(?P<prototype>(?:static inline \w+ |const char \*|uint32_t |agpu_status )(?P<name>agpu_\w+)\([^;{)]*\))(?:;| \{)",
+    r"^(?P<prototype>(?:static inline \w+ |const char \*|uint32_t |bool |agpu_status )(?P<name>agpu_\w+)\([^;{)]*\))(?:;| \{)",
     re.MULTILINE | re.DOTALL,
 )
 
