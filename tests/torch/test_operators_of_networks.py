@@ -73,17 +73,13 @@ def test_channels_that_are_last_in_memory_stay_there(function, images, weights, 
 def test_tf32_of_convolutions_follows_the_setting_of_cudnn():
     x, weight = torch.randn(4, 64, 32, 32), torch.randn(64, 64, 3, 3)
     wanted = functional.conv2d(x.double(), weight.double())
-    before = torch.backends.cudnn.allow_tf32
 
     def error(is_allowed):
-        torch.backends.cudnn.allow_tf32 = is_allowed
-        found = functional.conv2d(x.to("rdna"), weight.to("rdna")).cpu().double()
+        with torch.backends.cudnn.flags(enabled=True, allow_tf32=is_allowed):
+            found = functional.conv2d(x.to("rdna"), weight.to("rdna")).cpu().double()
         return float((found - wanted).abs().max() / wanted.abs().max())
 
-    try:
-        cut, whole = error(True), error(False)
-    finally:
-        torch.backends.cudnn.allow_tf32 = before
+    cut, whole = error(True), error(False)
     assert whole < 2e-6
     if torch.rdna.get_device_properties().kind == "cuda":
         # 11 significant bits are left of 24.
