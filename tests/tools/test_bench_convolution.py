@@ -1,4 +1,4 @@
-"""`./x bench convolution`: the layers of ResNet-50, and stand-ins for libraries that PyTorch's wheel asks for."""
+"""`./x bench convolution`: the layers of ResNet-50, and stubs for libraries that PyTorch's wheel asks for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "bench"))
 
 import convolution
-from x import stand_ins
+from x import library_stubs
 
 
 def test_layers_are_the_distinct_ones_of_resnet_50():
@@ -42,7 +42,7 @@ def test_layers_are_the_distinct_ones_of_resnet_50():
 
 
 @pytest.mark.skipif(shutil.which("cc") is None or shutil.which("readelf") is None, reason="no C compiler with readelf")
-def test_a_library_starts_with_stand_ins_for_what_it_needs(tmp_path):
+def test_a_library_starts_with_stubs_for_what_it_needs(tmp_path):
     original = tmp_path / "original"
     folder = tmp_path / "lib"
     original.mkdir()
@@ -58,5 +58,5 @@ def test_a_library_starts_with_stand_ins_for_what_it_needs(tmp_path):
     subprocess.run([*cc, original / "user.c", "-o", user, foreign, "-Wl,-rpath,$ORIGIN"], check=True)
     with pytest.raises(OSError, match=r"libforeign\.so\.7"):
         ctypes.CDLL(str(user))
-    assert stand_ins.stand_in(folder) == [folder / "libforeign.so.7"]
-    assert ctypes.CDLL(str(user)).count() == stand_ins.NO_DEVICE
+    assert library_stubs.write_stubs(folder) == [folder / "libforeign.so.7"]
+    assert ctypes.CDLL(str(user)).count() == library_stubs.NO_DEVICE

@@ -62,14 +62,14 @@ def test_an_environment_of_its_own_is_made_where_none_is_named(monkeypatch: pyte
     assert [command for command in machine.commands if "torch>=2.10" in command]
 
 
-def test_stand_ins_take_the_place_of_libraries_that_torch_does_not_start_without(
+def test_stubs_take_the_place_of_libraries_that_torch_does_not_start_without(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(torch_suite, "ENVIRONMENT", tmp_path / "torch")
     libraries = tmp_path / "torch" / "lib" / "python3.11" / "site-packages" / "torch" / "lib"
     libraries.mkdir(parents=True)
     asked: list[Path] = []
-    monkeypatch.setattr(torch_suite, "stand_in", asked.append)
+    monkeypatch.setattr(torch_suite, "write_stubs", asked.append)
     machine = Machine()
     torch_suite.interpreter("", machine)
     (install,) = [command for command in machine.commands if "torch>=2.10" in command]

@@ -1,7 +1,7 @@
 """`./x test torch`: tests of the PyTorch device rdna, with an interpreter that has torch (`framework_suite.py`).
 
-The environment that is made has the wheel of torch alone, which is a gigabyte, with stand-ins for the libraries of NVIDIA that it does not
-start without (`stand_ins.py`). Tests run over the CPU device.
+The environment that is made has the wheel of torch alone, which is a gigabyte, with stubs for the libraries of NVIDIA that it does not
+start without (`library_stubs.py`). Tests run over the CPU device.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from x.framework_suite import Framework, Run
+from x.library_stubs import write_stubs
 from x.paths import STATE
-from x.stand_ins import stand_in
 
 ENVIRONMENT = STATE / "torch"
 
@@ -20,7 +20,7 @@ ENVIRONMENT = STATE / "torch"
 def _complete(environment: Path) -> None:
     libraries = next(environment.glob("lib/python*/site-packages/torch/lib"), None)
     if libraries is not None:
-        stand_in(libraries)
+        write_stubs(libraries)
 
 
 TORCH = Framework(

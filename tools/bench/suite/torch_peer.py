@@ -1,6 +1,6 @@
 """PyTorch on the CPU as a peer: a virtual environment of its own, without gigabytes of NVIDIA's libraries.
 
-Nothing here runs on a GPU, so stand-ins take the place of those libraries (`x/stand_ins.py`).
+Nothing here runs on a GPU, so stubs take the place of those libraries (`x/library_stubs.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from x.failure import Failure
-from x.stand_ins import must, stand_in
+from x.library_stubs import must, write_stubs
 
 from suite.peers import ROOT, STATE, Absent
 
@@ -44,7 +44,7 @@ def make(folder: Path, python: Path) -> None:
         must(step)
     libraries = next(folder.glob("lib/python*/site-packages/torch/lib"), None)
     if libraries is not None and not starts(python):
-        stand_in(libraries)
+        write_stubs(libraries)
 
 
 def starts(python: Path) -> bool:

@@ -178,11 +178,11 @@ impl Settings {
 
     /// The filter in the order of libamdgpu.
     fn weights(&self, c: &Call, filter: &View) -> Outcome<Tensor> {
-        c.copied(&self.turned(filter))
+        c.copied(&self.outputs_first(filter))
     }
 
     /// A view of a filter of TensorFlow's: outputs (of depthwise ones inputs and their outputs), inputs, extents.
-    fn turned(&self, filter: &View) -> View {
+    fn outputs_first(&self, filter: &View) -> View {
         let spatial = self.layout.spatial;
         let mut axes = if self.is_depthwise {
             vec![spatial, spatial + 1]
@@ -194,8 +194,8 @@ impl Settings {
     }
 
     /// What libamdgpu takes filters as: depthwise ones have one input for each output.
-    fn weight_shape(&self, turned: &View) -> Dims {
-        let mut shape = turned.shape.clone();
+    fn weight_shape(&self, permuted: &View) -> Dims {
+        let mut shape = permuted.shape.clone();
         if self.is_depthwise {
             shape[0] *= shape[1];
             shape[1] = 1;
@@ -359,8 +359,8 @@ fn by_filter(a: &Attributes, is_depthwise: bool) -> Outcome<Kernel> {
             return cast(0_i64, &out);
         }
         let images = sizes.with_padding(c, settings.layout, &x)?;
-        let turned = settings.turned(&out);
-        let made = c.temporary(x.dtype, &turned.shape)?;
+        let permuted = settings.outputs_first(&out);
+        let made = c.temporary(x.dtype, &permuted.shape)?;
         let target = made.reshaped(&settings.weight_shape(&made));
         let (images, given, place) = (images.array()?, gradient.array()?, target.array()?);
         let mut options = settings.options(&sizes);
@@ -376,6 +376,6 @@ fn by_filter(a: &Attributes, is_depthwise: bool) -> Outcome<Kernel> {
             &raw mut result
         ))?;
         drop(Owned(result));
-        cast(&made, &turned)
+        cast(&made, &permuted)
     }))
 }

@@ -94,8 +94,8 @@ impl Equation {
         }
         match operands.as_slice() {
             [only] => {
-                let turned = only.permuted_to(&result)?;
-                cast(&turned, &*c.output(0, turned.dtype, &turned.shape)?)
+                let permuted = only.permuted_to(&result)?;
+                cast(&permuted, &*c.output(0, permuted.dtype, &permuted.shape)?)
             }
             [a, b] => multiply(c, a, b, &result),
             _ => Err(Failure::refused("one or two operands are expected")),
@@ -164,7 +164,7 @@ impl Labelled {
     /// Matrices of a batch: axes of three groups, each joined to one.
     fn as_matrices(&self, c: &Call, groups: [&[char]; 3]) -> Outcome<(Held, [i64; 3])> {
         let order: Vec<char> = groups.concat();
-        let turned = self.permuted_to(&order)?;
+        let permuted = self.permuted_to(&order)?;
         let extent = |labels: &[char]| {
             labels
                 .iter()
@@ -172,7 +172,7 @@ impl Labelled {
                 .product()
         };
         let extents: [i64; 3] = groups.map(extent);
-        Ok((c.contiguous(&turned)?, extents))
+        Ok((c.contiguous(&permuted)?, extents))
     }
 }
 
@@ -219,11 +219,11 @@ fn multiply(c: &Call, a: &Labelled, b: &Labelled, result: &[char]) -> Outcome {
         [false, false],
         &made.view.reshaped(&[count, m, n]),
     )?;
-    let turned = made.permuted_to(result)?;
-    if turned.is_contiguous()
+    let permuted = made.permuted_to(result)?;
+    if permuted.is_contiguous()
         && let Held::Made(tensor) = &made.view
     {
-        return c.set_output(0, tensor, &turned.shape);
+        return c.set_output(0, tensor, &permuted.shape);
     }
-    cast(&turned, &*c.output(0, turned.dtype, &turned.shape)?)
+    cast(&permuted, &*c.output(0, permuted.dtype, &permuted.shape)?)
 }

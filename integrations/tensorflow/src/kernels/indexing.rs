@@ -209,8 +209,8 @@ fn gather(c: &Call, axis: i64, batch_axes: i64) -> Outcome {
     let each = count(&indices.shape[batch..]);
     // As (batches, outer, extent, inner): the axis goes to the front of what it is picked from, and comes back behind.
     let flat = x.reshaped(&[batches, outer, extent, inner]);
-    let turned = flat.permuted(&[0, 2, 1, 3]);
-    let dense = c.contiguous(&turned)?;
+    let permuted = flat.permuted(&[0, 2, 1, 3]);
+    let dense = c.contiguous(&permuted)?;
     let table = dense.reshaped(&[batches * extent, outer * inner]);
     let whole = c.converted(&indices, Dtype::I64)?;
     let mut places = whole.reshaped(&[batches, each]);

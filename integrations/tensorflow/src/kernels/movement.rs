@@ -107,11 +107,11 @@ fn transpose(c: &Call) -> Outcome {
             x.rank()
         )));
     }
-    let turned = x.permuted(&axes);
-    if turned.is_contiguous() {
-        return c.set_output(0, &c.tensor(0)?, &turned.shape);
+    let permuted = x.permuted(&axes);
+    if permuted.is_contiguous() {
+        return c.set_output(0, &c.tensor(0)?, &permuted.shape);
     }
-    cast(&turned, &*c.output(0, x.dtype, &turned.shape)?)
+    cast(&permuted, &*c.output(0, x.dtype, &permuted.shape)?)
 }
 
 fn slice(c: &Call) -> Outcome {
@@ -586,7 +586,7 @@ fn space_to_depth(c: &Call, block: i64, layout: &str) -> Outcome {
         block,
         channels,
     ]);
-    let turned = apart.permuted(&[0, 1, 3, 2, 4, 5]);
+    let permuted = apart.permuted(&[0, 1, 3, 2, 4, 5]);
     let out = c.output(
         0,
         x.dtype,
@@ -597,7 +597,7 @@ fn space_to_depth(c: &Call, block: i64, layout: &str) -> Outcome {
             channels * block * block,
         ],
     )?;
-    cast(&turned, &out.reshaped(&turned.shape))
+    cast(&permuted, &out.reshaped(&permuted.shape))
 }
 
 fn depth_to_space(c: &Call, block: i64, layout: &str) -> Outcome {
@@ -612,11 +612,11 @@ fn depth_to_space(c: &Call, block: i64, layout: &str) -> Outcome {
         )));
     }
     let each = channels / (block * block);
-    let turned = x
+    let permuted = x
         .reshaped(&[images, rows, columns, block, block, each])
         .permuted(&[0, 1, 3, 2, 4, 5]);
     let out = c.output(0, x.dtype, &[images, rows * block, columns * block, each])?;
-    cast(&turned, &out.reshaped(&turned.shape))
+    cast(&permuted, &out.reshaped(&permuted.shape))
 }
 
 /// One diagonal of each matrix; several at once are left to the CPU.

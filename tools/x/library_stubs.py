@@ -20,11 +20,11 @@ FOREIGN = re.compile(r"cu|nccl|nv|__cuda")
 NO_DEVICE = 100
 
 
-def stand_in(folder: Path) -> list[Path]:
+def write_stubs(folder: Path) -> list[Path]:
     """Makes the libraries that those of `folder` need and that are neither there nor the system's."""
     for tool in ("cc", "readelf"):
         if shutil.which(tool) is None:
-            raise Failure(f"torch needs stand-ins for NVIDIA's libraries, and `{tool}` is not there", fix="./x doctor")
+            raise Failure(f"torch needs stubs for NVIDIA's libraries, and `{tool}` is not there", fix="./x doctor")
     present = sorted(folder.glob("*.so*"))
     names = {path.name for path in present}
     needed = {name for path in present for name in needs(path) if name not in names and not SYSTEM.match(name)}
@@ -43,7 +43,7 @@ def stand_in(folder: Path) -> list[Path]:
     made = []
     for number, library in enumerate(sorted(needed)):
         versioned = {version: names for version, names in missing.items() if owners.get(version) == library}
-        made.append(compile_stand_in(folder, library, versioned, unversioned if number == 0 else set()))
+        made.append(compile_stub(folder, library, versioned, unversioned if number == 0 else set()))
     return made
 
 
@@ -76,9 +76,9 @@ def symbols(path: Path) -> Iterator[tuple[str, str, bool]]:
             yield name, version, is_defined
 
 
-def compile_stand_in(folder: Path, library: str, versioned: dict[str, set[str]], unversioned: set[str]) -> Path:
+def compile_stub(folder: Path, library: str, versioned: dict[str, set[str]], unversioned: set[str]) -> Path:
     """One library, with its functions by their versions."""
-    source, script = folder / "stand_in.c", folder / "stand_in.map"
+    source, script = folder / "stub.c", folder / "stub.map"
     lines = []
     for name in sorted(unversioned.union(*versioned.values())):
         is_status = name.startswith("cuda") and not name.endswith("String")
