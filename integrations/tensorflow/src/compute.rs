@@ -105,7 +105,7 @@ pub fn launch(operation: &CStr, inputs: &[Input<'_>], out: &View, alpha: f64) ->
         .collect::<Outcome<_>>()?;
     let to = out.operand()?;
     agpu!(agpu_ops_elementwise_at(
-        out.device,
+        out.place.0,
         operation.as_ptr(),
         operands.as_ptr(),
         operands.len(),
@@ -126,7 +126,7 @@ fn launch_cast(from: Input<'_>, to: &View) -> Outcome {
     let operand = from.operand(to.dtype)?;
     let out = to.operand()?;
     agpu!(agpu_ops_elementwise_at(
-        to.device,
+        to.place.0,
         c"cast".as_ptr(),
         &raw const operand,
         1,

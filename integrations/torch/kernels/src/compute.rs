@@ -7,7 +7,6 @@ use smallvec::SmallVec;
 use crate::amdgpu::{self, Operand, agpu};
 use crate::dtype::{Dtype, Promotion};
 use crate::failure::{Failure, Outcome};
-use crate::host;
 use crate::tensor::{Place, Tensor, View, broadcast};
 
 /// A number that an operation is given.
@@ -250,7 +249,7 @@ pub fn run(
         resolved.push(input);
         converted.push(match input {
             Input::View(view) if view.dtype != common && !keeps_dtype(operation, place) => {
-                view.check_same_device(out)?;
+                view.place.check_same(out.place)?;
                 let made = Tensor::empty(&view.shape, common, out.place)?;
                 cast(view, &made)?;
                 Some(made)
@@ -263,7 +262,7 @@ pub fn run(
         operands.push(match (*input, converted) {
             (Input::View(_), Some(made)) => made.operand()?,
             (Input::View(view), None) => {
-                view.check_same_device(out)?;
+                view.place.check_same(out.place)?;
                 view.operand()?
             }
             (Input::Number(number), _)
@@ -281,7 +280,7 @@ fn launch(operation: &CStr, operands: &[Operand], out: &View, alpha: f64) -> Out
     if out.is_empty() {
         return Ok(());
     }
-    let device = host::get()?.device(out.index()?)?;
+    let device = out.device()?;
     let to = out.operand()?;
     agpu!(agpu_ops_elementwise_at(
         device,
@@ -297,7 +296,7 @@ fn launch(operation: &CStr, operands: &[Operand], out: &View, alpha: f64) -> Out
 pub fn cast<'a>(from: impl Into<Input<'a>>, to: &View) -> Outcome {
     let operand = match from.into().resolved()? {
         Input::View(view) => {
-            view.check_same_device(to)?;
+            view.place.check_same(to.place)?;
             let is_same = view.address == to.address && view.dtype == to.dtype;
             if is_same && view.shape == to.shape && view.strides == to.strides {
                 return Ok(());

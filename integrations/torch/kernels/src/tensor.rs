@@ -1,17 +1,18 @@
 //! Tensors, and views of their memory.
 
 use std::ffi::{CStr, c_void};
+use std::fmt;
 use std::ops::Deref;
 
+use amdgpu_client::view::{self, ElementType};
+pub use amdgpu_client::view::{Dims, row_major};
 use smallvec::SmallVec;
 
-use crate::amdgpu::{self, Facts, Operand, Owned, agpu};
+use crate::amdgpu::Handle;
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
 use crate::host;
 use crate::torch;
-
-pub type Dims = SmallVec<[i64; 6]>;
 
 /// Where memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,23 +21,72 @@ pub enum Place {
     Rdna(i32),
 }
 
-/// Memory as an array: an address, extents and strides in elements. It does not keep the memory.
-#[derive(Clone, Debug)]
-pub struct View {
-    pub address: *mut c_void,
-    pub dtype: Dtype,
-    pub shape: Dims,
-    pub strides: Dims,
-    pub place: Place,
+pub type View = amdgpu_client::view::View<Place>;
+pub type Made = amdgpu_client::view::Made<Place>;
+
+impl Place {
+    /// The index of the rdna device.
+    pub fn index(self) -> Outcome<i32> {
+        match self {
+            Self::Rdna(index) => Ok(index),
+            Self::Cpu => Err(Failure::refused(
+                "Expected all tensors to be on the same device, but one is on cpu and another one on rdna",
+            )),
+        }
+    }
+
+    /// Refuses another device than that of the first operand.
+    pub fn check_same(self, first: Self) -> Outcome {
+        if self == first {
+            return Ok(());
+        }
+        Err(Failure::refused(format!(
+            "Expected all tensors to be on the same device, but found at least two devices, {first} and {self}!"
+        )))
+    }
 }
 
-/// The strides of the row-major order.
-pub fn row_major(shape: &[i64]) -> Dims {
-    let mut strides = Dims::from_elem(1, shape.len());
-    for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis] * shape[axis].max(1);
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpu => formatter.write_str("cpu"),
+            Self::Rdna(index) => write!(formatter, "rdna:{index}"),
+        }
     }
-    strides
+}
+
+impl view::Place for Place {
+    type Dtype = Dtype;
+
+    fn device(self) -> Outcome<Handle> {
+        host::get()?.device(self.index()?)
+    }
+
+    fn real_address(self, address: *mut c_void) -> Outcome<*mut c_void> {
+        self.index()?;
+        let poison = host::get()?.poison_bits as usize;
+        Ok(address.map_addr(|address| address & !poison))
+    }
+
+    fn does_not_expand(own: &[i64], wanted: &[i64]) -> Failure {
+        Failure::refused(format!(
+            "a tensor of shape {own:?} does not expand to {wanted:?}"
+        ))
+    }
+}
+
+impl ElementType for Dtype {
+    fn name(self) -> Outcome<&'static CStr> {
+        self.name()
+    }
+
+    fn of_name(name: &CStr) -> Outcome<Self> {
+        Self::of_name(name)
+    }
+
+    fn item_bytes(self) -> usize {
+        self.item_bytes()
+    }
 }
 
 /// An axis that may count from the end; an array without axes counts as one with one.
@@ -72,224 +122,6 @@ pub fn broadcast<'a>(shapes: impl Iterator<Item = &'a [i64]>) -> Outcome<Dims> {
         }
     }
     Ok(result)
-}
-
-impl View {
-    pub fn rank(&self) -> usize {
-        self.shape.len()
-    }
-
-    pub fn len(&self) -> i64 {
-        self.shape.iter().product()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.shape.contains(&0)
-    }
-
-    pub fn is_contiguous(&self) -> bool {
-        let dense = row_major(&self.shape);
-        let mut axes = self.shape.iter().zip(self.strides.iter().zip(&dense));
-        self.is_empty() || axes.all(|(extent, (own, wanted))| *extent == 1 || own == wanted)
-    }
-
-    /// Whether elements of both lie in the same order.
-    pub fn is_laid_out_like(&self, other: &Self) -> bool {
-        let strides = self.strides.iter().zip(&other.strides);
-        let mut axes = self.shape.iter().zip(strides);
-        self.shape == other.shape
-            && axes.all(|(extent, (own, others))| *extent == 1 || own == others)
-    }
-
-    /// Whether elements lie without gaps, in any order of the axes.
-    pub fn is_dense(&self) -> bool {
-        if self.is_contiguous() {
-            return true;
-        }
-        let mut axes: SmallVec<[usize; 6]> = (0..self.rank()).collect();
-        axes.sort_by_key(|axis| std::cmp::Reverse((self.strides[*axis], self.shape[*axis])));
-        self.permuted(&axes).is_contiguous()
-    }
-
-    /// The index of the rdna device.
-    pub fn index(&self) -> Outcome<i32> {
-        match self.place {
-            Place::Rdna(index) => Ok(index),
-            Place::Cpu => Err(Failure::refused(
-                "Expected all tensors to be on the same device, but one is on cpu and another one on rdna",
-            )),
-        }
-    }
-
-    pub fn with_layout(&self, shape: Dims, strides: Dims) -> Self {
-        Self {
-            shape,
-            strides,
-            ..self.clone()
-        }
-    }
-
-    /// The view that begins so many elements behind this one.
-    pub fn at(&self, offset: i64) -> Self {
-        let bytes = offset * self.dtype.item_bytes() as i64;
-        Self {
-            address: self.address.wrapping_byte_offset(bytes as isize),
-            ..self.clone()
-        }
-    }
-
-    pub fn narrow(&self, axis: usize, start: i64, length: i64) -> Self {
-        let mut part = self.at(start * self.strides[axis]);
-        part.shape[axis] = length;
-        part
-    }
-
-    pub fn permuted(&self, axes: &[usize]) -> Self {
-        self.with_layout(
-            axes.iter().map(|axis| self.shape[*axis]).collect(),
-            axes.iter().map(|axis| self.strides[*axis]).collect(),
-        )
-    }
-
-    /// With one more axis, of one element.
-    pub fn with_axis(&self, place: usize) -> Self {
-        let mut view = self.clone();
-        view.shape.insert(place, 1);
-        view.strides.insert(place, 1);
-        view
-    }
-
-    /// A tensor without axes as one with one.
-    pub fn with_axes(&self) -> Self {
-        if self.rank() == 0 {
-            self.with_axis(0)
-        } else {
-            self.clone()
-        }
-    }
-
-    pub fn without_axis(&self, place: usize) -> Self {
-        let mut view = self.clone();
-        view.shape.remove(place);
-        view.strides.remove(place);
-        view
-    }
-
-    /// Broadcast to a shape: new and repeated axes have stride 0.
-    pub fn expanded(&self, shape: &[i64]) -> Outcome<Self> {
-        let missing = shape.len().checked_sub(self.rank());
-        let missing = missing.ok_or_else(|| self.does_not_expand(shape))?;
-        let mut strides = Dims::from_elem(0, shape.len());
-        for axis in 0..self.rank() {
-            let (own, wanted) = (self.shape[axis], shape[missing + axis]);
-            if own == wanted {
-                strides[missing + axis] = self.strides[axis];
-            } else if own != 1 {
-                return Err(self.does_not_expand(shape));
-            }
-        }
-        Ok(self.with_layout(Dims::from_slice(shape), strides))
-    }
-
-    fn does_not_expand(&self, shape: &[i64]) -> Failure {
-        Failure::refused(format!(
-            "a tensor of shape {:?} does not expand to {shape:?}",
-            self.shape.as_slice()
-        ))
-    }
-
-    /// An array of libamdgpu over the memory.
-    pub fn array(&self) -> Outcome<Owned> {
-        let host = host::get()?;
-        let device = host.device(self.index()?)?;
-        let mut array = 0;
-        agpu!(agpu_array_from_address(
-            device,
-            self.real_address()?,
-            self.dtype.name()?.as_ptr(),
-            self.rank() as u32,
-            self.shape.as_ptr(),
-            self.strides.as_ptr(),
-            &raw mut array,
-        ))?;
-        Ok(Owned(array))
-    }
-
-    /// The address that libamdgpu knows.
-    pub fn real_address(&self) -> Outcome<*mut c_void> {
-        let poison = host::get()?.poison_bits as usize;
-        Ok(self.address.map_addr(|address| address & !poison))
-    }
-
-    /// The operand that the memory is. It points into the view, which must stay where it is as long as the operand is used.
-    pub fn operand(&self) -> Outcome<Operand> {
-        self.index()?;
-        Ok(Operand {
-            kind: amdgpu::OPERAND_MEMORY,
-            dimensions: self.rank() as u32,
-            dtype: self.dtype.name()?.as_ptr(),
-            address: self.real_address()?,
-            shape: self.shape.as_ptr(),
-            strides: self.strides.as_ptr(),
-            integer: 0,
-            real: 0.0,
-            imaginary: 0.0,
-        })
-    }
-
-    /// Refuses another device than that of the first operand.
-    pub fn check_same_device(&self, first: &Self) -> Outcome {
-        if self.place == first.place {
-            return Ok(());
-        }
-        Err(Failure::refused(format!(
-            "Expected all tensors to be on the same device, but found at least two devices, {} and {}!",
-            first.place_name(),
-            self.place_name()
-        )))
-    }
-
-    fn place_name(&self) -> String {
-        match self.place {
-            Place::Cpu => "cpu".to_owned(),
-            Place::Rdna(index) => format!("rdna:{index}"),
-        }
-    }
-}
-
-/// A result of libamdgpu, which keeps its memory.
-pub struct Made {
-    #[allow(dead_code, reason = "held, not read")]
-    owner: Owned,
-    view: View,
-}
-
-impl Made {
-    /// The array of a handle that this takes over, on a device of torch's.
-    pub fn of(handle: amdgpu::Handle, place: Place) -> Outcome<Self> {
-        let owner = Owned(handle);
-        let mut facts = Facts::default();
-        agpu!(agpu_array_info(owner.0, &raw mut facts))?;
-        let rank = facts.dimensions as usize;
-        // SAFETY: the library ends the name with a null byte.
-        let name = unsafe { CStr::from_ptr(facts.dtype.as_ptr()) };
-        let view = View {
-            address: facts.address,
-            dtype: Dtype::of_name(name)?,
-            shape: Dims::from_slice(&facts.shape[..rank]),
-            strides: Dims::from_slice(&facts.strides[..rank]),
-            place,
-        };
-        Ok(Self { owner, view })
-    }
-}
-
-impl Deref for Made {
-    type Target = View;
-
-    fn deref(&self) -> &View {
-        &self.view
-    }
 }
 
 /// A tensor of torch, and the view of its memory when this was made.

@@ -6,7 +6,6 @@ use crate::call::{Call, Results, Returned};
 use crate::compute::{Held, cast, contiguous};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
-use crate::host;
 use crate::tensor::{Tensor, View};
 use crate::torch;
 
@@ -66,7 +65,7 @@ impl Given {
     }
 
     fn device(&self) -> Outcome<amdgpu::Handle> {
-        host::get()?.device(self.q.index()?)
+        self.q.device()
     }
 
     fn attend(&self) -> Outcome<Tensor> {

@@ -204,7 +204,7 @@ fn check(c: &Call, x: &View, weight: &View) -> Outcome {
             weight.dtype.name()?.to_string_lossy()
         )));
     }
-    x.check_same_device(weight)
+    x.place.check_same(weight.place)
 }
 
 fn forward(c: &Call) -> Outcome<Results> {

@@ -86,7 +86,7 @@ fn check_index(index: &View) -> Outcome {
 fn index_select_shape(c: &Call) -> Outcome<(usize, Dims)> {
     let (x, index) = (c.tensor(0)?, c.tensor(1)?);
     check_index(index)?;
-    index.check_same_device(x)?;
+    index.place.check_same(x.place)?;
     if index.rank() > 1 {
         return Err(Failure::refused(
             "index_select(): Index is supposed to be a vector",
@@ -155,7 +155,7 @@ struct Lines {
 impl Lines {
     fn of(x: &View, axis: usize, index: &View) -> Outcome<Self> {
         check_index(index)?;
-        index.check_same_device(x)?;
+        index.place.check_same(x.place)?;
         if index.rank() != x.rank() {
             return Err(Failure::refused(
                 "Index tensor must have the same number of dimensions as self tensor",
@@ -550,7 +550,7 @@ fn selected(c: &Call) -> Outcome<Made> {
             "masked_select: expected BoolTensor for mask",
         ));
     }
-    mask.check_same_device(x)?;
+    mask.place.check_same(x.place)?;
     let both = [x.shape.as_slice(), mask.shape.as_slice()];
     let mut shape = broadcast(both.into_iter())?;
     if shape.is_empty() {

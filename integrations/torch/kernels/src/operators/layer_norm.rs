@@ -7,7 +7,6 @@ use crate::call::{Call, Results, Returned, check_float, tensors};
 use crate::compute::{Held, contiguous, converted, zeros};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
-use crate::host;
 use crate::tensor::{Dims, Tensor, View};
 
 table! {
@@ -80,7 +79,7 @@ fn normed(
     let (given, result) = (dense.operand()?, made.operand()?);
     let (means, inverses) = (mean.operand()?, inverse.operand()?);
     agpu!(agpu_ops_layer_norm_training_at(
-        host::get()?.device(x.index()?)?,
+        x.device()?,
         &raw const given,
         address_of(by.as_ref()),
         address_of(off.as_ref()),
@@ -135,7 +134,7 @@ fn layer_norm_backward(c: &Call) -> Outcome<Results> {
     let [by_x, by_scale, by_shift] = outs;
     let (by_x, by_scale, by_shift) = (by_x?, by_scale?, by_shift?);
     agpu!(agpu_ops_layer_norm_training_gradient_at(
-        host::get()?.device(x.index()?)?,
+        x.device()?,
         &raw const values,
         &raw const slopes,
         &raw const means,

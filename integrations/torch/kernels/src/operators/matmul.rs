@@ -8,7 +8,6 @@ use crate::call::{Call, Results, check_castable, written};
 use crate::compute::{Gives, Number, Target, cast, contiguous, converted, run};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
-use crate::host;
 use crate::tensor::{Tensor, View};
 
 table! {
@@ -88,7 +87,7 @@ fn product_with(
     };
     let bias = bias.map(View::operand).transpose()?;
     let bias = bias.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    let device = host::get()?.device(out.index()?)?;
+    let device = out.device()?;
     let (left, right, place) = (a.operand()?, b.operand()?, target.view().operand()?);
     agpu!(agpu_ops_matmul_at(
         device,
@@ -126,7 +125,7 @@ fn check(c: &Call, a: &View, b: &View, rank: usize) -> Outcome {
             "products of numbers that are not real have no kernel",
         ));
     }
-    a.check_same_device(b)
+    a.place.check_same(b.place)
 }
 
 fn result_shape(a: &View, b: &View) -> crate::tensor::Dims {

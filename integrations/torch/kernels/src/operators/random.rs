@@ -72,7 +72,7 @@ fn draw(
     if out.is_empty() {
         return Ok(());
     }
-    let generator = drawing(generator, out.index()?, out.len())?;
+    let generator = drawing(generator, out.place.index()?, out.len())?;
     let target = Target::of(out, dtype)?;
     let place = target.view().array()?;
     agpu!(agpu_random_draw(
@@ -158,7 +158,7 @@ fn integers(out: &View, low: i64, span: u64, generator: *const c_void) -> Outcom
     if out.is_empty() {
         return Ok(());
     }
-    let generator = drawing(generator, out.index()?, out.len())?;
+    let generator = drawing(generator, out.place.index()?, out.len())?;
     let dtype = if out.dtype.is_integral() {
         out.dtype
     } else {
@@ -224,7 +224,7 @@ fn permutation(c: &Call) -> Outcome<Results> {
     if count == 0 {
         return written();
     }
-    let index = out.index()?;
+    let index = out.place.index()?;
     let generator = drawing(c.generator(1)?, index, count)?;
     let device = host::get()?.device(index)?;
     let mut result = 0;

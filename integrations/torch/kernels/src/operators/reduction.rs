@@ -85,7 +85,7 @@ pub fn reduce(
     (out, gives): (&View, Dtype),
     correction: f64,
 ) -> Outcome {
-    x.check_same_device(out)?;
+    x.place.check_same(out.place)?;
     let target = Target::of(out, gives)?;
     let place = target.view().array()?;
     let is_wider = gives != x.dtype && gives.is_float() && x.dtype.is_float();
@@ -283,7 +283,7 @@ pub fn value_of(x: &View) -> Outcome<Number> {
 
 fn equal(c: &Call) -> Outcome<Results> {
     let (a, b) = (c.tensor(0)?, c.tensor(1)?);
-    a.check_same_device(b)?;
+    a.place.check_same(b.place)?;
     if a.shape != b.shape {
         return Ok(Results::from_iter([Returned::Bool(false)]));
     }
