@@ -67,7 +67,8 @@ class TrainingMixin:
         so far, and `resume=True` goes on behind the last batch, with the same bits as without the break.
 
         Args:
-            x: Shape (samples, inputs), or (samples, steps, inputs) for a network whose layers have a state; converted to float32.
+            x: Shape (samples, inputs), or (samples, steps, inputs) for a network whose layers have a state; converted to float32. A GPU
+                reads it when training begins: changes meanwhile are not seen.
             y: Shape (samples, outputs), or (samples,) with whole labels. None: the plasticity rules of the text learn from `x` alone.
             epochs: Epochs in total; with `resume` those that are done count.
             batch_size: Samples of a step. The last batch of an epoch may be smaller.
