@@ -7,7 +7,14 @@ use amdgpu_hal::{Device, DevicePointer, ForkLocal, MemoryKind};
 use super::Pool;
 use crate::cache::Segment;
 
-static POOLS: ForkLocal<Mutex<Vec<Weak<Pool>>>> = ForkLocal::new(Mutex::default);
+static POOLS: ForkLocal<Mutex<Vec<Known>>> = ForkLocal::new(Mutex::default);
+
+/// A pool of this process.
+struct Known {
+    /// `Device::memory_domain`.
+    domain: usize,
+    pool: Weak<Pool>,
+}
 
 /// Segments of pools that ended inside a command of a stream, where nothing can be waited for.
 static LEFT_BEHIND: ForkLocal<Mutex<Vec<LeftBehind>>> = ForkLocal::new(Mutex::default);
@@ -21,28 +28,36 @@ struct LeftBehind {
 /// Makes a pool known.
 pub(super) fn register(pool: &Arc<Pool>) {
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    pools.retain(|other| other.strong_count() > 0);
-    pools.push(Arc::downgrade(pool));
+    pools.retain(|other| other.pool.strong_count() > 0);
+    pools.push(Known {
+        domain: pool.device.memory_domain(),
+        pool: Arc::downgrade(pool),
+    });
     drop(pools);
     free_left_behind();
 }
 
 /// All pools of this process.
 pub(crate) fn all() -> Vec<Arc<Pool>> {
+    of(|_| true)
+}
+
+fn of(is_wanted: impl Fn(&Known) -> bool) -> Vec<Arc<Pool>> {
     let pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    pools.iter().filter_map(Weak::upgrade).collect()
+    let wanted = pools.iter().filter(|known| is_wanted(known));
+    wanted.filter_map(|known| known.pool.upgrade()).collect()
 }
 
 /// Lets every other pool of the same memory give back what it can. Returns how much that was.
 pub(super) fn reclaim(pool: &Pool) -> u64 {
     free_left_behind();
     let domain = pool.device.memory_domain();
-    // The list is unlocked again before anything is done with a pool, its end included.
-    let others = all();
+    // The list is unlocked again before anything is done with a pool, its end included. Pools of other memory are not held meanwhile: one whose
+    // last owner lets go of it would end here, later.
+    let others = of(|other| other.domain == domain && !std::ptr::eq(other.pool.as_ptr(), pool));
     others
         .iter()
-        .filter(|other| !std::ptr::eq(Arc::as_ptr(other), pool))
-        .filter(|other| other.is_current() && other.device.memory_domain() == domain)
+        .filter(|other| other.is_current())
         .map(|other| other.reclaim(u64::MAX, false))
         .sum()
 }
