@@ -156,6 +156,29 @@ static void streams_and_events(agpu_device device) {
     DO(agpu_release(one));
 }
 
+static int count_loan(void *native_stream, void *data) {
+    CHECK(native_stream != NULL);
+    return ++*(int *)data;
+}
+
+/* Streams of a driver are lent; the CPU has none. The count of the second loan is its answer, which is not 0. */
+static void loans(agpu_device device) {
+    agpu_device_facts facts = AGPU_DEVICE_FACTS_INIT;
+    agpu_stream stream = NULL;
+    bool was_lent = false;
+    int loans = -1;
+    DO(agpu_device_info(device, &facts));
+    DO(agpu_stream_create(device, &stream));
+    REFUSED(agpu_stream_lend(stream, NULL, &loans, &was_lent), AGPU_ERROR_INVALID_ARGUMENT, "work is NULL");
+    REFUSED(agpu_stream_lend(stream, count_loan, &loans, NULL), AGPU_ERROR_INVALID_ARGUMENT, "was_lent is NULL");
+    DO(agpu_stream_lend(stream, count_loan, &loans, &was_lent));
+    const bool has_driver = strcmp(facts.kind, "cpu") != 0;
+    CHECK(was_lent == has_driver);
+    CHECK(loans == (has_driver ? 0 : -1));
+    if (has_driver) REFUSED(agpu_stream_lend(stream, count_loan, &loans, &was_lent), AGPU_ERROR_DRIVER_FAULT, "failed with 1");
+    DO(agpu_release(stream));
+}
+
 static void references(agpu_device device) {
     agpu_stream stream = NULL;
     DO(agpu_stream_create(device, &stream));
@@ -174,6 +197,7 @@ int main(void) {
     memory(device);
     default_stream(device);
     streams_and_events(device);
+    loans(device);
     references(device);
     DO(agpu_release(device));
     check_no_handles();

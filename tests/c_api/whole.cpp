@@ -71,6 +71,7 @@ void streams_and_kernels(const amdgpu::Device &device) {
     device.default_stream().synchronize();
     second.synchronize();
     CHECK(second.is_idle() && end.is_complete());
+    CHECK(!second.lend([](void *) { CHECK(false); }));
     end.synchronize();
     CHECK(start.until(end).count() > 0);
     for (const float value : out.read<float>(1000)) CHECK(value == 3.5F);

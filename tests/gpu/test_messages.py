@@ -64,11 +64,13 @@ def test_variables_are_written_and_read(gpu, cpu):
     results = []
     for device in (cpu, gpu):
         kernel = device.compile_kernel(FILTER)
+        # Kernels of one text share their variables, also with those of another GPU's turn of this test on the CPU device.
+        counted = int(kernel.module_global("calls").numpy())
         kernel.module_global("taps").copy_from(taps)
         source, out = (amdgpu.array(data, device=device.name) for data in (x, np.zeros_like(x)))
         kernel[8, 128](source, out, x.size)
         kernel[8, 128](source, out, x.size)
-        assert int(kernel.module_global("calls").numpy()) == 2 * x.size
+        assert int(kernel.module_global("calls").numpy()) - counted == 2 * x.size
         assert kernel.module_global("sums").numpy().tolist() == [[1, 2, 0], [0, 0, 4]]
         results.append(out.numpy().tobytes())
     assert results[0] == results[1]

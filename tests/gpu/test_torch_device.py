@@ -16,8 +16,10 @@ GPU_NAMES = [info.device for info in amdgpu.list_devices() if info.kind in ("hip
 
 def environment(folder: Path) -> dict[str, str]:
     # Two devices of torch over one GPU, as the suite expects two.
+    # The workers of pytest-xdist mark their environment, and plugins of the inner pytest would take it for a worker.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
     return {
-        **os.environ,
+        **inherited,
         "PYTHONPATH": os.pathsep.join(
             [str(ROOT / "python"), str(ROOT / "tests" / "torch"), os.environ.get("PYTHONPATH", "")]
         ),

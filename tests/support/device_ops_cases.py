@@ -173,6 +173,12 @@ def _of_kind(dtype: Any, x: Any) -> Iterator[Case]:
         for operation in INTEGER_BINARY:
             yield Case("elementwise", (operation, (x, y)))
         yield Case("elementwise", ("invert", (x,)))
+        # Negative exponents are refused, so that those of signed arrays are left to the CPU, which looks at them.
+        exponents = [0, 1, 7] if dtype.kind != "b" else []
+        for exponent in exponents:
+            yield Case("elementwise", ("power", (x, exponent)))
+        if dtype.kind == "u":
+            yield Case("elementwise", ("power", (x, y % 20)))
     if dtype.name in ("float32", "float64", "int32", "int8"):
         for operation in PARTS:
             yield Case("elementwise", (operation, (x, y)))

@@ -54,7 +54,86 @@ def collectives(rank):
     work = dist.all_reduce(grid[:, 1:3], async_op=True)
     work.wait()
     assert grid.sum().item() == 12 + 6
+    with pytest.raises(ValueError, match="expected, not one of cpu"):
+        dist.all_gather([torch.empty(4, device=device), torch.empty(4)], own)
     dist.barrier()
+
+
+def order(rank):
+    """Collectives begin behind what the current stream computes, and what comes behind `wait` finds their results, in any stream."""
+    device = torch.device("rdna", rank)
+    streams = [torch.rdna.current_stream(), torch.rdna.Stream()]
+    for size in (1, 1000, 1 << 20):
+        for repetition in range(6):
+            with torch.rdna.stream(streams[repetition % 2]):
+                x = torch.full((size,), 1.0 + rank, device=device)
+                for _ in range(5):
+                    x = x * 2
+                work = dist.all_reduce(x, async_op=True)
+                y = torch.full((size,), 7.0 + rank, device=device)
+                work.wait()
+                dist.broadcast(y, 0)
+                assert ((x - y).sum() / size).item() == 96 - 7
+    # Memory is kept until the collective has passed it, also where nobody waits.
+    for _ in range(20):
+        dist.all_reduce(torch.ones(1 << 16, device=device), async_op=True)
+        torch.zeros(1 << 16, device=device)
+    dist.barrier()
+
+
+def functional(rank):
+    """The collectives that compiled programs and distributed tensors use, and lists of results."""
+    from torch.distributed import _functional_collectives as functions
+
+    device = torch.device("rdna", rank)
+    own = torch.arange(4.0, device=device) + 10 * rank
+    group = dist.group.WORLD
+    assert functions.all_reduce(own, "sum", group).tolist() == [10.0, 12.0, 14.0, 16.0]
+    assert functions.all_gather_tensor(own, 0, group).tolist() == [*range(4), *range(10, 14)]
+    assert functions.reduce_scatter_tensor(own, "sum", 0, group).tolist() == (
+        [10.0, 12.0] if rank == 0 else [14.0, 16.0]
+    )
+    parts = [torch.full((3,), float(10 * rank + to), device=device) for to in range(PROCESSES)]
+    share = torch.empty(3, device=device)
+    dist.reduce_scatter(share, parts)
+    assert share.tolist() == [10.0 + 2 * rank] * 3
+    exchanged = [torch.empty(3, device=device) for _ in range(PROCESSES)]
+    dist.all_to_all(exchanged, parts)
+    assert [one[0].item() for one in exchanged] == [rank, 10 + rank]
+    texts = [None, None]
+    dist.all_gather_object(texts, f"rank {rank}")
+    assert texts == ["rank 0", "rank 1"]
+
+
+def sharded(rank):
+    """Parameters in shards (FSDP) take the steps of the whole model in one process."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+
+    device = torch.device("rdna", rank)
+    mesh = init_device_mesh("rdna", (PROCESSES,))
+    half = slice(rank, None, PROCESSES)
+
+    def steps(model, x, labels):
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        for _ in range(3):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(x), labels).backward()
+            optimizer.step()
+
+    alone, x, labels = model_and_data(device)
+    steps(alone, x, labels)
+    model, *_ = model_and_data(device)
+    for part in (model[0], model[2], model):
+        fully_shard(part, mesh=mesh)
+    steps(model, x[half], labels[half])
+    for ours, theirs in zip(model.parameters(), alone.parameters(), strict=True):
+        torch.testing.assert_close(ours.full_tensor().cpu(), theirs.detach().cpu())
+    wrapped = FullyShardedDataParallel(model_and_data(device)[0], device_id=device, use_orig_params=True)
+    steps(wrapped, x[half], labels[half])
+    with FullyShardedDataParallel.summon_full_params(wrapped):
+        for ours, theirs in zip(wrapped.parameters(), alone.parameters(), strict=True):
+            torch.testing.assert_close(ours.detach().cpu(), theirs.detach().cpu())
 
 
 def model_and_data(device):
@@ -96,7 +175,7 @@ def run(rank, port, name):
     dist.destroy_process_group()
 
 
-@pytest.mark.parametrize("name", ["collectives", "training"])
+@pytest.mark.parametrize("name", ["collectives", "order", "functional", "training", "sharded"])
 def test_two_processes(name):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -110,3 +189,16 @@ def test_two_processes(name):
         )
     told = [child.communicate(timeout=240)[1] for child in children]
     assert [child.returncode for child in children] == [0, 0], "\n".join(told)
+
+
+@pytest.mark.parametrize(
+    ("setting", "error", "text"),
+    [("mpi", ValueError, "is none of auto, gloo, nccl"), ("nccl", RuntimeError, "AMDGPU_TORCH_COLLECTIVES=nccl: ")],
+)
+def test_a_wrong_engine_is_refused(monkeypatch, setting, error, text):
+    monkeypatch.setenv("AMDGPU_TORCH_COLLECTIVES", setting)
+    # Two devices of one GPU, or none that torch sees.
+    with pytest.raises(error, match=text):
+        dist.init_process_group("rdna", store=dist.HashStore(), rank=0, world_size=3)
+    if dist.is_initialized():
+        dist.destroy_process_group()

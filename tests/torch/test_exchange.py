@@ -18,7 +18,7 @@ def test_an_array_shares_the_memory_of_a_tensor(device):
 
 
 def test_a_tensor_shares_the_memory_of_an_array(device):
-    array = amdgpu.array([1.0, 2.0, 3.0])
+    array = amdgpu.array([1.0, 2.0, 3.0], device=torch.rdna.get_device_properties(0).amdgpu_name)
     x = torch.rdna.as_tensor(array)
     assert x.device == device
     x.copy_(torch.tensor([4.0, 5.0, 6.0]))

@@ -2,7 +2,10 @@
 
 import copy
 import io
+import os
 import pickle
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -130,6 +133,20 @@ def test_every_use_of_the_device_is_refused_in_such_a_child():
     assert [line for line in lines[:10] if not line.endswith(" refused")] == []
     assert lines[10] == "torch.Size([4, 4]) torch.Size([16])"
     assert lines[11] == "status 0 32.0"
+
+
+def test_the_import_opens_no_driver():
+    program = "import torch, amdgpu.torch; torch.rdna.set_fallback_mode('silent'); print('imported')"
+    environment = {**os.environ, "AMDGPU_TORCH_DEVICE": "", "LD_DEBUG": "files"}
+    environment.pop("AMDGPU_TORCH_POISON", None)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment, timeout=240
+    )
+    assert "imported" in done.stdout
+    loads = [line for line in done.stderr.splitlines() if "dynamically loaded by" in line and "libamdgpu" in line]
+    assert loads != []
+    # Libraries of torch itself may load the driver.
+    assert [line for line in loads if "libcuda.so" in line or "libamdhip64" in line] == []
 
 
 def test_a_child_may_use_the_device_first():

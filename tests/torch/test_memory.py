@@ -43,7 +43,7 @@ def test_totals_begin_again(device):
 
 def test_arrays_of_amdgpu_count_too(collected):
     before = torch.rdna.memory_allocated()
-    array = amdgpu.zeros((1 << 20,), dtype="float32")
+    array = amdgpu.zeros((1 << 20,), dtype="float32", device=torch.rdna.get_device_properties(0).amdgpu_name)
     assert torch.rdna.memory_allocated() - before == 4 << 20
     del array
 

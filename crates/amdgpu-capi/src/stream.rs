@@ -1,5 +1,6 @@
 //! runtime.h: streams and events.
 
+use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use amdgpu_abi::ErrorCode;
@@ -69,6 +70,40 @@ pub extern "C" fn agpu_stream_is_idle(stream: Handle, is_idle: Out<bool>) -> Sta
         let place = is_idle.required("is_idle")?;
         let stream = handles::get::<StreamObject>(stream, "stream")?;
         place.write(stream.kept.is_idle(stream.queue.as_ref())?);
+        Ok(())
+    })
+}
+
+/// What [`agpu_stream_lend`] calls: the driver's handle of the stream, and what the caller gave for it. 0: done.
+pub type NativeWork = unsafe extern "C" fn(native_stream: *mut c_void, data: *mut c_void) -> c_int;
+
+/// Let another library submit work to the driver's own stream.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_stream_lend(
+    stream: Handle,
+    work: Option<NativeWork>,
+    data: *mut c_void,
+    was_lent: Out<bool>,
+) -> Status {
+    answer(|| {
+        let place = was_lent.required("was_lent")?;
+        let work = work.ok_or_else(|| Failure::invalid("work is NULL; pass a function"))?;
+        let stream = handles::get::<StreamObject>(stream, "stream")?;
+        check_not_recording("lending a stream")?;
+        let mut code = 0;
+        let mut call = |native: u64| {
+            let native = std::ptr::with_exposed_provenance_mut(native as usize);
+            // SAFETY: the function of the caller, who answers for what it does with the stream and with `data`.
+            code = unsafe { work(native, data) };
+            Ok(())
+        };
+        // SAFETY: the header asks the caller to keep the memory of that work until the stream has passed it.
+        let was_lent = unsafe { stream.queue.lend(&Arc::from("lent"), &mut call) }?;
+        place.write(was_lent);
+        if code != 0 {
+            let message = format!("what the stream was lent for failed with {code}");
+            return Err(Failure::new(ErrorCode::DriverFault, message));
+        }
         Ok(())
     })
 }

@@ -4,7 +4,7 @@ mod host;
 
 use std::sync::Arc;
 
-use amdgpu_abi::promotion::{as_float, compute_type, is_float};
+use amdgpu_abi::promotion::{as_float, compute_type, is_float, is_unsigned};
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, coalesce_all, element_count};
 use amdgpu_aura::Kernel;
@@ -20,7 +20,7 @@ use crate::generated::elementwise::{Body, Kind, LINE_BYTES, Rows, Signature, VEC
 use crate::generated::{formulas, source};
 use crate::kernel_form::KernelForm;
 use crate::launch::{Shape, launch};
-use crate::operand::{Operand, Target, broadcast};
+use crate::operand::{Operand, Scalar, Target, broadcast};
 use crate::{Arg, DeviceOps, Error, KernelKey, Named, Operation, Result};
 
 pub use host::on_host;
@@ -101,7 +101,7 @@ pub fn on_device(
         is_dense: false,
     };
     let made = target.resolve(&shape, result)?;
-    let body = body_of(operation, common)?;
+    let body = body_of(operation, common, inputs)?;
     compute(ops, &body, inputs, &made, compute_type(common), alpha)?;
     made.into_array()
 }
@@ -139,15 +139,31 @@ pub fn result_dtypes(operation: Elementwise, inputs: &[Operand]) -> Result<(Dtyp
     Ok((common, result))
 }
 
+/// Powers of integers, whose exponents must not be negative: known of a number and of unsigned ones.
+fn whole_power(exponent: &Operand) -> Result<Body> {
+    let is_known = exponent.array.is_none() && matches!(exponent.number, Scalar::Int(0..));
+    if !is_known && !is_unsigned(exponent.dtype) {
+        return Err(Error::no_kernel(
+            "powers of integers, whose exponents have to be looked at first",
+        ));
+    }
+    Ok(Body::Statements {
+        name: "power".into(),
+        text: WHOLE_POWER.into(),
+    })
+}
+
+/// a^b of integers by squaring; products wrap.
+const WHOLE_POWER: &str = "unsigned long long product = 1, base = (unsigned long long)x, left = (unsigned long long)y; \
+    while (left != 0) { if (left & 1) product *= base; base *= base; left >>= 1; } return (C)product;";
+
 /// What is computed of inputs that meet in `common`.
-fn body_of(operation: Elementwise, common: Dtype) -> Result<Body> {
+fn body_of(operation: Elementwise, common: Dtype, inputs: &[Operand]) -> Result<Body> {
     if operation == Elementwise::Standardize {
         return Ok(Body::Standardize);
     }
     if operation == Elementwise::Power && !is_float(common) {
-        return Err(Error::no_kernel(
-            "powers of integers, whose exponents have to be looked at first",
-        ));
+        return whole_power(&inputs[1]);
     }
     let done = operation.computed_as(common).name();
     if formulas::formula(done, compute_type(common)).is_none() {

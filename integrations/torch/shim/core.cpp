@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -67,14 +68,13 @@ std::vector<agpu_device_facts> choose_devices() {
 
 struct Table {
     std::deque<DeviceSlot> slots;
-    std::uintptr_t poison = 0;
 
     Table() {
         for (const auto &facts : choose_devices()) slots.emplace_back().facts = facts;
-        const char *wanted = std::getenv("AMDGPU_TORCH_POISON");
-        bool is_host = !slots.empty();
-        for (const auto &slot : slots) is_host = is_host && std::string_view(slot.facts.kind) == "cpu";
-        if (is_host && wanted != nullptr && std::string_view(wanted) == "1") poison = poison_bit;
+    }
+
+    bool is_host() const {
+        return !slots.empty() && std::ranges::all_of(slots, [](const auto &slot) { return std::string_view(slot.facts.kind) == "cpu"; });
     }
 };
 
@@ -228,7 +228,15 @@ InCurrentStream::~InCurrentStream() {
     (void)agpu_stream_wait_device(device_, stream_);
 }
 
-std::uintptr_t poison_bits() noexcept { return device_count() == 0 ? 0 : table().poison; }
+std::uintptr_t poison_bits() noexcept {
+    // Drivers are not asked for devices before somebody uses one: a child that is forked until then may use them.
+    static const bool is_wanted = [] {
+        const char *wanted = std::getenv("AMDGPU_TORCH_POISON");
+        return wanted != nullptr && std::string_view(wanted) == "1";
+    }();
+    static const std::uintptr_t bits = is_wanted && device_count() != 0 && table().is_host() ? poison_bit : 0;
+    return bits;
+}
 
 void *shown_address(void *address) noexcept {
     return address == nullptr ? nullptr : reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(address) | poison_bits());

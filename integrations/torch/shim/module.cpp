@@ -1,4 +1,5 @@
 // module.cpp: the Python module that `amdgpu.torch` loads; importing it registers the device.
+#include "collectives.h"
 #include "core.h"
 #include "fallback.h"
 #include "generator.h"
@@ -12,6 +13,7 @@
 #include <pybind11/stl.h>
 #include <torch/csrc/Generator.h>
 #include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/pybind.h>
 
 #include <memory>
 #include <string_view>
@@ -175,6 +177,7 @@ PYBIND11_MODULE(AMDGPU_TORCH_MODULE, m) {
     m.def("borrow", &borrow);
     m.def("unpoisoned", &unpoisoned);
     m.def("synchronize", &synchronize);
+    m.def("collectives", &make_collectives, py::arg("engine"), py::arg("peers"));
     m.def("has_activities", &has_activities);
     m.def("set_recorder", [](py::object start, py::object stop) {
         set_recorder(std::make_unique<PythonRecorder>(std::move(start), std::move(stop)));

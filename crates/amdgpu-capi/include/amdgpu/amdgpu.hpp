@@ -9,6 +9,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstring>
+#include <exception>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -132,6 +133,29 @@ public:
         return result;
     }
     void wait(const Event &event) const { check(agpu_stream_wait_event(get(), event.get())); }
+    // Calls `work` with the driver's own stream (CUstream, hipStream_t), to which it may submit; false, and no call, on the CPU.
+    template <typename Work>
+    bool lend(Work &&work) const {
+        struct Loan {
+            Work &work;
+            std::exception_ptr error;
+        } loan{work, nullptr};
+        const agpu_native_work call = [](void *native_stream, void *data) -> int {
+            auto &lent = *static_cast<Loan *>(data);
+            try {
+                lent.work(native_stream);
+                return 0;
+            } catch (...) {
+                lent.error = std::current_exception();
+                return 1;
+            }
+        };
+        bool was_lent = false;
+        const agpu_status status = agpu_stream_lend(get(), call, &loan, &was_lent);
+        if (loan.error) std::rethrow_exception(loan.error);
+        check(status);
+        return was_lent;
+    }
 };
 
 inline void Event::record(const Stream &stream) { check(agpu_event_record(get(), stream.get())); }

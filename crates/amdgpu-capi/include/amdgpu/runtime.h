@@ -186,6 +186,15 @@ agpu_status agpu_stream_synchronize(agpu_stream stream);
 /* Whether everything that the stream was given is done. */
 agpu_status agpu_stream_is_idle(agpu_stream stream, bool *is_idle);
 
+/* What `agpu_stream_lend` calls: submits work to `native_stream`, the driver's own handle of the stream (CUstream, hipStream_t). It answers 0, or
+ * another number where it failed. It calls no function with the stream that is lent. */
+typedef int (*agpu_native_work)(void *native_stream, void *data);
+
+/* Let another library (NCCL, cuDNN, a kernel of one's own) submit work behind everything that the stream was given: `work` is called once, before
+ * this returns, with `data`, while the device is the driver's current one on this thread. The memory of that work must stay until the stream has
+ * passed it. `was_lent` becomes false, and `work` is not called, where there is no driver: on the CPU. */
+agpu_status agpu_stream_lend(agpu_stream stream, agpu_native_work work, void *data, bool *was_lent);
+
 /* Hold back what the stream is given from now on until the event has happened. An event that was not recorded holds nothing back. */
 agpu_status agpu_stream_wait_event(agpu_stream stream, agpu_event event);
 

@@ -160,16 +160,21 @@ impl TensorMaps {
         &self,
         ops: &DeviceOps,
         key: Key,
-        describe: impl FnOnce() -> Result<Vec<Descriptor>>,
+        describe: impl Fn() -> Result<Vec<Descriptor>>,
     ) -> Result<Array> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get(&key) {
             return Ok(found.clone());
         }
         drop(known);
-        let bytes: Vec<u8> = describe()?.iter().flat_map(|one| one.0).collect();
-        // Also while a graph is recorded the copy is made now: replays find the descriptors there.
         let device = ops.device();
+        let mut described = Ok(Vec::new());
+        // The driver takes addresses of the current device only, and outside of our own calls another GPU may be current.
+        device
+            .device()
+            .with_current(&mut || described = describe())?;
+        let bytes: Vec<u8> = described?.iter().flat_map(|one| one.0).collect();
+        // Also while a graph is recorded the copy is made now: replays find the descriptors there.
         let made = Array::from_host(device, &bytes, [bytes.len() as i64].as_slice(), U8)?;
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= LIMIT {
