@@ -3,7 +3,8 @@
     torch.distributed.init_process_group("cpu:gloo,rdna:rdna", ...)
 
 Where this torch computes on the same GPUs and every process of the machine has one of its own, NCCL (RCCL on AMD) works on the tensors' own
-memory. Else they are copied to pinned memory and gloo talks to the other processes. `AMDGPU_TORCH_COLLECTIVES` chooses: `auto`, `gloo`, `nccl`.
+memory. Else they are copied to pinned memory and gloo talks to the other processes. `AMDGPU_TORCH_COLLECTIVES` chooses:
+`auto`, `gloo` or `nccl`.
 """
 
 from __future__ import annotations
