@@ -30,7 +30,8 @@ using TensorLists = std::vector<Tensors>;
 using WorkPointer = c10::intrusive_ptr<Work>;
 using Future = c10::ivalue::Future;
 
-// Runs what it is given one after the other in a thread of its own.
+// Runs what it is given one after the other in a thread of its own. What a task keeps is let go by the threads that come here, since tensors may
+// need Python to be let go, which this thread would wait for in vain once the interpreter ends.
 class Worker {
 public:
     Worker() : thread_([this] { serve(); }) {}
@@ -53,6 +54,14 @@ public:
             tasks_.push_back(std::move(task));
         }
         change_.notify_one();
+        clear();
+    }
+
+    // Lets go what tasks that have ended kept.
+    void clear() {
+        std::vector<std::function<void()>> ended;
+        const std::lock_guard<std::mutex> lock(mutex_);
+        ended.swap(ended_);
     }
 
 private:
@@ -65,17 +74,43 @@ private:
             tasks_.pop_front();
             lock.unlock();
             task();
-            // What the task kept is let go before the next wait.
-            task = nullptr;
             lock.lock();
+            ended_.push_back(std::move(task));
         }
     }
 
     std::mutex mutex_;
     std::condition_variable change_;
     std::deque<std::function<void()>> tasks_;
+    std::vector<std::function<void()>> ended_;
     bool is_closed_ = false;
     std::thread thread_;
+};
+
+// A collective that was asked for.
+class Asked final : public Work {
+public:
+    Asked(int rank, c10::intrusive_ptr<Future> future, std::shared_ptr<Worker> worker)
+        : Work(rank), future_(std::move(future)), worker_(std::move(worker)) {}
+
+    bool isCompleted() override { return future_->completed(); }
+    bool isSuccess() const override { return future_->completed() && !future_->hasError(); }
+    std::exception_ptr exception() const override { return future_->completed() && future_->hasError() ? future_->exception_ptr() : nullptr; }
+    std::vector<at::Tensor> result() override { return future_->value().toTensorVector(); }
+    void synchronize() override { wait(kNoTimeout); }
+    c10::intrusive_ptr<Future> getFuture() override { return future_; }
+
+    // What the caller's current stream is given from now on finds the results.
+    bool wait(std::chrono::milliseconds) override {
+        future_->wait();
+        if (worker_ != nullptr) worker_->clear();
+        if (future_->hasError()) std::rethrow_exception(future_->exception_ptr());
+        return true;
+    }
+
+private:
+    c10::intrusive_ptr<Future> future_;
+    std::shared_ptr<Worker> worker_;
 };
 
 // What the engine works on in place of tensors of rdna: the same one for a tensor that is given twice.
@@ -119,7 +154,7 @@ class Collectives final : public Backend {
 public:
     Collectives(c10::intrusive_ptr<Backend> engine, std::vector<c10::DeviceIndex> peers)
         : Backend(engine->getRank(), engine->getSize()), engine_(std::move(engine)), peers_(std::move(peers)) {
-        if (!is_shared()) worker_ = std::make_unique<Worker>();
+        if (!is_shared()) worker_ = std::make_shared<Worker>();
     }
 
     const std::string getBackendName() const override { return "rdna"; }
@@ -252,10 +287,12 @@ public:
     }
 
     WorkPointer alltoall(Tensors &results, Tensors &tensors, const c10d::AllToAllOptions &options) override {
-        return start(tensors, results, [=](Backend &engine, Doubles &doubles) {
+        return start(tensors, results, [=, this](Backend &engine, Doubles &doubles) {
             auto made = doubles.of(results);
             auto own = doubles.of(tensors);
-            return engine.alltoall(made, own, options);
+            if (is_shared()) return engine.alltoall(made, own, options);
+            exchange(engine, made, own, options);
+            return WorkPointer();
         });
     }
 
@@ -313,6 +350,27 @@ private:
         result.copy_(summed(engine, parts, options)[rank_].view_as(result));
     }
 
+    // Lists of tensors as parts of one, which gloo exchanges.
+    static void exchange(Backend &engine, const Tensors &results, const Tensors &tensors, const c10d::AllToAllOptions &options) {
+        if (tensors.empty()) return;
+        Tensors flat;
+        std::vector<int64_t> to, of;
+        for (const auto &tensor : tensors) {
+            flat.push_back(tensor.reshape({-1}));
+            of.push_back(tensor.numel());
+        }
+        int64_t count = 0;
+        for (const auto &result : results) {
+            to.push_back(result.numel());
+            count += result.numel();
+        }
+        auto whole = at::cat(flat), made = at::empty({count}, whole.options());
+        const auto parts = made.split_with_sizes(to);
+        // The engine takes the sizes away.
+        engine.alltoall_base(made, whole, to, of, options)->wait();
+        for (size_t place = 0; place < results.size(); ++place) results[place].copy_(parts[place].view_as(results[place]));
+    }
+
     // The stream in whose order the collectives of a device are done.
     c10::Stream stream_on(c10::DeviceIndex index) {
         auto found = streams_.find(index);
@@ -347,7 +405,7 @@ private:
         } else {
             worker_->submit([=, this] { stage(*future, stream, read, written, call); });
         }
-        return Work::create_from_future(future);
+        return c10::make_intrusive<Asked>(rank_, future, worker_);
     }
 
     // The engine works on copies in pinned memory.
@@ -431,7 +489,7 @@ private:
     std::vector<c10::DeviceIndex> peers_;
     std::mutex mutex_;
     std::unordered_map<c10::DeviceIndex, c10::Stream> streams_;
-    std::unique_ptr<Worker> worker_;
+    std::shared_ptr<Worker> worker_;
 };
 
 } // namespace
