@@ -84,18 +84,18 @@ def order(rank):
     dist.barrier()
 
 
-def functional(rank):
-    """The collectives that compiled programs and distributed tensors use, and lists of results."""
-    from torch.distributed import _functional_collectives as functions
+def lists_and_distributed_tensors(rank):
+    """Functional collectives, which distributed tensors use, and collectives of lists and of objects."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
 
     device = torch.device("rdna", rank)
+    mesh = init_device_mesh("rdna", (PROCESSES,))
     own = torch.arange(4.0, device=device) + 10 * rank
-    group = dist.group.WORLD
-    assert functions.all_reduce(own, "sum", group).tolist() == [10.0, 12.0, 14.0, 16.0]
-    assert functions.all_gather_tensor(own, 0, group).tolist() == [*range(4), *range(10, 14)]
-    assert functions.reduce_scatter_tensor(own, "sum", 0, group).tolist() == (
-        [10.0, 12.0] if rank == 0 else [14.0, 16.0]
-    )
+    sums = DTensor.from_local(own, mesh, [Partial()])
+    assert sums.redistribute(mesh, [Replicate()]).to_local().tolist() == [10.0, 12.0, 14.0, 16.0]
+    assert sums.redistribute(mesh, [Shard(0)]).to_local().tolist() == ([10.0, 12.0] if rank == 0 else [14.0, 16.0])
+    assert DTensor.from_local(own, mesh, [Shard(0)]).full_tensor().tolist() == [*range(4), *range(10, 14)]
     parts = [torch.full((3,), float(10 * rank + to), device=device) for to in range(PROCESSES)]
     share = torch.empty(3, device=device)
     dist.reduce_scatter(share, parts)
@@ -182,7 +182,7 @@ def run(rank, port, name):
     time.sleep(0.5)
 
 
-@pytest.mark.parametrize("name", ["collectives", "order", "functional", "training", "sharded"])
+@pytest.mark.parametrize("name", ["collectives", "order", "lists_and_distributed_tensors", "training", "sharded"])
 def test_two_processes(name):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
