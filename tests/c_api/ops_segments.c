@@ -59,12 +59,31 @@ static void embedding_gradient(agpu_device device) {
     DO(agpu_release(gradient));
 }
 
+/* The CPU refuses bad indices at once, whenever GPUs would. */
+static void index_checks(agpu_device device) {
+    const float values[4] = {1, 2, 3, 4};
+    const int64_t rows[2] = {1, 7};
+    agpu_array table = ARRAY(device, "float32", values, 2, 2), indices = ARRAY(device, "int64", rows, 2), result = NULL;
+    bool before = true;
+    DO(agpu_ops_defer_index_checks(true, &before));
+    CHECK(!before);
+    REFUSED(agpu_ops_embedding(indices, table, NULL, &result), AGPU_ERROR_INVALID_ARGUMENT, "index 7 at place 1");
+    DO(agpu_ops_check_indices(device));
+    DO(agpu_ops_defer_index_checks(false, &before));
+    CHECK(before);
+    DO(agpu_ops_defer_index_checks(false, NULL));
+    REFUSED(agpu_ops_check_indices(NULL), AGPU_ERROR_INVALID_HANDLE, "device is NULL");
+    DO(agpu_release(indices));
+    DO(agpu_release(table));
+}
+
 int main(void) {
     agpu_device device = NULL;
     DO(agpu_device_open("cpu", NULL, &device));
     segments(device);
     by_index(device);
     embedding_gradient(device);
+    index_checks(device);
     DO(agpu_release(device));
     check_no_handles();
     puts("ok");

@@ -17,6 +17,11 @@ int main() {
         CHECK((ops::scatter_reduce("mean", x, 1, columns, values, false).read<float>() == std::vector<float>{1, 20, 3, 4, 5, 6}));
         CHECK((ops::embedding_gradient(x, ids, 2, 0).read<float>() == std::vector<float>{0, 0, 6, 8}));
         CHECK((ops::embedding_gradient(x, ids, 2, std::nullopt, true).read<float>() == std::vector<float>{3, 4, 3, 4}));
+        {
+            const ops::DeferredIndexChecks deferred;
+            CHECK((ops::embedding_gradient(x, ids, 2).read<float>() == std::vector<float>{3, 4, 6, 8}));
+        }
+        ops::check_indices(device);
         expect(AGPU_ERROR_INDEX_OUT_OF_RANGE, "index 1 at place 0 is none of 1 rows", [&] { (void)ops::segment_reduce("sum", x, ids, 1); });
     }
     CHECK(amdgpu::handle_count() == 0);

@@ -9,6 +9,7 @@ mod elementwise;
 mod embedding;
 mod geam;
 mod in_place;
+mod index_checks;
 mod indexing;
 mod layer_norm;
 mod list;

@@ -2,7 +2,7 @@
 //! arrays of integers and by truth values is made of these.
 //!
 //! The elements may be of any dtype of 1, 2, 4, 8 or 16 bytes. Offsets whose block would leave the view are refused on the CPU; kernels of a GPU
-//! pass them over: `offsets` has checked where they come from, without another wait.
+//! pass them over: `offsets` gives such an offset where an index is none, and sees to it that somebody hears of that.
 
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, coalesce, row_major, tracing};

@@ -3,11 +3,13 @@
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Array;
 use amdgpu_matrix::{Matrix, TensorView, describe_embedding};
+use smallvec::SmallVec;
 
 use crate::cpu::{self, Call, Host};
 use crate::div_ceil::DivCeil;
 use crate::generated::embedding::embedding_source;
 use crate::generated::source;
+use crate::index_notes::{self, Note};
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, Target};
 use crate::reduce::{self, Reduce, ReduceOptions};
@@ -16,8 +18,8 @@ use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
 
 const NAME: &str = "embedding";
 
-/// `out[i..., :] = table[indices[i...], :]`. The indices are looked at before anything is written. Where the device has no kernel, the CPU
-/// computes it.
+/// `out[i..., :] = table[indices[i...], :]`. The indices are looked at before anything is written, unless [`index_notes::defer`] has put that off:
+/// then rows of a GPU's result whose index is none are zero. Where the device has no kernel, the CPU computes it.
 ///
 /// # Errors
 ///
@@ -91,10 +93,15 @@ pub fn on_device(
         .resolve(&described.shape, described.dtype)?
         .into_array()?;
     let index = dense(ops, indices)?;
-    if !index.is_empty() {
-        check_indices(ops, &index, table.shape[0])?;
+    if index_notes::is_deferred() {
+        let note = Note::of(ops, NAME)?;
+        write_rows(ops, table, &index, &made, Some(&note))?;
+    } else {
+        if !index.is_empty() {
+            check_indices(ops, &index, table.shape[0])?;
+        }
+        rows_on_device(ops, table, &index, &made)?;
     }
-    rows_on_device(ops, table, &index, &made)?;
     Ok(made)
 }
 
@@ -104,6 +111,17 @@ pub fn on_device(
 ///
 /// What the device reports.
 pub fn rows_on_device(ops: &DeviceOps, table: &Operand, index: &Array, made: &Array) -> Result<()> {
+    write_rows(ops, table, index, made, None)
+}
+
+/// Launches the kernel. Indices and the result are dense; where there is no note, the caller has checked the indices.
+fn write_rows(
+    ops: &DeviceOps,
+    table: &Operand,
+    index: &Array,
+    made: &Array,
+    note: Option<&Note>,
+) -> Result<()> {
     if made.is_empty() {
         return Ok(());
     }
@@ -112,13 +130,21 @@ pub fn rows_on_device(ops: &DeviceOps, table: &Operand, index: &Array, made: &Ar
     let word_bytes = word_bytes(row_bytes);
     let key = KernelKey::new(NAME)
         .with(word_bytes as u64)
-        .dtype(index.dtype);
-    let kernel = ops.kernel(key, NAME, || embedding_source(word_bytes, index.dtype))?;
+        .dtype(index.dtype)
+        .flag(note.is_some());
+    let kernel = ops.kernel(key, NAME, || {
+        embedding_source(word_bytes, index.dtype, note.is_some())
+    })?;
     let width = (row_bytes / word_bytes) as i64;
     let count = index.len() * width;
     let table = dense(ops, table)?;
-    let [from, at, to] = [&table, index, made].map(Arg::Array);
-    let args = [from, at, to, Arg::from(width), Arg::from(count)];
+    let rows = table.shape[0];
+    let mut args: SmallVec<[Arg<'_>; 8]> = SmallVec::new();
+    args.extend([&table, index, made].map(Arg::Array));
+    args.extend([width, count].map(Arg::from));
+    if let Some(note) = note {
+        args.extend([note.argument(), Arg::from(rows)]);
+    }
     let blocks = count.div_ceil_positive(source::BLOCK);
     launch(&kernel, Shape::line(blocks, source::BLOCK), &args)
 }

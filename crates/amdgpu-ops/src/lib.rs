@@ -33,6 +33,7 @@ mod fused_rows;
 pub mod geam;
 pub mod generated;
 mod host_memory;
+pub mod index_notes;
 mod kernel_form;
 mod key;
 mod launch;

@@ -25,8 +25,8 @@ use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 /// What an operation takes of one tensor of each list.
 #[derive(Clone, Debug, Default)]
 pub struct ListItem {
-    /// By the slots of the operation ([`slots`]); `None` for what is left out, the same of all items.
-    pub memory: SmallVec<[Option<Array>; 8]>,
+    /// By the slots of the operation ([`slots`]); `None` for what is left out, the same of all items. On the heap: lists of items are moved.
+    pub memory: Vec<Option<Array>>,
     /// By the numbers of the operation, or none where all items share them.
     pub numbers: SmallVec<[f64; 4]>,
 }

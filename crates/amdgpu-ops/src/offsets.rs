@@ -1,7 +1,7 @@
 //! Where the elements lie that arrays of indices name.
 
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, coalesce_all, recording};
+use amdgpu_array::{Array, coalesce_all};
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::IndexedAxis;
 use amdgpu_matrix::{Described, Matrix, TensorView, check_indices};
@@ -11,6 +11,7 @@ use crate::cpu::{self, Call, Host, Outs, Results};
 use crate::div_ceil::DivCeil;
 use crate::generated::offsets::{PLACE_BITS, offsets_source};
 use crate::generated::source;
+use crate::index_notes::Note;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, broadcast};
 use crate::{Arg, DeviceOps, Error, KernelKey, Operation, Result};
@@ -20,7 +21,7 @@ const NAME: &str = "offsets";
 /// Sums of indices times strides, in int64 of the shape that the arrays of indices broadcast to. An index in [-extent, extent) counts from the
 /// end of its axis where it is negative. Messages number the axes from 0; [`along`] takes numbers of the caller's.
 ///
-/// On a GPU the kernel notes the first index that is none, and the call waits for it.
+/// On a GPU the kernel notes the first index that is none, and the call waits for it unless [`crate::index_notes::defer`] has put that off.
 ///
 /// # Errors
 ///
@@ -154,13 +155,7 @@ pub fn on_device(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> 
         .collect();
     let all: Vec<&[i64]> = wide.iter().map(|one| one.strides.as_slice()).collect();
     let (extents, strides) = coalesce_all(&made.shape, &all);
-    let first_bad = Array::empty(
-        ops.device(),
-        Dims::from_slice(&[1]),
-        Dtype::U64,
-        MemoryKind::Device,
-    )?;
-    first_bad.fill(&0_u64.to_ne_bytes())?;
+    let note = Note::of(ops, NAME)?;
     let mut key = KernelKey::new(NAME)
         .with(extents.len() as u64)
         .flag(source::is_narrow(count));
@@ -173,7 +168,7 @@ pub fn on_device(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> 
     let kernel = ops.kernel(key, NAME, || offsets_source(&wide, extents.len(), count))?;
     let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
     args.push(Arg::Array(&made));
-    args.push(Arg::Array(&first_bad));
+    args.push(note.argument());
     args.push(Arg::from(count));
     for (one, axis) in wide.iter().zip(axes) {
         args.push(if one.is_number() {
@@ -187,22 +182,15 @@ pub fn on_device(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> 
     let blocks = count.div_ceil_positive(source::BLOCK);
     launch(&kernel, Shape::line(blocks, source::BLOCK), &args)?;
     drop(args);
-    check(&first_bad, &wide, axes)?;
+    check(&note, &wide, axes)?;
     Ok(made)
 }
 
-/// Waits for the kernel, and refuses what it has noted.
-fn check(first_bad: &Array, wide: &[Operand], axes: &[IndexedAxis]) -> Result<()> {
-    recording::note_outside(recording::CHECKED_BY_THE_HOST);
-    if recording::is_recording() {
-        // Nothing runs, so nothing is known yet.
+/// Refuses what the kernel has noted, where it is looked at now.
+fn check(note: &Note, wide: &[Operand], axes: &[IndexedAxis]) -> Result<()> {
+    let Some(noted) = note.first_bad()? else {
         return Ok(());
-    }
-    let bytes = first_bad.read()?;
-    let noted = !bytes.first_chunk().copied().map_or(0, u64::from_ne_bytes);
-    if noted == u64::MAX {
-        return Ok(());
-    }
+    };
     let (k, place) = (
         (noted >> PLACE_BITS) as usize,
         noted & ((1 << PLACE_BITS) - 1),

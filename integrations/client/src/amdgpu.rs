@@ -300,6 +300,7 @@ functions!(Functions {
     agpu_ops_pool_gradient: fn(Text, Handle, Handle, *const Pool, *mut Handle) -> i32;
     agpu_ops_pool_with_indices: fn(Text, Handle, *const Pool, *mut Handle, *mut Handle) -> i32;
     agpu_ops_pool_indices_gradient: fn(Text, Handle, Handle, u32, *const i64, *const Pool, *mut Handle) -> i32;
+    agpu_ops_defer_index_checks: fn(bool, *mut bool) -> i32;
     agpu_ops_embedding: fn(Handle, Handle, *const Out, *mut Handle) -> i32;
     agpu_ops_embedding_gradient: fn(Handle, Handle, i64, *const EmbeddingGradient, *mut Handle) -> i32;
     agpu_ops_nll_loss: fn(Handle, Handle, *const Loss, *mut Handle) -> i32;

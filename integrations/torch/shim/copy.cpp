@@ -1,5 +1,5 @@
-// copy.cpp: bytes go by agpu_raw_copy; views with gaps and conversions by agpu_array_copy and agpu_ops_cast; dtypes that libamdgpu does not have
-// by the host.
+// copy.cpp: bytes between host and device go by agpu_raw_copy; copies and conversions on a device by kernels, so that nothing waits for them; dtypes
+// that libamdgpu does not have by the host.
 #include "copy.h"
 
 #include "core.h"
@@ -51,33 +51,19 @@ at::Tensor without_bits(at::Tensor tensor) {
     return tensor;
 }
 
-// An array of libamdgpu over the memory of a tensor.
-class Borrowed {
-public:
-    Borrowed(const at::Tensor &tensor, const char *dtype) {
-        const auto index = tensor.device().index();
-        check(agpu_array_from_address(
-            open_device(index),
-            real_address(tensor.data_ptr()),
-            dtype,
-            static_cast<uint32_t>(tensor.dim()),
-            tensor.sizes().data(),
-            tensor.strides().data(),
-            &array_));
+// Unsigned numbers, or of 16 bytes pairs of floats, that elements of this size are copied as whatever they mean; NULL where there is no such dtype.
+const char *copied_as(size_t item_bytes) {
+    switch (item_bytes) {
+    case 1: return "uint8";
+    case 2: return "uint16";
+    case 4: return "uint32";
+    case 8: return "uint64";
+    case 16: return "complex128";
+    default: return nullptr;
     }
-    explicit Borrowed(agpu_array owned) : array_(owned) {}
-    ~Borrowed() {
-        if (array_ != nullptr) (void)agpu_release(array_);
-    }
-    Borrowed(const Borrowed &) = delete;
-    Borrowed &operator=(const Borrowed &) = delete;
-    agpu_array get() const { return array_; }
+}
 
-private:
-    agpu_array array_ = nullptr;
-};
-
-// Both are dense and have one layout.
+// Both are dense and have one layout. Waits for the device.
 void copy_bytes(const at::Tensor &source, const at::Tensor &target) {
     const auto index = target.device().index();
     check(agpu_raw_copy(
@@ -119,18 +105,28 @@ agpu_operand operand_of(const at::Tensor &tensor, const char *dtype) {
         0};
 }
 
+// By a kernel, which nothing waits for.
 void copy_elements(const at::Tensor &source, const at::Tensor &target) {
     const auto index = target.device().index();
     const InCurrentStream ordered(index);
-    const char *from = dtype_name(source.scalar_type());
-    const char *to = dtype_name(target.scalar_type());
-    if (from != to) {
-        const agpu_operand given = operand_of(source, from), out = operand_of(target, to);
-        return check(agpu_ops_elementwise_at(open_device(index), "cast", &given, 1, 0, &out));
-    }
-    const Borrowed source_array(source, from);
-    const Borrowed target_array(target, to);
-    check(agpu_array_copy(target_array.get(), source_array.get()));
+    const bool is_same_dtype = source.scalar_type() == target.scalar_type();
+    const char *from = is_same_dtype ? copied_as(source.itemsize()) : dtype_name(source.scalar_type());
+    const char *to = is_same_dtype ? from : dtype_name(target.scalar_type());
+    const agpu_operand given = operand_of(source, from), out = operand_of(target, to);
+    check(agpu_ops_elementwise_at(open_device(index), "cast", &given, 1, 0, &out));
+}
+
+// Both are dense and have one layout.
+void copy_dense(const at::Tensor &source, const at::Tensor &target) {
+    const auto index = target.device().index();
+    const InCurrentStream ordered(index);
+    const char *dtype = copied_as(target.itemsize());
+    const int64_t count = target.numel(), step = 1;
+    const auto operand = [&](const at::Tensor &tensor) {
+        return agpu_operand{AGPU_OPERAND_MEMORY, 1, dtype, real_address(tensor.data_ptr()), &count, &step, 0, 0, 0};
+    };
+    const agpu_operand given = operand(source), out = operand(target);
+    check(agpu_ops_elementwise_at(open_device(index), "cast", &given, 1, 0, &out));
 }
 
 void copy_on_device(const at::Tensor &source, const at::Tensor &target) {
@@ -141,7 +137,7 @@ void copy_on_device(const at::Tensor &source, const at::Tensor &target) {
         copy_on_device(source, apart);
         return copy_on_device(apart, target);
     }
-    if (is_same_layout(source, target)) return copy_bytes(source, target);
+    if (is_same_layout(source, target)) return copied_as(target.itemsize()) == nullptr ? copy_bytes(source, target) : copy_dense(source, target);
     if (!can_convert(source.scalar_type(), target.scalar_type())) return copy_through_host(source, target);
     copy_elements(source, target);
 }
@@ -190,6 +186,7 @@ void read_from_device(const at::Tensor &source, const at::Tensor &target, bool i
         open_device(index), host.data_ptr(), real_address(source.data_ptr()), bytes_of(source), AGPU_COPY_DEVICE_TO_HOST, stream));
     if (is_async) return use_pinned(host.data_ptr(), stream_of(index, current_stream(index)));
     if (stream != nullptr) check(agpu_stream_synchronize(stream));
+    check_indices(index);
     if (!is_direct) target.copy_(host);
 }
 

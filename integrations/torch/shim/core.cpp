@@ -1,6 +1,8 @@
 // core.cpp: devices, streams and errors.
 #include "core.h"
 
+#include <amdgpu/ops.h>
+
 #include <pthread.h>
 
 #include <algorithm>
@@ -109,6 +111,7 @@ void check(agpu_status status) {
     if (status == AGPU_OK) return;
     if (status == AGPU_ERROR_OUT_OF_MEMORY) C10_THROW_ERROR(OutOfMemoryError, last_failure());
     if (status == AGPU_ERROR_UNSUPPORTED_DTYPE || status == AGPU_ERROR_UNSUPPORTED_FEATURE) C10_THROW_ERROR(NotImplementedError, last_failure());
+    if (status == AGPU_ERROR_INDEX_OUT_OF_RANGE) C10_THROW_ERROR(IndexError, last_failure());
     C10_THROW_ERROR(Error, last_failure());
 }
 
@@ -214,7 +217,10 @@ void synchronize_device(c10::DeviceIndex index) {
     for (const auto &stream : slot_of(index).streams)
         if (const auto handle = stream.load(std::memory_order_acquire)) check(agpu_stream_synchronize(handle));
     check(agpu_device_synchronize(open_device(index)));
+    check_indices(index);
 }
+
+void check_indices(c10::DeviceIndex index) { check(agpu_ops_check_indices(open_device(index))); }
 
 InCurrentStream::InCurrentStream(c10::DeviceIndex index) : stream_(current_stream_or_null(index)) {
     if (stream_ == nullptr) return;

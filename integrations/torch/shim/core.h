@@ -18,7 +18,8 @@ inline constexpr c10::DeviceType device_type = c10::DeviceType::PrivateUse1;
 // The message and the hint of the last failure on this thread.
 std::string last_failure();
 
-// Throws what a failed call left: OutOfMemoryError, NotImplementedError for what is not supported, else RuntimeError.
+// Throws what a failed call left: OutOfMemoryError, NotImplementedError for what is not supported, IndexError for indices that are none, else
+// RuntimeError.
 void check(agpu_status status);
 
 // How many devices there are: those that AMDGPU_TORCH_DEVICE names, else the AMD GPUs, else the NVIDIA GPUs. Never throws.
@@ -69,6 +70,8 @@ agpu_stream current_stream_or_null(c10::DeviceIndex index);
 
 // Waits for all streams of a device, and frees what they kept.
 void synchronize_device(c10::DeviceIndex index);
+// Throws IndexError for an index that an operator was given since the last look and that is none; called behind waits for the device.
+void check_indices(c10::DeviceIndex index);
 
 // Lets operations of libamdgpu, which run in the default stream, take part in the order of the current stream.
 class InCurrentStream {

@@ -89,7 +89,9 @@ struct RdnaGuard final : c10::impl::DeviceGuardImplInterface {
     }
 
     void synchronizeEvent(void *event) const override {
-        if (event != nullptr) check(agpu_event_synchronize(static_cast<agpu_event>(event)));
+        if (event == nullptr) return;
+        check(agpu_event_synchronize(static_cast<agpu_event>(event)));
+        check_indices(current_device());
     }
 
     double elapsedTime(void *start, void *end, const c10::DeviceIndex) const override {
@@ -105,7 +107,10 @@ struct RdnaGuard final : c10::impl::DeviceGuardImplInterface {
         return is_idle;
     }
 
-    void synchronizeStream(const c10::Stream &stream) const override { check(agpu_stream_synchronize(handle_of(stream))); }
+    void synchronizeStream(const c10::Stream &stream) const override {
+        check(agpu_stream_synchronize(handle_of(stream)));
+        check_indices(stream.device_index());
+    }
 
     void synchronizeDevice(const c10::DeviceIndex index) const override {
         const auto chosen = index < 0 ? current_device() : index;

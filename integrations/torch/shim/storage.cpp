@@ -9,6 +9,7 @@
 #include <ATen/InferSize.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/_to_copy_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/is_set_to_native.h>
@@ -124,6 +125,26 @@ at::Tensor copy_from(const at::Tensor &self, const at::Tensor &target, bool is_n
     return target;
 }
 
+// Conversions as autocast and gradients ask for them. torch's own way to the same tensor calls three operators more.
+at::Tensor to_copy(
+    const at::Tensor &self,
+    std::optional<at::ScalarType> dtype,
+    std::optional<at::Layout> layout,
+    std::optional<at::Device> device,
+    std::optional<bool> is_pinned_memory,
+    bool is_non_blocking,
+    std::optional<at::MemoryFormat> format) {
+    const auto wanted = dtype.value_or(self.scalar_type());
+    const bool is_usual = at::isFloatingType(self.scalar_type()) && at::isFloatingType(wanted) && dtype_name(self.scalar_type()) != nullptr &&
+        dtype_name(wanted) != nullptr && !self.is_neg() && self.is_non_overlapping_and_dense() && (!device || *device == self.device()) &&
+        layout.value_or(at::kStrided) == at::kStrided && !is_pinned_memory.value_or(false) &&
+        format.value_or(at::MemoryFormat::Preserve) == at::MemoryFormat::Preserve;
+    if (!is_usual) return at::native::_to_copy(self, dtype, layout, device, is_pinned_memory, is_non_blocking, format);
+    at::Tensor made = new_tensor(self.sizes(), self.strides(), wanted, self.device().index());
+    copy_tensor(self, made, is_non_blocking);
+    return made;
+}
+
 at::Tensor copy_from_and_resize(const at::Tensor &self, const at::Tensor &target) {
     if (self.sizes() != target.sizes()) target.resize_(self.sizes());
     copy_tensor(self, target, false);
@@ -158,6 +179,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("set_.source_Storage", set_storage);
     m.impl("set_.source_Storage_storage_offset", set_storage_at);
     m.impl("_copy_from", copy_from);
+    m.impl("_to_copy", to_copy);
     m.impl("_copy_from_and_resize", copy_from_and_resize);
     m.impl("_local_scalar_dense", local_scalar);
     m.impl("record_stream", record_stream);

@@ -133,6 +133,16 @@ typedef struct agpu_ops_sort_options {
  * NULL is not answered. */
 agpu_status agpu_ops_sort(agpu_array x, int64_t axis, const agpu_ops_sort_options *options, agpu_array *values, agpu_array *indices);
 
+/* Whether operations of the calling thread on a GPU leave it to `agpu_ops_check_indices` to refuse indices and labels that are none, instead of
+ * waiting for the device: those that say here that they wait for them, and losses of classes. Until then nothing outside of the arrays is reached:
+ * what such an index names is left out. On a CPU device, and for more than 262,143 rows that are joined, indices are refused at once anyway.
+ * `was_deferred`, which may be NULL, becomes what was set before. */
+agpu_status agpu_ops_defer_index_checks(bool is_deferred, bool *was_deferred);
+
+/* AGPU_ERROR_INDEX_OUT_OF_RANGE, which names operation, index and place, where an operation on this device was given such an index since the last
+ * look. Waits for the default stream where there was any operation with indices, so it costs little behind another wait. */
+agpu_status agpu_ops_check_indices(agpu_device device);
+
 /* The elements of x at `count` arrays of indices, one for each of `axes`: axes of the indices, whose shapes broadcast, come first, then the other
  * axes of x. Indices are integers; negative ones count from the end. Waits for the indices. */
 agpu_status agpu_ops_pick(agpu_array x, const int64_t *axes, const agpu_array *indices, size_t count, agpu_array *result);

@@ -443,6 +443,20 @@ inline Array max_unpool(const Array &x, const Array &indices, const std::vector<
         [&](agpu_array *result) { return agpu_ops_max_unpool(x.get(), indices.get(), static_cast<std::uint32_t>(shape.size()), shape.data(), &c_options, result); });
 }
 
+// Index checks of the calling thread on GPUs are left to `check_indices` for as long as this lives.
+class DeferredIndexChecks {
+public:
+    DeferredIndexChecks() { check(agpu_ops_defer_index_checks(true, &before_)); }
+    ~DeferredIndexChecks() { (void)agpu_ops_defer_index_checks(before_, nullptr); }
+    DeferredIndexChecks(const DeferredIndexChecks &) = delete;
+    DeferredIndexChecks &operator=(const DeferredIndexChecks &) = delete;
+
+private:
+    bool before_ = false;
+};
+
+inline void check_indices(const Device &device) { check(agpu_ops_check_indices(device.get())); }
+
 inline Array embedding(const Array &indices, const Array &table, const Array &out = {}) {
     const agpu_ops_options options = detail::with_out(out);
     return detail::made([&](agpu_array *result) { return agpu_ops_embedding(indices.get(), table.get(), &options, result); });

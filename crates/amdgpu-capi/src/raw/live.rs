@@ -1,6 +1,7 @@
 //! Allocations that programs know by their addresses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::ErrorCode;
@@ -42,9 +43,59 @@ impl Allocation {
     }
 }
 
-type Table = BTreeMap<u64, Arc<Allocation>>;
+/// Allocations by their first address. Most addresses that are looked for are one, which a hash finds at once; others lie inside of the allocation
+/// before them.
+#[derive(Default)]
+struct Table {
+    by_first: HashMap<u64, Arc<Allocation>, BuildHasherDefault<AddressHasher>>,
+    in_order: BTreeMap<u64, Arc<Allocation>>,
+}
 
-/// By the first address. A child after `fork()` has none: it opens its own devices.
+impl Table {
+    /// The allocation that an address lies in.
+    fn find(&self, address: u64) -> Option<&Arc<Allocation>> {
+        let found = match self.by_first.get(&address) {
+            Some(found) => found,
+            None => self.in_order.range(..=address).next_back()?.1,
+        };
+        (address - found.first() < found.len_bytes()).then_some(found)
+    }
+
+    fn insert(&mut self, allocation: Arc<Allocation>) {
+        let first = allocation.first();
+        self.by_first.insert(first, Arc::clone(&allocation));
+        self.in_order.insert(first, allocation);
+    }
+
+    fn remove(&mut self, first: u64) -> Option<Arc<Allocation>> {
+        self.by_first.remove(&first)?;
+        self.in_order.remove(&first)
+    }
+}
+
+/// Of addresses, whose lowest bits are zero: their product with an odd number, as Knuth chose it (The Art of Computer Programming, 6.4), whose upper
+/// bits depend on all of theirs.
+#[derive(Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let mixed = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+/// A child after `fork()` has none: it opens its own devices.
 static LIVE: ForkLocal<Mutex<Table>> = ForkLocal::new(Mutex::default);
 
 fn lock() -> MutexGuard<'static, Table> {
@@ -52,14 +103,12 @@ fn lock() -> MutexGuard<'static, Table> {
 }
 
 pub fn insert(allocation: Allocation) {
-    lock().insert(allocation.first(), Arc::new(allocation));
+    lock().insert(Arc::new(allocation));
 }
 
 /// The allocation that an address lies in.
 pub fn find(address: u64) -> Option<Arc<Allocation>> {
-    let table = lock();
-    let (_, found) = table.range(..=address).next_back()?;
-    (address - found.first() < found.len_bytes()).then(|| Arc::clone(found))
+    lock().find(address).cloned()
 }
 
 /// Whether ranges of addresses, first byte and length, can be used at once: those in our allocations lie inside, are of this device, and no
@@ -67,8 +116,7 @@ pub fn find(address: u64) -> Option<Arc<Allocation>> {
 pub fn are_settled(ranges: &[(u64, u64)], device: &DeviceObject) -> bool {
     let table = lock();
     ranges.iter().all(|(first, bytes)| {
-        let found = table.range(..=first).next_back().map(|(_, found)| found);
-        let Some(found) = found.filter(|found| first - found.first() < found.len_bytes()) else {
+        let Some(found) = table.find(*first) else {
             return true;
         };
         first - found.first() + bytes <= found.len_bytes()
@@ -80,7 +128,7 @@ pub fn are_settled(ranges: &[(u64, u64)], device: &DeviceObject) -> bool {
 
 /// Takes an allocation out of the table by its first address.
 pub fn remove(address: u64) -> Answer<Arc<Allocation>> {
-    if let Some(found) = lock().remove(&address) {
+    if let Some(found) = lock().remove(address) {
         return Ok(found);
     }
     Err(match find(address) {

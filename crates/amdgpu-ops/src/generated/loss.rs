@@ -294,18 +294,19 @@ pub fn class_weights_source(x: Dtype, target: Dtype, has_weight: bool) -> String
         ("", "(C)1")
     };
     format!(
-        r#"{types}
-extern "C" __global__ void class_weights(const I* targets, {parameter}C* out, unsigned long long* found, long long ignored, long long classes,
+        r#"{types}{note}
+extern "C" __global__ void class_weights(const I* targets, {parameter}C* out, unsigned long long* notes, long long ignored, long long classes,
                                          unsigned long long rows) {{
     const unsigned long long row = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= rows) return;
     const long long given = (long long)targets[row];
     const bool is_ignored = given == ignored, is_good = given >= 0 && given < classes;
-    if (!is_good && !is_ignored) atomicMax(found, ~row);
+    if (!is_good && !is_ignored) note_bad_index(notes, row, given, classes);
     out[row] = is_good && !is_ignored ? {weight} : (C)0;
 }}
 "#,
         types = source::types(&[("X", x), ("C", computed(x)), ("I", target)]),
+        note = source::NOTE_BAD_INDEX,
     )
 }
 

@@ -35,20 +35,24 @@ pub fn offsets_source(indices: &[Operand], rank: usize, count: i64) -> String {
         const long long index = (long long)given;
         const long long place = index < 0 ? index + extent{k} : index;
         const bool is_good = place >= 0 && place < extent{k} && (index < 0) == (given < 0);
-        if (!is_good) atomicMax(first_bad, ~({k}ull << {PLACE_BITS} | i));
+        if (!is_good) note_bad_index(notes, {k}ull << {PLACE_BITS} | i, index, extent{k});
         offset += is_good ? place * step{k} : 0;
+        is_known = is_known && is_good;
     }}"
         );
     }
     format!(
-        r#"{types}
-extern "C" __global__ void offsets(long long* out, unsigned long long* first_bad, unsigned long long count{parameters}{walk_parameters}) {{
+        r#"{types}{note}
+extern "C" __global__ void offsets(long long* out, unsigned long long* notes, unsigned long long count{parameters}{walk_parameters}) {{
     const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
 {setup}    long long offset = 0{declared};
-{walk}{steps}    out[i] = offset;
+{walk}    bool is_known = true;
+{steps}    // Blocks at this place are passed over.
+    out[i] = is_known ? offset : -(1ll << 62);
 }}
 "#,
+        note = source::NOTE_BAD_INDEX,
         declared = names
             .iter()
             .fold(String::new(), |text, name| text + ", " + name + " = 0"),

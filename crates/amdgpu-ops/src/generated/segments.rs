@@ -14,6 +14,7 @@ use amdgpu_matrix::{Join, Start};
 use super::join::{Joining, definitions};
 use super::sort::FloatBits;
 use super::source;
+use crate::index_notes::OWN_WORD;
 
 /// Values of a chunk.
 pub const CHUNK: i64 = 64;
@@ -109,34 +110,36 @@ pub fn rows_source(index: Dtype, row: Dtype, rank: usize, is_dense: bool, wraps:
         "given"
     };
     format!(
-        r#"{types}
+        r#"{types}{note}
 __device__ inline U row_of(const I* indices, unsigned long long i, long long extent, long long step, unsigned long long segments, long long skipped,
-                           bool* is_known{walk_parameters}) {{
+                           bool* is_known, long long* value{walk_parameters}) {{
     long long from = 0, line = 0;
 {walk}    const long long given = (long long)indices[from];
     const long long index = {wrapped};
     const bool is_skipped = given == skipped && skipped >= 0, is_good = index >= 0 && index < extent;
     *is_known = is_good || is_skipped;
+    *value = given;
     return (U)(is_good && !is_skipped ? (unsigned long long)(line + index * step) : segments);
 }}
 
-extern "C" __global__ void segment_rows({parameter}, U* rows, unsigned long long* found, unsigned long long count, long long extent,
+extern "C" __global__ void segment_rows({parameter}, U* rows, unsigned long long* notes, unsigned long long count, long long extent,
                                         long long step, unsigned long long segments, long long skipped{walk_parameters}) {{
     const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
 {setup}    bool is_good;
-    const U own = row_of(indices, i, extent, step, segments, skipped, &is_good{walk_names});
-    if (!is_good) atomicMax(found, ~i);
+    long long given;
+    const U own = row_of(indices, i, extent, step, segments, skipped, &is_good, &given{walk_names});
+    if (!is_good) note_bad_index(notes, i, given, extent);
     rows[i] = own;
     // One note is enough.
-    if (i > 0 && *(volatile unsigned long long*)(found + 1) == 0) {{
-        bool is_other_good;
-        if (own < row_of(indices, i - 1, extent, step, segments, skipped, &is_other_good{walk_names}))
-            *(volatile unsigned long long*)(found + 1) = 1;
+    if (i > 0 && *(volatile unsigned long long*)(notes + {OWN_WORD}) == 0) {{
+        if (own < row_of(indices, i - 1, extent, step, segments, skipped, &is_good, &given{walk_names}))
+            *(volatile unsigned long long*)(notes + {OWN_WORD}) = 1;
     }}
 }}
 "#,
         types = source::types(&[("I", index), ("U", row)]),
+        note = source::NOTE_BAD_INDEX,
         walk_names = source::walk_parameters("d", rank, 2)
             .replace("unsigned long long ", "")
             .replace("long long ", ""),
@@ -172,12 +175,12 @@ extern "C" __global__ void segment_starts(const U* rows, long long* starts, unsi
 pub fn offsets_source(index: Dtype) -> String {
     format!(
         r#"{types}
-extern "C" __global__ void segment_offsets(const I* offsets, long long* starts, unsigned long long* found, unsigned long long segments,
+extern "C" __global__ void segment_offsets(const I* offsets, long long* starts, unsigned long long* notes, unsigned long long segments,
                                            long long count) {{
     const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i > segments) return;
     const long long own = (long long)offsets[i], before = i ? (long long)offsets[i - 1] : 0;
-    if (own < before || own > count) atomicMax(found, ~i);
+    if (own < before || own > count) atomicMax(notes, ~i);
     starts[i] = own < 0 ? 0 : own > count ? count : own;
 }}
 "#,

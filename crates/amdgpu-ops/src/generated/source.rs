@@ -17,6 +17,19 @@ pub const GRID_LIMIT: i64 = 65_535;
 /// Indices of larger arrays take 64 bits, whose division is slow.
 const NARROW_INDEX_LIMIT: i64 = 1 << 31;
 
+/// The function that notes an index which is none, as `index_notes` reads it: `place` is the place of the index in the lowest bits, above them
+/// the number of its array.
+pub const NOTE_BAD_INDEX: &str = r"
+__device__ inline void note_bad_index(unsigned long long* notes, unsigned long long place, long long index, long long extent) {
+    // The largest complement is that of the first place. Whoever finds no note before its own says what it found.
+    if (atomicMax(notes, ~place) == 0) {
+        notes[1] = (unsigned long long)index;
+        notes[2] = place;
+        notes[3] = (unsigned long long)extent;
+    }
+}
+";
+
 /// The function that sums up the numbers of the work-items before the own one; `waves` has room for one of each wave.
 pub const SUM_BEFORE: &str = r"
 template <typename N>

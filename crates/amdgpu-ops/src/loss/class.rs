@@ -1,7 +1,7 @@
 //! Losses of classes on arrays: rows of any axes, classes as labels or as shares.
 
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, recording};
+use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{ClassLoss, ClassLossOptions, Classified, Matrix, Reduction, TensorView};
 use smallvec::SmallVec;
@@ -12,6 +12,7 @@ use crate::div_ceil::DivCeil;
 use crate::elementwise::{Elementwise, elementwise};
 use crate::generated::loss::{ClassKernel, Written, class_weights_source, computed};
 use crate::generated::source;
+use crate::index_notes::Note;
 use crate::launch::{Shape, launch};
 use crate::lines::Lines;
 use crate::offsets;
@@ -56,7 +57,7 @@ impl<'a> ClassInputs<'a> {
 /// # Errors
 ///
 /// `unsupported-dtype`, `shape-mismatch` and `invalid-argument` as [`Classified::describe`]; `index-out-of-range` for a target that is no class: on a
-/// GPU the call waits for that to be known.
+/// GPU the call waits for that to be known, unless [`crate::index_notes::defer`] has put it off.
 pub fn class_loss(
     ops: &DeviceOps,
     inputs: &ClassInputs<'_>,
@@ -190,8 +191,8 @@ impl RowLoss<'_> {
             return Ok(None);
         }
         let weights = self.empty(&self.shape, computed(self.x.dtype))?;
-        let found = self.empty(&[1], Dtype::U64)?;
-        found.fill(&0_u64.to_ne_bytes())?;
+        let name = self.options.loss.name(self.inputs.gradient.is_some());
+        let note = Note::of(self.ops, name)?;
         let key = KernelKey::new("class weights")
             .dtype(self.x.dtype)
             .dtype(self.target.dtype)
@@ -202,7 +203,7 @@ impl RowLoss<'_> {
         let mut args: SmallVec<[Arg<'_>; 8]> = SmallVec::new();
         args.push(Arg::Array(&self.target));
         args.extend(self.weight.as_ref().map(Arg::Array));
-        args.extend([&weights, &found].map(Arg::Array));
+        args.extend([Arg::Array(&weights), note.argument()]);
         let Lines { count, length, .. } = self.lines;
         args.extend([self.options.ignored, length, count].map(Arg::from));
         if count > 0 {
@@ -214,10 +215,7 @@ impl RowLoss<'_> {
             )?;
         }
         drop(args);
-        recording::note_outside(recording::CHECKED_BY_THE_HOST);
-        if !recording::is_recording() && count > 0 {
-            self.refuse(&found)?;
-        }
+        self.refuse(&note)?;
         if self.options.reduction != Reduction::Mean {
             return Ok(None);
         }
@@ -232,14 +230,12 @@ impl RowLoss<'_> {
         )?))
     }
 
-    /// Refuses a label that a kernel has noted.
-    fn refuse(&self, found: &Array) -> Result<()> {
-        let bytes = found.read()?;
-        let noted = bytes.first_chunk().copied().map_or(0, u64::from_ne_bytes);
-        if noted == 0 {
+    /// Refuses a label that a kernel has noted, where that is looked at now.
+    fn refuse(&self, note: &Note) -> Result<()> {
+        let Some(noted) = note.first_bad()? else {
             return Ok(());
-        }
-        let place = !noted as i64;
+        };
+        let place = noted as i64;
         let class = offsets::element(&Operand::of_array(self.target.clone()), place)?;
         Err(Error::refused(
             ErrorCode::IndexOutOfRange,

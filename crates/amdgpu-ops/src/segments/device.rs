@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, coalesce, recording, row_major};
+use amdgpu_array::{Array, Dims, coalesce, row_major};
 use amdgpu_aura::Kernel;
 use amdgpu_hal::MemoryKind;
 use smallvec::SmallVec;
@@ -18,13 +18,13 @@ use crate::generated::segments::{
     offsets_source, rows_of_starts_source, rows_source, start_source, starts_source, state_of,
 };
 use crate::generated::source;
+use crate::index_notes::Note;
 use crate::launch::{Shape, launch};
 use crate::lines::Lines;
 use crate::offsets;
 use crate::operand::Operand;
 use crate::radix::{Radix, UINT32, place_type};
 use crate::transpose::dense;
-use crate::words::words;
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
 /// [`super::segment_reduce`] by kernels of the device.
@@ -135,15 +135,8 @@ fn empty(ops: &DeviceOps, shape: &[i64], dtype: Dtype) -> Result<Array> {
     )?)
 }
 
-/// Waits for the device.
-fn read_notes(notes: &Array) -> Result<[u64; 2]> {
-    let bytes = notes.read()?;
-    let note = |place: usize| {
-        let bytes = bytes.get(8 * place..)?;
-        bytes.first_chunk().copied().map(u64::from_ne_bytes)
-    };
-    Ok([0, 1].map(|place| note(place).unwrap_or_default()))
-}
+/// Indices from so many on are looked at before they are sorted, although that waits for the device: of ordered ones it spares the sort.
+const LOOK_FIRST_COUNT: i64 = 1 << 18;
 
 fn blocks(count: i64) -> Shape {
     Shape::line(count.div_ceil_positive(source::BLOCK), source::BLOCK)
@@ -228,9 +221,14 @@ impl Joiner<'_> {
                 starts,
             });
         }
-        let (mut rows, notes) = self.number_rows(indices)?;
+        let note = if count < LOOK_FIRST_COUNT {
+            Note::of(self.ops, self.placed.options.name)?
+        } else {
+            Note::waiting(self.ops)?
+        };
+        let mut rows = self.number_rows(indices, &note)?;
         let mut order = None;
-        if !self.is_in_order(&notes, indices)? {
+        if !self.is_in_order(&note, indices)? {
             let radix = Radix {
                 ops: self.ops,
                 memory: &rows,
@@ -270,7 +268,8 @@ impl Joiner<'_> {
             inner,
             ..
         } = *self.placed;
-        let (rows, notes) = self.number_rows(indices)?;
+        let note = Note::of(self.ops, options.name)?;
+        let rows = self.number_rows(indices, &note)?;
         if !out.is_empty() {
             self.start(&rows, out)?;
             let key = self.of_rows().text(options.join.name()).dtype(values.dtype);
@@ -281,7 +280,7 @@ impl Joiner<'_> {
             args.extend([self.count, segments, width, inner].map(Arg::from));
             launch(&kernel, blocks(self.count * width), &args)?;
         }
-        self.is_in_order(&notes, indices)?;
+        self.is_in_order(&note, indices)?;
         Ok(())
     }
 
@@ -315,8 +314,8 @@ impl Joiner<'_> {
         launch(&kernel, blocks(count * width), &args)
     }
 
-    /// The number of the row of each index, and notes about the indices.
-    fn number_rows(&self, indices: &Operand) -> Result<(Array, Array)> {
+    /// The number of the row of each index; an index that is none is noted.
+    fn number_rows(&self, indices: &Operand, note: &Note) -> Result<Array> {
         let Placed {
             options, segments, ..
         } = *self.placed;
@@ -346,27 +345,22 @@ impl Joiner<'_> {
             )
         })?;
         let rows = empty(self.ops, &[self.count], self.row_type)?;
-        let found = words(self.ops, 2, 2)?;
         let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
-        args.extend([
-            Arg::pointer(&indices),
-            Arg::Array(&rows),
-            Arg::Array(&found),
-        ]);
+        args.extend([Arg::pointer(&indices), Arg::Array(&rows), note.argument()]);
         let skipped = options.skipped.unwrap_or(-1);
         args.extend([self.count, *extent, *step, segments, skipped].map(Arg::from));
         args.extend_from_slice(&source::walk_arguments(&extents, &strides));
         launch(&kernel, blocks(self.count), &args)?;
         drop(args);
-        Ok((rows, found))
+        Ok(rows)
     }
 
     /// Refuses an index that a kernel has noted.
-    fn refuse(&self, noted: u64, indices: &Operand) -> Result<()> {
-        if noted == 0 {
+    fn refuse(&self, noted: Option<u64>, indices: &Operand) -> Result<()> {
+        let Some(noted) = noted else {
             return Ok(());
-        }
-        let place = !noted as i64;
+        };
+        let place = noted as i64;
         let index = offsets::element(indices, place)?;
         let message = match &self.placed.line {
             Some((_, _, extent, axis)) => format!(
@@ -380,14 +374,12 @@ impl Joiner<'_> {
         Err(Error::refused(ErrorCode::IndexOutOfRange, message))
     }
 
-    /// Whether no number of a row is smaller than the one before it; waits for the device, to refuse what is no index. A graph that is recorded knows
-    /// neither.
-    fn is_in_order(&self, notes: &Array, indices: &Operand) -> Result<bool> {
-        recording::note_outside(recording::CHECKED_BY_THE_HOST);
-        if recording::is_recording() {
+    /// Whether it is known that no number of a row is smaller than the one before it. Waits for the device, to refuse what is no index, unless that
+    /// is put off; nor does a graph that is recorded know anything.
+    fn is_in_order(&self, note: &Note, indices: &Operand) -> Result<bool> {
+        let Some((bad, falls)) = note.look()? else {
             return Ok(false);
-        }
-        let [bad, falls] = read_notes(notes)?;
+        };
         self.refuse(bad, indices)?;
         Ok(falls == 0)
     }
@@ -397,26 +389,22 @@ impl Joiner<'_> {
         let index = dense(self.ops, given)?;
         let starts = empty(self.ops, &[segments + 1], Dtype::I64)?;
         let rows = empty(self.ops, &[self.count.max(1)], self.row_type)?;
-        let found = words(self.ops, 2, 2)?;
+        let note = Note::waiting(self.ops)?;
         let key = KernelKey::new("segments").dtype(index.dtype);
         let kernel = self.kernel("segment_offsets", key, || offsets_source(index.dtype))?;
-        let mut args = [&index, &starts, &found].map(Arg::Array).to_vec();
+        let mut args = vec![Arg::Array(&index), Arg::Array(&starts), note.argument()];
         args.extend([segments, self.count].map(Arg::from));
         launch(&kernel, blocks(segments + 1), &args)?;
-        recording::note_outside(recording::CHECKED_BY_THE_HOST);
-        if !recording::is_recording() {
-            let [noted, _] = read_notes(&found)?;
-            if noted != 0 {
-                let place = !noted as i64;
-                let offset = offsets::element(given, place)?;
-                return Err(Error::refused(
-                    ErrorCode::IndexOutOfRange,
-                    format!(
-                        "offset {offset} at place {place} is not between the one before it and the number of values ({})",
-                        self.count
-                    ),
-                ));
-            }
+        if let Some(noted) = note.first_bad()? {
+            let place = noted as i64;
+            let offset = offsets::element(given, place)?;
+            return Err(Error::refused(
+                ErrorCode::IndexOutOfRange,
+                format!(
+                    "offset {offset} at place {place} is not between the one before it and the number of values ({})",
+                    self.count
+                ),
+            ));
         }
         if self.count > 0 {
             let kernel = self.kernel("segment_of_starts", self.of_rows(), || {

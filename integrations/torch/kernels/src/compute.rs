@@ -222,6 +222,21 @@ fn keeps_dtype(operation: &CStr, place: usize) -> bool {
     (operation == c"where" && place == 0) || (operation == c"standardize" && place > 0)
 }
 
+/// Whether floats of other dtypes can stay as they are: kernels convert what they read to the widest dtype, which is the common one.
+fn meets_in_common(operation: &CStr, inputs: &[Input<'_>], common: Dtype) -> bool {
+    common.is_float()
+        && operation != c"standardize"
+        && inputs.iter().any(|input| match input {
+            Input::View(view) => view.dtype == common,
+            Input::Number(_) => true,
+        })
+}
+
+/// Whether a float beside one of the common dtype is computed in that dtype. Tensors without axes may be wider than what torch computes in.
+fn is_within(dtype: Dtype, common: Dtype) -> bool {
+    dtype.is_float() && dtype.promoted(common) == common
+}
+
 /// `operation(inputs...)` in `common`, converted to the dtype of `out`, whose shape inputs broadcast to.
 pub fn run(
     operation: &CStr,
@@ -244,11 +259,17 @@ pub fn run(
     // Operands point into views, which have to stay where they are: all conversions come first.
     let mut resolved: SmallVec<[Input<'_>; 4]> = SmallVec::new();
     let mut converted: SmallVec<[Option<Tensor>; 4]> = SmallVec::new();
-    for (place, input) in inputs.iter().enumerate() {
-        let input = input.resolved()?;
-        resolved.push(input);
-        converted.push(match input {
-            Input::View(view) if view.dtype != common && !keeps_dtype(operation, place) => {
+    for input in inputs {
+        resolved.push(input.resolved()?);
+    }
+    let meets_in_common = meets_in_common(operation, &resolved, common);
+    for (place, input) in resolved.iter().enumerate() {
+        converted.push(match *input {
+            Input::View(view)
+                if view.dtype != common
+                    && !keeps_dtype(operation, place)
+                    && !(meets_in_common && is_within(view.dtype, common)) =>
+            {
                 view.place.check_same(out.place)?;
                 let made = Tensor::empty(&view.shape, common, out.place)?;
                 cast(view, &made)?;

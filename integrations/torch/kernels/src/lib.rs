@@ -199,9 +199,20 @@ unsafe fn run(operator: &Operator, tensors: &[CTensor], scalars: &[CScalar]) -> 
         Place::Cpu => None,
     });
     match place {
-        Some(index) => host::get()?.in_current_stream(index, || (operator.kernel)(&call)),
+        Some(index) => without_index_waits(|| {
+            host::get()?.in_current_stream(index, || (operator.kernel)(&call))
+        }),
         None => (operator.kernel)(&call),
     }
+}
+
+/// Runs a kernel that does not wait for what it learns of indices: the shim asks for that where it waits for the device anyway.
+fn without_index_waits<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    let mut before = false;
+    agpu!(agpu_ops_defer_index_checks(true, &raw mut before))?;
+    let result = work();
+    agpu!(agpu_ops_defer_index_checks(before, std::ptr::null_mut()))?;
+    result
 }
 
 /// Takes the next result of the last call of this thread; 1 where there is none left. A tensor is the caller's to delete.
