@@ -173,7 +173,7 @@ def test_gpus_take_every_attention_but_that_of_products_by_tf32() -> None:
             assert (ATTENTION in operations(amdgpu.jit(attended), q, k, v, mask)) == is_taken
 
         def by_tf32(q: amdgpu.Array, k: amdgpu.Array, v: amdgpu.Array) -> amdgpu.Array:
-            return ops.softmax(ops.matmul(q, k.swapaxes(-1, -2), precision="tf32")) @ v
+            return ops.softmax(amdgpu.matrix_multiply(q, k.swapaxes(-1, -2), precision="tf32")) @ v
 
         q, k, v = (amdgpu.empty((3, 12, 8), "float32", device=device.name) for _ in range(3))
         traced = amdgpu.jit(by_tf32)
