@@ -1,4 +1,4 @@
-"""Transposes, elementwise operations, reductions and convolutions of the archive beside PyTorch, on an NVIDIA GPU: run it as a program.
+"""Transposes and convolutions of the archive beside PyTorch, on an NVIDIA GPU: run it as a program.
 
     python tests/gpu/operations_vs_torch.py
 
@@ -31,9 +31,8 @@ def cases(device: Any) -> Iterator[tuple[str, float, str, Callable[[], Any], Cal
     """Name, what is counted, its unit, ours, PyTorch's."""
     for name, dtype in (("float32", torch.float32), ("float16", torch.float16)):
         x = torch.randn(ROWS, COLUMNS, device="cuda", dtype=dtype)
-        y = torch.randn(ROWS, COLUMNS, device="cuda", dtype=dtype)
         out = torch.empty_like(x)
-        ours_x, ours_y = (amdgpu.array(tensor, device=device.name) for tensor in (x, y))
+        ours_x = amdgpu.array(x, device=device.name)
         moved = x.numel() * x.element_size() / 1e9
         yield (
             f"transpose {name}",
@@ -42,28 +41,6 @@ def cases(device: Any) -> Iterator[tuple[str, float, str, Callable[[], Any], Cal
             lambda a=ours_x: gpu_kernels.transpose(device, a),
             lambda a=x, o=out: o.copy_(a.T),
         )
-        yield (
-            f"add {name}",
-            3 * moved,
-            "GB/s",
-            lambda a=ours_x, b=ours_y: gpu_kernels.elementwise(device, "add", a, b),
-            lambda a=x, b=y, o=out: torch.add(a, b, out=o),
-        )
-        yield (
-            f"gelu {name}",
-            2 * moved,
-            "GB/s",
-            lambda a=ours_x: gpu_kernels.elementwise(device, "gelu", a),
-            lambda a=x: torch.nn.functional.gelu(a),
-        )
-        for axis, side in ((-1, "rows"), (0, "columns")):
-            yield (
-                f"sum of {side} {name}",
-                moved,
-                "GB/s",
-                lambda a=ours_x, d=axis: gpu_kernels.reduce(device, "sum", a, d),
-                lambda a=x, d=axis: a.sum(d),
-            )
     torch.backends.cudnn.allow_tf32 = False
     for name, dtype in (("float32", torch.float32), ("float16", torch.float16)):
         images = torch.randn(IMAGES, SIDE, SIDE, CHANNELS, device="cuda", dtype=dtype)

@@ -156,3 +156,26 @@ def test_without_optimisation_everything_stays() -> None:
     arguments = [numbers(20, 16, seed=seed) for seed in range(3)]
     assert ATTENTION not in operations(traced, *arguments)
     np.testing.assert_array_equal(traced(*arguments).numpy(), FORMS["scale after"](*arguments).numpy())
+
+
+def test_gpus_take_every_attention_but_that_of_products_by_tf32() -> None:
+    with amdgpu.initialize_device("null:gfx1100") as device:
+        for dtype, masked, is_taken in (("float16", False, True), ("float32", True, True), ("float64", False, False)):
+            q, k, v = (amdgpu.empty((3, 12, 8), dtype, device=device.name) for _ in range(3))
+            mask = amdgpu.empty((12, 12), dtype, device=device.name)
+
+            def attended(
+                q: amdgpu.Array, k: amdgpu.Array, v: amdgpu.Array, m: amdgpu.Array, masked: bool = masked
+            ) -> amdgpu.Array:
+                scores = q @ k.swapaxes(-1, -2) * 0.25
+                return ops.softmax(scores + m if masked else scores) @ v
+
+            assert (ATTENTION in operations(amdgpu.jit(attended), q, k, v, mask)) == is_taken
+
+        def by_tf32(q: amdgpu.Array, k: amdgpu.Array, v: amdgpu.Array) -> amdgpu.Array:
+            return ops.softmax(amdgpu.matrix_multiply(q, k.swapaxes(-1, -2), precision="tf32")) @ v
+
+        q, k, v = (amdgpu.empty((3, 12, 8), "float32", device=device.name) for _ in range(3))
+        traced = amdgpu.jit(by_tf32)
+        assert ATTENTION not in operations(traced, q, k, v)
+        assert "faster one by one" in traced.explain(q, k, v)

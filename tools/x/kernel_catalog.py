@@ -104,26 +104,35 @@ class Plain:
     """One variant of a kernel that multiplies no matrices: the fields of its description beside name and threads."""
 
     kind: str
-    fields: tuple[tuple[str, str | int], ...]
+    fields: tuple[tuple[str, str | int | bool], ...]
     threads: int = 256
     dynamic_shared_bytes: int = 0
     blocks_per_unit: int = 0
     cluster: int = 1
+    unit: str = ""
 
     @property
     def name(self) -> str:
         """The symbol."""
-        return "_".join([self.kind, *(str(value) for _, value in self.fields)])
+        return "_".join([self.kind, *(str(value) for _, value in self.fields if not isinstance(value, bool))])
 
     def zig(self) -> str:
         """The variant as a Zig literal."""
         fields = {"name": f'"{self.name}"', "threads": self.threads}
-        fields |= {name: f".{value}" if isinstance(value, str) else value for name, value in self.fields}
+        fields |= {name: _zig_value(value) for name, value in self.fields}
         return ".{ " + ", ".join(f".{name} = {value}" for name, value in fields.items()) + " }"
 
     def record(self) -> dict[str, Any]:
         """What the manifest says about the variant."""
-        return {"name": self.name, "kind": self.kind, "threads": self.threads, **dict(self.fields)}
+        record = {"name": self.name, "kind": self.kind, "threads": self.threads, **dict(self.fields)}
+        record |= {"dynamic_shared_bytes": self.dynamic_shared_bytes} if self.dynamic_shared_bytes else {}
+        return record | ({"unit": self.unit} if self.unit else {})
+
+
+def _zig_value(value: str | int | bool) -> str | int:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f".{value}" if isinstance(value, str) else value
 
 
 Variant = Matmul | Plain
@@ -131,9 +140,12 @@ Variant = Matmul | Plain
 KINDS = {
     "matmul": "Matmul",
     "convolution": "Matmul",
+    "attention": "Attention",
+    "attention_masked": "Attention",
+    "attention_levels": "Attention",
+    "attention_by_queries": "Attention",
+    "attention_by_keys": "Attention",
     "transpose": "Transpose",
-    "elementwise": "Elementwise",
-    "reduction": "Reduction",
     "vector": "Vector",
     "parts": "Parts",
     "pad": "Pad",
@@ -149,6 +161,10 @@ _CONVOLUTION = (
     " unsigned kernel_height, unsigned kernel_width, unsigned stride, unsigned padding, unsigned dilation,"
     " unsigned groups"
 )
+_ATTENTION = (
+    "void* result, void* second, const void* gradient, void* logarithms, void* levels, unsigned queries, unsigned keys,"
+    " unsigned group_heads, unsigned size, unsigned heads, unsigned following, unsigned is_causal, double scale, const void* maps"
+)
 # What kernels take, as HIP-C declares it, by kind, and by kind and unit where a unit takes more. The functions `kernel` of zig/src/kernels
 # have the same parameters in the same order; `kernels.py` compares their sizes with the code that Zig makes.
 PROTOTYPES = {
@@ -156,9 +172,13 @@ PROTOTYPES = {
     "matmul wgmma": _MATMUL + ", unsigned batch, const void* maps",
     "convolution": _CONVOLUTION,
     "convolution wgmma": _CONVOLUTION + ", const void* maps",
+    "attention_masked": (
+        "void* result, unsigned queries, unsigned keys, unsigned group_heads, unsigned size, unsigned heads, unsigned is_causal,"
+        " double scale, const void* maps, const void* mask, unsigned mask_format, unsigned long long stride_batch,"
+        " unsigned long long stride_head, unsigned stride_query, unsigned stride_key"
+    ),
+    **dict.fromkeys(("attention", "attention_levels", "attention_by_queries", "attention_by_keys"), _ATTENTION),
     "transpose": "const void* input, void* output, unsigned rows, unsigned columns",
-    "elementwise": "const void* x, const void* y, void* result, unsigned long long count, unsigned blocks",
-    "reduction": "const void* input, void* output, unsigned rows, unsigned columns",
     "vector": (
         "const void* matrix, const void* vector, void* c, const void* bias, void* sums, unsigned outer, unsigned k,"
         " unsigned lead, unsigned depth, unsigned parts, unsigned batches, unsigned bias_step, unsigned following,"
@@ -175,10 +195,6 @@ PROTOTYPES = {
         " unsigned second_rows, unsigned second_columns, unsigned second_padded_rows, unsigned second_padded_columns"
     ),
 }
-BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
-UNARY = ("negate", "absolute", "relu", "exp", "tanh", "sigmoid", "gelu", "silu")
-# What has no float64 twin in zig/src/simd/vector_math.zig.
-FLOAT32_ONLY = ("exp", "tanh", "sigmoid", "gelu", "silu")
 
 
 def prototype(kind: str, unit: str = "") -> str:
@@ -194,21 +210,38 @@ def parameter_bytes(parameters: str) -> list[int]:
 
 def variants(architecture: str) -> list[Variant]:
     """Everything that is built for an architecture."""
-    return [*matmuls(architecture), *convolutions(architecture), *plain()]
+    found: list[Variant] = [*matmuls(architecture), *convolutions(architecture), *plain()]
+    return [*found, *attention()] if architecture == "sm_90" else found
 
 
 def plain() -> Iterator[Plain]:
     """Kernels that are the same on every architecture."""
     for item_bytes in (1, 2, 4, 8):
         yield Plain("transpose", (("item_bytes", item_bytes), ("tile", 32 if item_bytes == 8 else 64)))
-    for number in ("f32", "f64", "f16", "bf16"):
-        for operation in (*BINARY, *UNARY):
-            if number != "f64" or operation not in FLOAT32_ONLY:
-                yield Plain("elementwise", (("operation", operation), ("number", number)))
-        for operation in ("sum", "maximum", "minimum"):
-            for axis in ("row", "column"):
-                yield Plain("reduction", (("operation", operation), ("axis", axis), ("number", number)))
     yield from _around_products()
+
+
+def attention() -> Iterator[Plain]:
+    """Attention by wgmma and its gradients; tiles as docs/gpu_kernels.md has them in its log."""
+    for number in ("f16", "bf16"):
+        for size in (64, 128):
+            yield _attention("attention", number, size, 128, alternates=False)
+            yield _attention("attention_masked", number, size, 64, alternates=False)
+            yield _attention("attention_levels", number, size, 128, alternates=False)
+            yield _attention("attention_by_queries", number, size, 64, alternates=True)
+            yield _attention("attention_by_keys", number, size, 64, alternates=False)
+
+
+def _attention(kind: str, number: str, size: int, tile: int, *, alternates: bool, stages: int = 2) -> Plain:
+    """A kernel of attention: elements of a query, rows of a step, whether warp groups take turns."""
+    row_bytes = 2 * size
+    # 128 rows of a block: queries, and of gradients also what belongs to them.
+    own_bytes = 128 * row_bytes * (2 if kind.startswith("attention_by") else 1)
+    line_bytes = 2 * 4 * tile if kind == "attention_by_keys" else 0
+    # Two operands of a step; barriers of two operands, full and empty, and one; room to begin at a multiple of 1024.
+    shared_bytes = own_bytes + stages * (2 * tile * row_bytes + line_bytes) + 8 * (4 * stages + 1) + 1024
+    fields = (("number", number), ("size", size), ("tile", tile), ("stages", stages), ("alternates", alternates))
+    return Plain(kind, fields, threads=384, dynamic_shared_bytes=shared_bytes, blocks_per_unit=1, unit="wgmma")
 
 
 def _around_products() -> Iterator[Plain]:

@@ -5,9 +5,11 @@
 
 const variants = @import("variants");
 const variant = @import("variant");
+const attention = @import("kernels/attention.zig");
+const attention_by_keys = @import("kernels/attention_by_keys.zig");
+const attention_by_queries = @import("kernels/attention_by_queries.zig");
 const convolution = @import("kernels/convolution.zig");
 const convolution_wgmma = @import("kernels/convolution_wgmma.zig");
-const elementwise = @import("kernels/elementwise.zig");
 const matmul_double = @import("kernels/matmul_double.zig");
 const matmul_mma = @import("kernels/matmul_mma.zig");
 const matmul_simt = @import("kernels/matmul_simt.zig");
@@ -17,7 +19,6 @@ const matmul_wave = @import("kernels/matmul_wave.zig");
 const matmul_wgmma = @import("kernels/matmul_wgmma.zig");
 const pad = @import("kernels/pad.zig");
 const split_k = @import("kernels/split_k.zig");
-const reduction = @import("kernels/reduction.zig");
 const transpose = @import("kernels/transpose.zig");
 const gemv = @import("kernels/gemv.zig");
 
@@ -25,8 +26,11 @@ comptime {
     for (variants.matmul) |v| @export(&Matmul(v).kernel, .{ .name = v.name });
     for (variants.convolution) |v| @export(&Convolution(v).kernel, .{ .name = v.name });
     for (variants.transpose) |v| @export(&transpose.Kernel(v).kernel, .{ .name = v.name });
-    for (variants.elementwise) |v| @export(&elementwise.Kernel(v).kernel, .{ .name = v.name });
-    for (variants.reduction) |v| @export(&reduction.Kernel(v).kernel, .{ .name = v.name });
+    for (variants.attention) |v| @export(&attention.Kernel(v, .result).kernel, .{ .name = v.name });
+    for (variants.attention_masked) |v| @export(&attention.Kernel(v, .masked).kernel, .{ .name = v.name });
+    for (variants.attention_levels) |v| @export(&attention.Kernel(v, .levels).kernel, .{ .name = v.name });
+    for (variants.attention_by_queries) |v| @export(&attention_by_queries.Kernel(v).kernel, .{ .name = v.name });
+    for (variants.attention_by_keys) |v| @export(&attention_by_keys.Kernel(v).kernel, .{ .name = v.name });
     for (variants.vector) |v| @export(&gemv.Kernel(v).kernel, .{ .name = v.name });
     for (variants.parts) |v| @export(&split_k.Kernel(v).kernel, .{ .name = v.name });
     for (variants.pad) |v| @export(&pad.Kernel(v).kernel, .{ .name = v.name });

@@ -8,6 +8,7 @@
 //! - Launches go through [`launch`](crate::launch()) in the order of the device's default stream.
 
 pub mod archive;
+mod attention;
 pub mod choice;
 pub mod direct;
 mod gemm;
@@ -19,6 +20,7 @@ mod split_k;
 mod tensor_map;
 
 pub use archive::{Archive, ArchivedKernel, Manifest, Unit};
+pub use attention::Flash;
 pub use gemm::{Gemm, choose, multiply, multiply_with, ways};
 pub use load::{Archived, Facts};
 pub use operations::{

@@ -170,13 +170,20 @@ fn on_device(
 ) -> Result<Array> {
     let call = KernelCall::of(ops, given, None, options)?;
     let made = call.place(outs, 0, &call.result.shape)?;
+    if let Some(flash) = call.flash(call.q)
+        && flash.attention(&made)?
+    {
+        return Ok(made);
+    }
+    let inputs = call.dense_inputs()?;
     if let Some(blocks) = call.blocks()? {
-        products::attention(&call, &made, blocks)?;
+        products::attention(&call, &inputs, &made, blocks)?;
         return Ok(made);
     }
     let kernel = call.kernel("attention", AttentionKernel::forward)?;
-    let own = [&call.q, &call.k, &call.v, &made].map(Arg::Array);
-    call.run(&kernel, &own, made_rows(&call.q))?;
+    let [q, k, v] = &inputs;
+    let own = [q, k, v, &made].map(Arg::Array);
+    call.run(&kernel, &own, made_rows(q))?;
     Ok(made)
 }
 
@@ -189,18 +196,24 @@ fn gradient_on_device(
 ) -> Result<[Array; 3]> {
     let call = KernelCall::of(ops, given, Some(gradient), options)?;
     let dtype = call.q.dtype;
-    let gradient = dense(ops, gradient)?;
     let by_q = call.place(outs, 0, &call.q.shape)?;
     let by_k = call.place(outs, 1, &call.k.shape)?;
     let by_v = call.place(outs, 2, &call.v.shape)?;
-    if let Some(blocks) = call.blocks()? {
-        products::gradients(&call, &gradient, [&by_q, &by_k, &by_v], blocks)?;
+    if let Some(flash) = call.flash(gradient)
+        && flash.gradients([&by_q, &by_k, &by_v])?
+    {
         return Ok([by_q, by_k, by_v]);
     }
-    let rows = made_rows(&call.q);
+    let (inputs, gradient) = (call.dense_inputs()?, dense(ops, gradient)?);
+    if let Some(blocks) = call.blocks()? {
+        products::gradients(&call, &inputs, &gradient, [&by_q, &by_k, &by_v], blocks)?;
+        return Ok([by_q, by_k, by_v]);
+    }
+    let [q, k, v] = &inputs;
+    let rows = made_rows(q);
     let [logarithms, levels] = [(); 2].map(|()| call.empty(&[rows], computed(dtype)));
     let (logarithms, levels) = (logarithms?, levels?);
-    let inputs = [&call.q, &call.k, &call.v, &gradient, &logarithms, &levels];
+    let inputs = [q, k, v, &gradient, &logarithms, &levels];
     let kernel = call.kernel("attention_by_queries", AttentionKernel::by_queries)?;
     let mut own: SmallVec<[Arg<'_>; 8]> = inputs.into_iter().map(Arg::Array).collect();
     own.push(Arg::Array(&by_q));
@@ -208,7 +221,7 @@ fn gradient_on_device(
     let kernel = call.kernel("attention_by_keys", AttentionKernel::by_keys)?;
     own.truncate(inputs.len());
     own.extend([&by_k, &by_v].map(Arg::Array));
-    call.run(&kernel, &own, made_rows(&call.k))?;
+    call.run(&kernel, &own, made_rows(k))?;
     drop(own);
     Ok([by_q, by_k, by_v])
 }

@@ -109,18 +109,13 @@ impl ArchivedKernel {
     }
 
     #[getter]
-    fn operation(&self) -> &str {
-        &self.kernel.operation
-    }
-
-    #[getter]
     fn number(&self) -> &'static str {
         name_of(self.kernel.number)
     }
 
     #[getter]
-    fn axis(&self) -> &str {
-        &self.kernel.axis
+    fn size(&self) -> u64 {
+        self.kernel.size
     }
 
     #[getter]
@@ -186,36 +181,6 @@ pub fn archived_transpose(device: &Bound<'_, PyAny>, x: &Bound<'_, Array>) -> Py
     let (py, ops) = (x.py(), on_device::ops_of(device)?);
     let x = lend(&ops, "transpose", "x", x)?;
     let made = py.detach(|| archived::transpose(&ops, &x));
-    Ok(Array::from(made.into_py_result(py)?))
-}
-
-/// An operation on every element.
-#[pyfunction]
-#[pyo3(signature = (device, operation, x, y=None))]
-pub fn archived_elementwise(
-    device: &Bound<'_, PyAny>,
-    operation: &str,
-    x: &Bound<'_, Array>,
-    y: Option<&Bound<'_, Array>>,
-) -> PyResult<Array> {
-    let (py, ops) = (x.py(), on_device::ops_of(device)?);
-    let x = lend(&ops, operation, "x", x)?;
-    let y = y.map(|y| lend(&ops, operation, "y", y)).transpose()?;
-    let made = py.detach(|| direct::elementwise(&ops, operation, &x, y.as_ref()));
-    Ok(Array::from(made.into_py_result(py)?))
-}
-
-/// The sum, maximum or minimum along the last axis, or along the first.
-#[pyfunction]
-pub fn archived_reduce(
-    device: &Bound<'_, PyAny>,
-    operation: &str,
-    x: &Bound<'_, Array>,
-    axis: i64,
-) -> PyResult<Array> {
-    let (py, ops) = (x.py(), on_device::ops_of(device)?);
-    let x = lend(&ops, operation, "x", x)?;
-    let made = py.detach(|| direct::reduce(&ops, operation, &x, axis));
     Ok(Array::from(made.into_py_result(py)?))
 }
 

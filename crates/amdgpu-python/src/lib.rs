@@ -57,8 +57,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::archived::{
-        ArchivedKernel, archived_architectures, archived_convolve, archived_elementwise,
-        archived_kernels, archived_reduce, archived_transpose,
+        ArchivedKernel, archived_architectures, archived_convolve, archived_kernels,
+        archived_transpose,
     };
     #[pymodule_export]
     use super::array::Array;

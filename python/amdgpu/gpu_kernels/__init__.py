@@ -2,7 +2,7 @@
 
 from amdgpu._native import ArchivedKernel
 from amdgpu.gpu_kernels.choice import Choice, architectures, archived_kernels, candidates, choose, decide, ways
-from amdgpu.gpu_kernels.operations import convolve, elementwise, matmul, problem_of, reduce, transpose
+from amdgpu.gpu_kernels.operations import convolve, matmul, problem_of, transpose
 from amdgpu.tuning.entries import Product as Problem
 
 __all__ = [
@@ -15,10 +15,8 @@ __all__ = [
     "choose",
     "convolve",
     "decide",
-    "elementwise",
     "matmul",
     "problem_of",
-    "reduce",
     "transpose",
     "ways",
 ]

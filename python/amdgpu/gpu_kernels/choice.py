@@ -56,11 +56,12 @@ def architectures() -> list[str]:
 def archived_kernels(architecture: str) -> list[_native.ArchivedKernel]:
     """The kernels of an archive, as its manifest lists them.
 
-    Each has `architecture`, `name` (its symbol), `kind` (matmul, convolution, transpose, elementwise, reduction, vector, parts or pad),
-    `threads` of a block and `resources`; and, where its kind has it: `unit` (simt, mma, wgmma or wave), the number formats `operand` and
-    `output`, `layout` (nn, nt, tn or tt; t says that an operand is stored transposed), `is_aligned` (rows start at multiples of 16 bytes),
-    `epilogue` (bias, relu, gelu or silu), `tile` (rows and columns of the result that a block computes, and of the inner dimension at a
-    time), `cluster` (blocks that share an operand), `dynamic_shared_bytes`, `operation`, `number`, `axis` (row or column) and `item_bytes`.
+    Each has `architecture`, `name` (its symbol), `kind` (matmul, convolution, attention, attention_masked, attention_levels,
+    attention_by_queries, attention_by_keys, transpose, vector, parts or pad), `threads` of a block and `resources`; and, where its kind
+    has it: `unit` (simt, mma, wgmma or wave), the number formats `operand` and `output`, `layout` (nn, nt, tn or tt; t says that an
+    operand is stored transposed), `is_aligned` (rows start at multiples of 16 bytes), `epilogue` (bias, relu, gelu or silu), `tile`
+    (rows and columns of the result that a block computes, and of the inner dimension at a time; of attention rows of a step), `cluster`
+    (blocks that share an operand), `dynamic_shared_bytes`, `number`, `size` (elements of a query) and `item_bytes`.
 
     Raises:
         LibraryMissingError: There is no archive for the architecture, or it cannot be read.

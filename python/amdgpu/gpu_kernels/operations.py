@@ -137,36 +137,6 @@ def transpose(device: AMDGPUDevice, x: _native.Array) -> _native.Array:
     return _native.archived_transpose(device, x)
 
 
-def elementwise(
-    device: AMDGPUDevice, operation: str, x: _native.Array, y: _native.Array | None = None
-) -> _native.Array:
-    """An operation on every element.
-
-    Args:
-        device: The GPU.
-        operation: add, subtract, multiply, divide, maximum, minimum of two arrays; negate, absolute, relu, exp, tanh, sigmoid, gelu,
-            silu of one.
-        x: The first array.
-        y: The second, of the same shape and format.
-
-    Raises:
-        InvalidArgumentError: Too many or too few arrays for the operation.
-        ShapeMismatchError: Arrays of two shapes or formats.
-        NoImplementationError: The archive has no such kernel.
-    """
-    return _native.archived_elementwise(device, operation, x, y)
-
-
-def reduce(device: AMDGPUDevice, operation: str, x: _native.Array, axis: int = -1) -> _native.Array:
-    """The sum, maximum or minimum along the last axis, or along the first.
-
-    Raises:
-        InvalidArgumentError: Another axis; a maximum or minimum of nothing.
-        NoImplementationError: The archive has no such kernel.
-    """
-    return _native.archived_reduce(device, operation, x, axis)
-
-
 def convolve(
     device: AMDGPUDevice,
     images: _native.Array,

@@ -73,6 +73,20 @@ pub inline fn copyBox(target: u32, map: device.Input(u8), x: u32, y: u32, z: u32
         : .{ .memory = true });
 }
 
+/// Copies a box of a matrix of a batch of batches to shared memory; the barrier counts its bytes.
+pub inline fn copyBoxOf(target: u32, map: device.Input(u8), x: u32, y: u32, z: u32, w: u32, barrier: u32) void {
+    asm volatile ("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%[target]], [%[map], {%[x], %[y], %[z], %[w]}], [%[barrier]];"
+        :
+        : [target] "r" (target),
+          [map] "l" (map),
+          [x] "r" (x),
+          [y] "r" (y),
+          [z] "r" (z),
+          [w] "r" (w),
+          [barrier] "r" (barrier),
+        : .{ .memory = true });
+}
+
 /// Copies patches of images to shared memory, a row of channels for each pixel of the results from one on. `from`: channel, column, row and image
 /// that the first pixel begins with; `tap`: columns and rows from there.
 pub inline fn copyPatches(target: u32, map: device.Input(u8), from: [4]u32, tap: [2]u16, barrier: u32) void {
@@ -134,9 +148,35 @@ pub inline fn acquireMap(map: device.Input(u8)) void {
         : .{ .memory = true });
 }
 
+/// Copies numbers that lie behind each other to shared memory; `bytes` and both addresses are multiples of 16.
+pub inline fn copyLine(target: u32, source: anytype, bytes: u32, barrier: u32) void {
+    asm volatile ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%[target]], [%[source]], %[bytes], [%[barrier]];"
+        :
+        : [target] "r" (target),
+          [source] "l" (source),
+          [bytes] "r" (bytes),
+          [barrier] "r" (barrier),
+        : .{ .memory = true });
+}
+
 /// A barrier of one warp group.
 pub inline fn groupSync(number: u32) void {
     asm volatile ("bar.sync %[number], 128;"
+        :
+        : [number] "r" (number),
+        : .{ .memory = true });
+}
+
+/// Two warp groups meet: `groupPass` does not wait for the other one.
+pub inline fn groupWait(number: u32) void {
+    asm volatile ("bar.sync %[number], 256;"
+        :
+        : [number] "r" (number),
+        : .{ .memory = true });
+}
+
+pub inline fn groupPass(number: u32) void {
+    asm volatile ("bar.arrive %[number], 256;"
         :
         : [number] "r" (number),
         : .{ .memory = true });
@@ -192,14 +232,19 @@ pub fn kStep(comptime major: Major) u64 {
     return if (major == .k) 32 >> 4 else 2 * pattern_bytes >> 4;
 }
 
-/// Sums in registers of a warp group. LLVM cannot pass so many through one instruction, so they are registers of PTX, declared once at the
-/// kernel's beginning and named in every use; ptxas gives them their place as it does for all others.
+/// Sums in registers of a warp group, see `Named`.
 pub fn Accumulators(comptime operand: variant.Number, comptime count: u32, comptime columns: u32) type {
+    return Named("sum", operand, count, columns);
+}
+
+/// Sums in registers of a warp group, by a name that tells them from others of the kernel. LLVM cannot pass so many through one instruction, so
+/// they are registers of PTX, declared once at the kernel's beginning and named in every use; ptxas gives them their place as it does for all others.
+pub fn Named(comptime prefix: []const u8, comptime operand: variant.Number, comptime count: u32, comptime columns: u32) type {
     return struct {
         const per_instruction = columns / 2;
 
         pub inline fn declare() void {
-            asm volatile (std.fmt.comptimePrint(".reg .b32 sum<{d}>;", .{count * per_instruction}));
+            asm volatile (std.fmt.comptimePrint(".reg .b32 {s}<{d}>;", .{ prefix, count * per_instruction }));
         }
 
         pub inline fn fence() void {
@@ -225,9 +270,9 @@ pub fn Accumulators(comptime operand: variant.Number, comptime count: u32, compt
                 : .{ .memory = true });
         }
 
-        /// The same with `a` from registers, for numbers of 32 bits; `b` has rows of k.
-        pub inline fn multiplyRegisters(comptime index: u32, a: [4]u32, b: u64, keep: u32) void {
-            asm volatile (registersText(index)
+        /// The same with `a` from registers; numbers of 32 bits need a `b` with rows of k.
+        pub inline fn multiplyRegisters(comptime index: u32, comptime major: Major, a: [4]u32, b: u64, keep: u32) void {
+            asm volatile (registersText(index, major)
                 :
                 : [a0] "r" (a[0]),
                   [a1] "r" (a[1]),
@@ -238,10 +283,17 @@ pub fn Accumulators(comptime operand: variant.Number, comptime count: u32, compt
                 : .{ .memory = true });
         }
 
-        fn registersText(comptime index: u32) []const u8 {
+        fn registersText(comptime index: u32, comptime major: Major) []const u8 {
             comptime {
-                if (operand != .tf32) @compileError("only tf32 is multiplied from registers");
-                return start ++ "k8.f32.tf32.tf32 {" ++ names(index) ++ "}, {%[a0], %[a1], %[a2], %[a3]}, %[b], keep, 1, 1; }";
+                const kind = switch (operand) {
+                    .f16 => "k16.f32.f16.f16",
+                    .bf16 => "k16.f32.bf16.bf16",
+                    .tf32 => "k8.f32.tf32.tf32",
+                    else => @compileError("not multiplied from registers"),
+                };
+                if (operand == .tf32 and major != .k) @compileError("tf32 has rows of k");
+                const order = if (operand == .tf32) "" else std.fmt.comptimePrint(", {d}", .{@intFromBool(major == .outer)});
+                return start ++ kind ++ " {" ++ names(index) ++ "}, {%[a0], %[a1], %[a2], %[a3]}, %[b], keep, 1, 1" ++ order ++ "; }";
             }
         }
 
@@ -252,7 +304,7 @@ pub fn Accumulators(comptime operand: variant.Number, comptime count: u32, compt
                 @setEvalBranchQuota(10_000_000);
                 var list: []const u8 = "";
                 for (0..per_instruction) |i| {
-                    list = list ++ (if (i == 0) "" else ", ") ++ "sum" ++ decimal(index * per_instruction + i);
+                    list = list ++ (if (i == 0) "" else ", ") ++ prefix ++ decimal(index * per_instruction + i);
                 }
                 return list;
             }
@@ -278,10 +330,28 @@ pub fn Accumulators(comptime operand: variant.Number, comptime count: u32, compt
         }
 
         pub inline fn get(comptime index: u32, comptime register: u32) operand.Sum() {
-            const bits = asm volatile ("mov.b32 %[value], sum" ++ decimal(index * per_instruction + register) ++ ";"
+            const bits = asm volatile ("mov.b32 %[value], " ++ name(index, register) ++ ";"
                 : [value] "=r" (-> u32),
             );
             return @bitCast(bits);
+        }
+
+        pub inline fn scale(comptime index: u32, comptime register: u32, factor: f32) void {
+            const own = comptime name(index, register);
+            asm volatile ("mul.f32 " ++ own ++ ", " ++ own ++ ", %[factor];"
+                :
+                : [factor] "f" (factor),
+            );
+        }
+
+        pub inline fn clear() void {
+            inline for (0..count * per_instruction) |register| {
+                asm volatile ("mov.b32 " ++ prefix ++ decimal(register) ++ ", 0;");
+            }
+        }
+
+        fn name(comptime index: u32, comptime register: u32) []const u8 {
+            comptime return prefix ++ decimal(index * per_instruction + register);
         }
     };
 }

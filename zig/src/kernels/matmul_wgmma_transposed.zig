@@ -189,7 +189,7 @@ pub fn Kernel(comptime v: variant.Matmul) type {
             const columns = hopper.describe(.k, 0, position.a());
             Accumulators.fence();
             inline for (0..width / depth_k) |step| {
-                Accumulators.multiplyRegisters(0, parts[step], columns + step * hopper.kStep(.k), if (step == 0) keep else 1);
+                Accumulators.multiplyRegisters(0, .k, parts[step], columns + step * hopper.kStep(.k), if (step == 0) keep else 1);
             }
             Accumulators.commit();
             Accumulators.waitFor(0);

@@ -100,42 +100,18 @@ pub const Transpose = struct {
     threads: u32,
 };
 
-pub const Operation = enum {
-    add,
-    subtract,
-    multiply,
-    divide,
-    maximum,
-    minimum,
-    negate,
-    absolute,
-    relu,
-    exp,
-    tanh,
-    sigmoid,
-    gelu,
-    silu,
-
-    pub fn isBinary(comptime operation: Operation) bool {
-        return switch (operation) {
-            .add, .subtract, .multiply, .divide, .maximum, .minimum => true,
-            else => false,
-        };
-    }
-};
-
-pub const Elementwise = struct {
+/// Attention of float16 and bfloat16 by wgmma, and its gradients.
+pub const Attention = struct {
     name: [:0]const u8,
-    operation: Operation,
     number: Number,
-    threads: u32,
-};
-
-pub const Reduction = struct {
-    name: [:0]const u8,
-    operation: enum { sum, maximum, minimum },
-    axis: enum { row, column },
-    number: Number,
+    /// Elements of a query, filled up with zeros to a multiple of 64.
+    size: u32,
+    /// Keys of a step; queries of one for the gradients by keys and values.
+    tile: u32,
+    /// Steps in flight between global and shared memory.
+    stages: u32,
+    /// Warp groups take turns: while one multiplies the other one computes powers.
+    alternates: bool,
     threads: u32,
 };
 

@@ -26,8 +26,7 @@ const MATRIX_BYTES: i64 = 256 << 20;
 /// Elementwise steps between product and softmax that are looked through for what to say.
 const MOST_STEPS: usize = 4;
 
-/// Lets attention compute `softmax(q @ k^T * scale + mask) @ v`, where the product that ends it stands. Devices other than CPUs multiply faster
-/// than their kernel of attention does.
+/// Lets attention compute `softmax(q @ k^T * scale + mask) @ v`, where the product that ends it stands.
 ///
 /// # Errors
 ///
@@ -40,12 +39,8 @@ pub fn fuse_attention(graph: &mut Graph, ops: &DeviceOps, report: &mut Report) -
         let Some(softmax) = softmax_of(graph, id) else {
             continue;
         };
-        let found = if ops.computes_on_host() {
-            Found::of(graph, id, softmax, &counts)
-        } else {
-            Err("kernels of this device multiply faster than they compute attention")
-        };
-        match found.and_then(|found| found.replace(graph, id)) {
+        let found = Found::of(graph, id, softmax, &counts);
+        match found.and_then(|found| found.replace(graph, id, ops.computes_on_host())) {
             Ok(sentence) => {
                 is_changed = true;
                 report.fused += 3;
@@ -141,6 +136,8 @@ struct Found {
     v: NodeId,
     mask: Option<NodeId>,
     scale: f64,
+    /// One of the products is asked for by tf32.
+    is_tf32: bool,
 }
 
 impl Found {
@@ -169,6 +166,9 @@ impl Found {
         if own != Some(*product) {
             return Err("the product of queries and keys has options");
         }
+        let is_tf32 = [product, product_of(last).unwrap_or(product)]
+            .iter()
+            .any(|one| one.precision == Some(Precision::Tf32));
         let mut q = scores.inputs[0].node().ok_or("the queries are a number")?;
         let mut k = scores.inputs[1].node().ok_or("the keys are a number")?;
         scale *= product.alpha;
@@ -188,6 +188,7 @@ impl Found {
             v,
             mask,
             scale,
+            is_tf32,
         })
     }
 
@@ -226,7 +227,12 @@ impl Found {
     }
 
     /// Puts the operation in the place of the last product.
-    fn replace(&self, graph: &mut Graph, id: NodeId) -> std::result::Result<String, Reason> {
+    fn replace(
+        &self,
+        graph: &mut Graph,
+        id: NodeId,
+        is_on_host: bool,
+    ) -> std::result::Result<String, Reason> {
         let k = if self.is_transposed {
             transposed(graph, self.k).ok_or("the keys have one axis")?
         } else {
@@ -247,8 +253,15 @@ impl Found {
         if graph.node(id).shape != shape || graph.node(id).dtype != dtype {
             return Err("batches and heads broadcast");
         }
-        if !self.is_faster(graph, k) {
-            return Err("for these shapes products and softmax are faster one by one");
+        let is_faster = if is_on_host {
+            self.is_faster(graph, k)
+        } else {
+            self.is_faster_on_gpus(graph)
+        };
+        if !is_faster {
+            return Err(
+                "for these shapes and precisions products and softmax are faster one by one",
+            );
         }
         let node = graph.node_mut(id);
         node.kind = Kind::Operation(operation);
@@ -258,13 +271,25 @@ impl Found {
         } else {
             ""
         };
+        let of_scores = if is_on_host {
+            ", without scores in memory"
+        } else {
+            ""
+        };
         Ok(format!(
-            "{id}: products and softmax are one attention, without scores in memory{of_mask}"
+            "{id}: products and softmax are one attention{of_scores}{of_mask}"
         ))
     }
 }
 
 impl Found {
+    /// Whether attention is no slower than what it replaces: where the archive has a kernel for it that is one launch instead of three, else it is the
+    /// same products with one kernel between them. These have float32 scores, which products by tf32 would not.
+    fn is_faster_on_gpus(&self, graph: &Graph) -> bool {
+        let dtype = graph.node(self.q).dtype;
+        !self.is_tf32 && (dtype == Dtype::F16 || dtype == Dtype::BF16 || dtype == Dtype::F32)
+    }
+
     /// Whether attention is no slower than what it replaces, by measurements on an AMD EPYC with AVX-512. Keeping no scores in memory pays where
     /// these leave the caches and are walked once more for a mask, or where all of them would be rounded to float16.
     fn is_faster(&self, graph: &Graph, k: NodeId) -> bool {

@@ -83,7 +83,7 @@ pub struct ArchivedKernel {
     pub index: usize,
     /// Its symbol.
     pub name: String,
-    /// matmul, convolution, transpose, elementwise, reduction, vector, parts or pad.
+    /// matmul, convolution, attention (plain, masked, of levels, by queries or by keys), transpose, vector, parts or pad.
     pub kind: String,
     /// Of a block.
     pub threads: u32,
@@ -112,15 +112,12 @@ pub struct ArchivedKernel {
     /// Of shared memory, what a launch has to add.
     #[serde(default)]
     pub dynamic_shared_bytes: u64,
-    /// Of elementwise kernels and reductions.
-    #[serde(default)]
-    pub operation: String,
-    /// Number format of elementwise kernels and reductions, of vectors' operands and of sums of split-K.
+    /// Number format of attention, of vectors' operands and of sums of split-K.
     #[serde(default)]
     pub number: Option<Number>,
-    /// row or column, of reductions.
+    /// Elements of a query, of attention.
     #[serde(default)]
-    pub axis: String,
+    pub size: u64,
     /// Of the numbers that a transpose or a padded copy moves.
     #[serde(default)]
     pub item_bytes: u64,

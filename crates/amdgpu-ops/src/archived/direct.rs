@@ -4,21 +4,10 @@ use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
 
-use super::archive::{ArchivedKernel, Unit};
-use super::load::Steps;
+use super::archive::Unit;
 use super::operations::{Convolution, convolution_layout, launch_convolution, takes_filters_first};
 use super::problem::{Epilogue, Number, Problem, VECTOR_BYTES};
-use super::split_k::int;
-use crate::launch::Shape;
-use crate::reduce::{self, Reduce, ReduceOptions};
-use crate::{Arg, DeviceOps, Error, Operand, Result};
-
-/// Operations of two arrays.
-const BINARY: [&str; 6] = [
-    "add", "subtract", "multiply", "divide", "maximum", "minimum",
-];
-/// Enough blocks for every unit to have several; more only wait.
-const BLOCKS_PER_UNIT: u64 = 16;
+use crate::{DeviceOps, Error, Result};
 
 fn refused<T>(code: ErrorCode, message: String) -> Result<T> {
     Err(Error::refused(code, message))
@@ -36,147 +25,6 @@ fn empty(ops: &DeviceOps, shape: &[i64], like: &Array) -> Result<Array> {
 
 fn described(x: &Array) -> String {
     format!("{}{:?}", x.dtype.name().unwrap_or("?"), x.shape.as_slice())
-}
-
-fn has_number(kernel: &ArchivedKernel, operation: &str, x: &Array) -> bool {
-    kernel.operation == operation
-        && kernel.number.is_some()
-        && kernel.number == Number::of_dtype(x.dtype)
-}
-
-fn line(blocks: u64, kernel: &ArchivedKernel) -> Shape {
-    Shape::line(blocks as i64, i64::from(kernel.threads))
-}
-
-/// An operation on every element of arrays without gaps: add, subtract, multiply, divide, maximum, minimum of two; negate, absolute, relu,
-/// exp, tanh, sigmoid, gelu, silu of one.
-///
-/// # Errors
-///
-/// `invalid-argument` for too many or too few arrays, `shape-mismatch` for two shapes or formats; [`Error::NoKernel`].
-pub fn elementwise(
-    ops: &DeviceOps,
-    operation: &str,
-    x: &Array,
-    y: Option<&Array>,
-) -> Result<Array> {
-    if y.is_some() != BINARY.contains(&operation) {
-        let wanted = if y.is_none() {
-            "two arrays"
-        } else {
-            "one array"
-        };
-        return refused(
-            ErrorCode::InvalidArgument,
-            format!("{operation} takes {wanted}"),
-        );
-    }
-    let second = y.unwrap_or(x);
-    if x.shape != second.shape || x.dtype != second.dtype {
-        let (x, y) = (described(x), described(second));
-        return refused(ErrorCode::ShapeMismatch, format!("x is {x} and y is {y}"));
-    }
-    let steps = Steps::of(ops)?;
-    let kernel = steps.find(
-        "elementwise",
-        |kernel| has_number(kernel, operation, x),
-        || format!("{operation} of {}", x.dtype.name().unwrap_or("?")),
-    )?;
-    let result = empty(ops, &x.shape, x)?;
-    if !x.is_empty() {
-        let per_block = u64::from(kernel.threads) * (VECTOR_BYTES / x.dtype.size_bytes() as u64);
-        let count = x.len() as u64;
-        let blocks = count
-            .div_ceil(per_block)
-            .min(steps.units() * BLOCKS_PER_UNIT)
-            .max(1);
-        let [first, second, to] = [x, second, &result].map(Arg::Array);
-        let args = [first, second, to, int(count), int(blocks)];
-        steps.launch(kernel, line(blocks, kernel), &args)?;
-    }
-    Ok(result)
-}
-
-/// The sum, maximum or minimum of an array without gaps along the last axis, or along the first.
-///
-/// # Errors
-///
-/// `invalid-argument` for another axis and for a maximum or minimum of nothing; [`Error::NoKernel`].
-pub fn reduce(ops: &DeviceOps, operation: &str, x: &Array, axis: i64) -> Result<Array> {
-    let rank = x.shape.len();
-    if rank < 1 || ![-1, 0, rank as i64 - 1].contains(&axis) {
-        return refused(
-            ErrorCode::InvalidArgument,
-            format!(
-                "axis is {axis}; arrays of the shape {:?} are reduced along the first or the last",
-                x.shape.as_slice()
-            ),
-        );
-    }
-    let is_row = axis != 0 || rank == 1;
-    let (length, shape) = if is_row {
-        (x.shape[rank - 1], &x.shape[..rank - 1])
-    } else {
-        (x.shape[0], &x.shape[1..])
-    };
-    if length == 0 && operation != "sum" {
-        return refused(
-            ErrorCode::InvalidArgument,
-            format!("the {operation} of nothing is not defined"),
-        );
-    }
-    let number = Number::of_dtype(x.dtype);
-    let is_float = number.is_some_and(|number| number != Number::I8 && number != Number::I32);
-    if !is_row && is_float {
-        // A thread of the archived kernel walks a whole column; these cut columns into parts.
-        return columns(ops, operation, x);
-    }
-    let side = if is_row { "row" } else { "column" };
-    let steps = Steps::of(ops)?;
-    let kernel = steps.find(
-        "reduction",
-        |kernel| has_number(kernel, operation, x) && kernel.axis == side,
-        || format!("{operation} of {}", x.dtype.name().unwrap_or("?")),
-    )?;
-    let result = empty(ops, shape, x)?;
-    let count = result.len() as u64;
-    if count > 0 {
-        let blocks = if is_row {
-            count
-        } else {
-            count.div_ceil(u64::from(kernel.threads))
-        };
-        let (rows, columns) = if is_row {
-            (count, length as u64)
-        } else {
-            (length as u64, count)
-        };
-        let [from, to] = [x, &result].map(Arg::Array);
-        let args = [from, to, int(rows), int(columns)];
-        steps.launch(kernel, line(blocks, kernel), &args)?;
-    }
-    Ok(result)
-}
-
-fn columns(ops: &DeviceOps, operation: &str, x: &Array) -> Result<Array> {
-    let fold = match operation {
-        "sum" => Reduce::Sum,
-        "maximum" => Reduce::Maximum,
-        "minimum" => Reduce::Minimum,
-        _ => {
-            return Err(Error::no_kernel(format!(
-                "there is no {operation} of columns"
-            )));
-        }
-    };
-    let options = ReduceOptions {
-        axes: Some(&[0]),
-        keeps_axes: false,
-        correction: 0.0,
-        result: None,
-        thread_limit: None,
-    };
-    reduce::on_device(ops, fold, &Operand::of_array(x.clone()), None, &options)
 }
 
 /// What a convolution is asked for, beside its arrays.

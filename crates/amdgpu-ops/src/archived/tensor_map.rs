@@ -9,6 +9,7 @@ use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::Array;
 use libloading::Library;
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 use super::archive::ArchivedKernel;
 use super::gemm::Gemm;
@@ -21,6 +22,8 @@ const DESCRIPTOR_BYTES: usize = 128;
 const SWIZZLE_BYTES: u64 = 128;
 /// Of a box of results.
 const RESULT_ROWS: u64 = 64;
+/// Of a box of queries, keys, values or gradients.
+const ATTENTION_ROWS: u64 = 64;
 /// `CU_TENSOR_MAP_SWIZZLE_128B` and `CU_TENSOR_MAP_L2_PROMOTION_L2_256B`.
 const SWIZZLE_128: u32 = 3;
 const PROMOTION_256: u32 = 3;
@@ -91,10 +94,28 @@ struct ConvolutionKey {
     dilation: i32,
 }
 
+/// Rows of heads of batches, as attention reads them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Rows {
+    pub address: u64,
+    /// (elements, rows, heads, batches)
+    pub shape: [u64; 4],
+    /// Elements from row to row, head to head and batch to batch.
+    pub strides: [u64; 3],
+}
+
+/// Queries, keys, values and gradients of results.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct AttentionKey {
+    pub number: Number,
+    pub inputs: [Rows; 4],
+}
+
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     Product(usize, ProductKey),
     Convolution(usize, ConvolutionKey),
+    Attention(AttentionKey),
 }
 
 /// Descriptors of operands and results, by what is computed and addresses: networks multiply the same arrays again.
@@ -153,6 +174,17 @@ impl TensorMaps {
                 key.encode_patches(kernel)?,
                 key.filters(kernel).encode()?,
             ])
+        })
+    }
+
+    /// The descriptors of queries, keys, values and gradients, on the device; all kernels of attention copy the same boxes.
+    ///
+    /// # Errors
+    ///
+    /// As [`of_product`](Self::of_product).
+    pub fn of_attention(&self, ops: &DeviceOps, key: AttentionKey) -> Result<Array> {
+        self.known_or(ops, Key::Attention(key.clone()), || {
+            key.descriptions().iter().map(Description::encode).collect()
         })
     }
 
@@ -259,24 +291,42 @@ impl ConvolutionKey {
         Description {
             number: self.number,
             address: self.addresses[1],
-            shape: [channels, taps, filters],
-            strides: [channels, taps * channels],
-            box_shape: [SWIZZLE_BYTES / self.number.bytes(), 1, kernel.tile.n],
+            shape: smallvec![channels, taps, filters],
+            strides: smallvec![channels, taps * channels],
+            box_shape: smallvec![SWIZZLE_BYTES / self.number.bytes(), 1, kernel.tile.n],
         }
     }
 }
 
-/// A batch of matrices.
+impl AttentionKey {
+    /// Boxes have 64 rows of 64 elements (`zig/src/kernels/attention_tiles.zig`).
+    fn descriptions(&self) -> [Description; 4] {
+        self.inputs.map(|rows| Description {
+            number: self.number,
+            address: rows.address,
+            shape: SmallVec::from_slice(&rows.shape),
+            strides: SmallVec::from_slice(&rows.strides),
+            box_shape: SmallVec::from_slice(&[
+                SWIZZLE_BYTES / self.number.bytes(),
+                ATTENTION_ROWS,
+                1,
+                1,
+            ]),
+        })
+    }
+}
+
+/// A batch of matrices, or batches of them.
 struct Description {
     number: Number,
     /// Of the first element, a multiple of 16.
     address: u64,
-    /// Contiguous dimension, other dimension, matrices.
-    shape: [u64; 3],
-    /// From row to row and from matrix to matrix, in elements; multiples of 16 bytes.
-    strides: [u64; 2],
+    /// Contiguous dimension, other dimension, matrices, batches of them if there are such.
+    shape: SmallVec<[u64; 4]>,
+    /// From row to row, matrix to matrix and batch to batch, in elements; multiples of 16 bytes.
+    strides: SmallVec<[u64; 4]>,
     /// How much is copied at a time: of the contiguous dimension (128 bytes), of the other, and matrices.
-    box_shape: [u64; 3],
+    box_shape: SmallVec<[u64; 4]>,
 }
 
 /// Of both operands and the result.
@@ -288,12 +338,12 @@ fn descriptions(kernel: &ArchivedKernel, key: &ProductKey) -> [Description; 3] {
         number: problem.operand,
         address: key.addresses[side],
         shape: if is_k_contiguous {
-            [problem.k, outer, problem.batch]
+            smallvec![problem.k, outer, problem.batch]
         } else {
-            [outer, problem.k, problem.batch]
+            smallvec![outer, problem.k, problem.batch]
         },
-        strides: [key.leads[side], key.strides[side]],
-        box_shape: [
+        strides: smallvec![key.leads[side], key.strides[side]],
+        box_shape: smallvec![
             SWIZZLE_BYTES / problem.operand.bytes(),
             if is_k_contiguous { rows } else { tile.k },
             1,
@@ -305,9 +355,9 @@ fn descriptions(kernel: &ArchivedKernel, key: &ProductKey) -> [Description; 3] {
         Description {
             number: problem.output,
             address: key.addresses[2],
-            shape: [problem.n, problem.m, problem.batch],
-            strides: [key.leads[2], key.strides[2]],
-            box_shape: [SWIZZLE_BYTES / problem.output.bytes(), RESULT_ROWS, 1],
+            shape: smallvec![problem.n, problem.m, problem.batch],
+            strides: smallvec![key.leads[2], key.strides[2]],
+            box_shape: smallvec![SWIZZLE_BYTES / problem.output.bytes(), RESULT_ROWS, 1],
         },
     ]
 }
@@ -315,16 +365,18 @@ fn descriptions(kernel: &ArchivedKernel, key: &ProductKey) -> [Description; 3] {
 impl Description {
     fn encode(&self) -> Result<Descriptor> {
         let mut made = Descriptor([0; DESCRIPTOR_BYTES]);
-        let steps = self.strides.map(|stride| stride * self.number.bytes());
-        let boxes = self.box_shape.map(|extent| extent as u32);
-        let ones = [1_u32; 3];
+        let bytes = self.number.bytes();
+        let steps: SmallVec<[u64; 4]> = self.strides.iter().map(|one| one * bytes).collect();
+        let boxes: SmallVec<[u32; 4]> = self.box_shape.iter().map(|one| *one as u32).collect();
+        let ones = [1_u32; 4];
         let encode = driver()?.encode_tiled;
-        // SAFETY: the arrays have three entries for three dimensions, the strides one less; the address is stored and not read.
+        // SAFETY: the arrays have an entry for each dimension, of which there are four at most, the strides one less; the address is stored and
+        // not read.
         let status = unsafe {
             encode(
                 made.0.as_mut_ptr().cast(),
                 data_type(self.number),
-                3,
+                self.shape.len() as u32,
                 std::ptr::with_exposed_provenance_mut(self.address as usize),
                 self.shape.as_ptr(),
                 steps.as_ptr(),

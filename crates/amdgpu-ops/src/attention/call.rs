@@ -9,6 +9,7 @@ use amdgpu_matrix::{Attention as Views, AttentionOptions, Described};
 use smallvec::SmallVec;
 
 use super::blocks::{Blocks, Extents};
+use crate::archived::Flash;
 use crate::cpu::Outs;
 use crate::div_ceil::DivCeil;
 use crate::generated::attention::{AttentionKernel, SIZE_LIMIT};
@@ -50,9 +51,9 @@ pub(super) struct KernelCall<'a> {
     pub text: AttentionKernel,
     pub result: Described,
     pub scale: f64,
-    pub q: Array,
-    pub k: Array,
-    pub v: Array,
+    pub q: &'a Operand,
+    pub k: &'a Operand,
+    pub v: &'a Operand,
     /// Broadcast to the scores.
     mask: Option<Operand>,
     /// Axes of the scores in front of queries and keys.
@@ -62,7 +63,7 @@ pub(super) struct KernelCall<'a> {
 impl<'a> KernelCall<'a> {
     pub fn of(
         ops: &'a DeviceOps,
-        given: &Attention<'_>,
+        given: &Attention<'a>,
         gradient: Option<&Operand>,
         options: &AttentionOptions,
     ) -> Result<Self> {
@@ -109,12 +110,18 @@ impl<'a> KernelCall<'a> {
             text,
             result,
             scale: views.scale(options),
-            q: dense(ops, given.q)?,
-            k: dense(ops, given.k)?,
-            v: dense(ops, given.v)?,
+            q: given.q,
+            k: given.k,
+            v: given.v,
             mask,
             outer,
         })
+    }
+
+    /// Queries, keys and values without gaps.
+    pub fn dense_inputs(&self) -> Result<[Array; 3]> {
+        let [q, k, v] = [self.q, self.k, self.v].map(|one| dense(self.ops, one));
+        Ok([q?, k?, v?])
     }
 
     /// The blocks of heads that products take; `None` where a kernel of its own computes.
@@ -129,10 +136,33 @@ impl<'a> KernelCall<'a> {
         Ok(blocks)
     }
 
+    /// What archived kernels are asked for; `None` for values that are not as long as queries, and for more than four axes.
+    pub fn flash<'b>(&'b self, gradient: &'b Operand) -> Option<Flash<'b>> {
+        let extents = self.extents();
+        let batches = match self.outer.as_slice() {
+            [_] => 1,
+            [batches, _] => *batches,
+            _ => return None,
+        };
+        (extents.size == extents.value_size && batches > 0).then(|| Flash {
+            ops: self.ops,
+            inputs: [self.q, self.k, self.v, gradient],
+            batches: batches as u64,
+            heads: (extents.key_heads * extents.group / batches) as u64,
+            queries: extents.queries as u64,
+            key_heads: (extents.key_heads / batches) as u64,
+            keys: extents.keys as u64,
+            size: extents.size as u64,
+            scale: self.scale,
+            is_causal: self.text.is_causal,
+            mask: self.mask.as_ref(),
+        })
+    }
+
     pub fn extents(&self) -> Extents {
         let rank = self.q.shape.len();
-        let heads = |x: &Array| x.shape[..rank - 2].iter().product::<i64>();
-        let (heads, key_heads) = (heads(&self.q), heads(&self.k));
+        let heads = |x: &Operand| x.shape[..rank - 2].iter().product::<i64>();
+        let (heads, key_heads) = (heads(self.q), heads(self.k));
         Extents {
             key_heads,
             group: heads / key_heads.max(1),
@@ -147,8 +177,8 @@ impl<'a> KernelCall<'a> {
     pub fn place(&self, outs: &Outs<'_>, number: usize, shape: &[i64]) -> Result<Array> {
         if let Some(out) = outs.get(number).copied().flatten() {
             let whole = Operand::of_array(out.clone());
-            let inputs = [&self.q, &self.k, &self.v].map(|one| Operand::of_array(one.clone()));
-            let is_apart = inputs.iter().all(|one| !whole.overlaps(one));
+            let inputs = [self.q, self.k, self.v];
+            let is_apart = inputs.into_iter().all(|one| !whole.overlaps(one));
             let is_like = out.dtype == self.q.dtype && out.shape.as_slice() == shape;
             if is_like && is_apart && whole.is_dense() && !out.is_read_only {
                 return Ok(out.clone());

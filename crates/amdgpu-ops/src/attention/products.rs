@@ -52,12 +52,17 @@ impl Block {
 }
 
 /// Writes the result.
-pub(super) fn attention(call: &KernelCall<'_>, made: &Array, blocks: Blocks) -> Result<()> {
+pub(super) fn attention(
+    call: &KernelCall<'_>,
+    inputs: &[Array; 3],
+    made: &Array,
+    blocks: Blocks,
+) -> Result<()> {
     let extents = call.extents();
     let rows = extents.group * extents.queries;
     let memory = Memory::of(call, blocks, 1)?;
     each(extents, blocks, |block| {
-        let [q, k, v] = block.operands(call, rows, extents.keys);
+        let [q, k, v] = block.operands(inputs, rows, extents.keys);
         let scores = block.within(&memory.scores[0]);
         scored(call, &q, &k, &scores)?;
         let shares = block.within(&memory.shares[0]);
@@ -71,6 +76,7 @@ pub(super) fn attention(call: &KernelCall<'_>, made: &Array, blocks: Blocks) -> 
 /// Writes the gradients by queries, keys and values.
 pub(super) fn gradients(
     call: &KernelCall<'_>,
+    inputs: &[Array; 3],
     gradient: &Array,
     [by_q, by_k, by_v]: [&Array; 3],
     blocks: Blocks,
@@ -79,7 +85,7 @@ pub(super) fn gradients(
     let rows = extents.group * extents.queries;
     let memory = Memory::of(call, blocks, 2)?;
     each(extents, blocks, |block| {
-        let [q, k, v] = block.operands(call, rows, extents.keys);
+        let [q, k, v] = block.operands(inputs, rows, extents.keys);
         let given = Operand::of_array(block.of(gradient, rows));
         let [scores, slopes] = [0, 1].map(|place| block.within(&memory.scores[place]));
         scored(call, &q, &k, &scores)?;
@@ -97,9 +103,8 @@ pub(super) fn gradients(
 }
 
 impl Block {
-    fn operands(self, call: &KernelCall<'_>, rows: i64, keys: i64) -> [Operand; 3] {
-        [(&call.q, rows), (&call.k, keys), (&call.v, keys)]
-            .map(|(x, rows)| Operand::of_array(self.of(x, rows)))
+    fn operands(self, [q, k, v]: &[Array; 3], rows: i64, keys: i64) -> [Operand; 3] {
+        [(q, rows), (k, keys), (v, keys)].map(|(x, rows)| Operand::of_array(self.of(x, rows)))
     }
 }
 
