@@ -2,20 +2,30 @@
 
 from amdgpu.tensorflow import (
     Fallback,
+    Fusion,
     config,
     fallback_report,
+    fusion_report,
     get_fallback_mode,
+    is_fusion_enabled,
     native_report,
     reset_fallback_report,
+    reset_fusion_report,
     set_fallback_mode,
+    set_fusion_enabled,
 )
 
 __all__ = [
     "Fallback",
+    "Fusion",
     "config",
     "fallback_report",
+    "fusion_report",
     "get_fallback_mode",
+    "is_fusion_enabled",
     "native_report",
     "reset_fallback_report",
+    "reset_fusion_report",
     "set_fallback_mode",
+    "set_fusion_enabled",
 ]

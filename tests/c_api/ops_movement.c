@@ -183,6 +183,31 @@ static void at_addresses(agpu_device device) {
     CHECK(agpu_ops_elementwise_at(device, "cast", &x, 1, 0, &out) == AGPU_ERROR_INVALID_ARGUMENT);
 }
 
+static void steps_at_addresses(agpu_device device) {
+    float values[4] = {1, 2, 3, 4}, row[2] = {10, 20}, made[4] = {0};
+    int32_t whole[4];
+    const float expected[4] = {10.5f, 40.5f, 30.5f, 80.5f}, squared[4] = {110.25f, 1640.25f, 930.25f, 6480.25f};
+    const int64_t shape[2] = {2, 2}, two[1] = {2};
+    const agpu_operand x = {AGPU_OPERAND_MEMORY, 2, "float32", values, shape, NULL, 0, 0, 0};
+    const agpu_operand factors = {AGPU_OPERAND_MEMORY, 1, "float32", row, two, NULL, 0, 0, 0};
+    const agpu_operand number = {AGPU_OPERAND_REAL, 0, "float32", NULL, NULL, NULL, 0, 1, 0};
+    const agpu_operand out = {AGPU_OPERAND_MEMORY, 2, "float32", made, shape, NULL, 0, 0, 0};
+    const agpu_operand other = {AGPU_OPERAND_MEMORY, 2, "int32", whole, shape, NULL, 0, 0, 0};
+    const agpu_operand inputs[2] = {x, factors}, numbers[2] = {x, number};
+    const char *steps = "multiply(i0, i1) float32; add(s0, 0.5 float32) float32";
+    DO(agpu_ops_fused_at(device, steps, inputs, 2, &out));
+    CHECK(memcmp(made, expected, sizeof made) == 0);
+    DO(agpu_ops_fused_at(device, "square(i0) float32", &out, 1, &out));
+    CHECK(memcmp(made, squared, sizeof made) == 0);
+    CHECK(agpu_ops_fused_at(device, steps, inputs, 1, &out) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_fused_at(device, "squared(i0) float32", inputs, 1, &out) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_fused_at(device, "square(i0) float32 }", inputs, 1, &out) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_fused_at(device, steps, numbers, 2, &out) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_fused_at(device, steps, inputs, 2, &other) == AGPU_ERROR_UNSUPPORTED_DTYPE);
+    CHECK(agpu_ops_fused_at(device, steps, inputs, 2, NULL) == AGPU_ERROR_INVALID_ARGUMENT);
+    CHECK(agpu_ops_fused_at(NULL, steps, inputs, 2, &out) == AGPU_ERROR_INVALID_HANDLE);
+}
+
 static void products_at_addresses(agpu_device device) {
     float values[4] = {1, 2, 3, 4}, made[4] = {0}, row[2] = {10, 20};
     const float squared[4] = {7, 10, 15, 22}, summed[4] = {15, 31, 21, 45};
@@ -253,6 +278,7 @@ int main(void) {
     picks(device);
     order(device);
     at_addresses(device);
+    steps_at_addresses(device);
     products_at_addresses(device);
     lists(device);
     DO(agpu_release(device));

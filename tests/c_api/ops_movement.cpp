@@ -36,6 +36,8 @@ int main() {
         const agpu_operand column = {AGPU_OPERAND_MEMORY, 2, "float32", values, three_by_one, nullptr, 0, 0, 0};
         ops::matmul_at(device, line, column, {AGPU_OPERAND_MEMORY, 2, "float32", sums, one_by_one, nullptr, 0, 0, 0});
         CHECK(sums[0] == 14 && sums[2] == 4);
+        ops::fused_at(device, "add(i0, 1.0 float32) float32; square(s0) float32", {given}, made);
+        CHECK(sums[0] == 4 && sums[2] == 16);
         expect(AGPU_ERROR_ARGUMENT_COUNT, "operands", [&] { ops::elementwise_at(device, "add", {given}, made); });
         const agpu_list_item item = {3, {sums, values}, {0, 3}};
         ops::list_at(device, "multiply", {"float32", "float32", nullptr}, {item});

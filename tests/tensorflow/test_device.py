@@ -261,12 +261,17 @@ def test_structs_are_as_large_as_in_the_headers(tmp_path):
         "SE_PlatformRegistrationParams": "SE_PLATFORM_REGISTRATION_PARAMS_STRUCT_SIZE",
         "SP_StreamExecutor": "SP_STREAMEXECUTOR_STRUCT_SIZE",
         "TF_AllocatorAttributes": "TF_ALLOCATOR_ATTRIBUTES_STRUCT_SIZE",
+        "TP_OptimizerConfigs": "TP_OPTIMIZER_CONFIGS_STRUCT_SIZE",
+        "TP_Optimizer": "TP_OPTIMIZER_STRUCT_SIZE",
+        "TP_OptimizerRegistrationParams": "TP_OPTIMIZER_REGISTRATION_PARAMS_STRUCT_SIZE",
     }
     source = tmp_path / "sizes.cc"
     lines = [f'std::printf("{name} %zu\\n", (std::size_t)({macro}));' for name, macro in names.items()]
     source.write_text(
         "#include <cstdio>\n#include <tensorflow/c/experimental/stream_executor/stream_executor.h>\n"
-        "#include <tensorflow/c/tf_tensor.h>\nint main() {\n" + "\n".join(lines) + "\n}\n"
+        "#include <tensorflow/c/experimental/grappler/grappler.h>\n#include <tensorflow/c/tf_tensor.h>\nint main() {\n"
+        + "\n".join(lines)
+        + "\n}\n"
     )
     program = tmp_path / "sizes"
     subprocess.run(

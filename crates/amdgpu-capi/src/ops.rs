@@ -7,6 +7,7 @@ mod cast;
 mod convolve;
 mod elementwise;
 mod embedding;
+mod fused;
 mod geam;
 mod in_place;
 mod index_checks;

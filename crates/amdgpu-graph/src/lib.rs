@@ -33,6 +33,6 @@ pub use graph::Graph;
 pub use node::{Input, Kind, Layout, Node, NodeId};
 pub use plan::{Place, Plan};
 pub use replay::{Replay, ReplayCounts};
-pub use text::{parse, parse_attributes};
+pub use text::{parse, parse_attributes, parse_steps};
 pub use trace::{Traced, trace};
 pub use watch::Timing;

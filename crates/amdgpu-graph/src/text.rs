@@ -20,4 +20,4 @@
 mod parse;
 mod print;
 
-pub use parse::{parse, parse_attributes};
+pub use parse::{parse, parse_attributes, parse_steps};

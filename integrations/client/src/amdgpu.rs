@@ -273,6 +273,7 @@ functions!(Functions {
     agpu_array_write: fn(Handle, *const c_void, u64) -> i32;
     agpu_array_read: fn(Handle, *mut c_void, u64) -> i32;
     agpu_ops_elementwise_at: fn(Handle, Text, *const Operand, usize, f64, *const Operand) -> i32;
+    agpu_ops_fused_at: fn(Handle, Text, *const Operand, usize, *const Operand) -> i32;
     agpu_ops_list_at: fn(Handle, Text, *const Text, *const ListItem, usize, *const f64, usize) -> i32;
     agpu_ops_reduce: fn(Text, Handle, *const Reduce, *mut Handle) -> i32;
     agpu_ops_scan: fn(Text, Handle, i64, *const Scan, *mut Handle) -> i32;

@@ -318,7 +318,7 @@ impl Call<'_> {
 }
 
 /// The value of an IEEE binary16.
-fn half_value(bits: u16) -> f64 {
+pub fn half_value(bits: u16) -> f64 {
     let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
     sign * match exponent {
@@ -351,8 +351,7 @@ impl Attributes {
             let buffer =
                 (tensorflow.TF_OpKernelConstruction_GetNodeDef)(self.construction, self.status.0);
             self.status.done()?;
-            let bytes = std::slice::from_raw_parts((*buffer).data.cast::<u8>(), (*buffer).length);
-            let name = operation_of_node(bytes).map(<[u8]>::to_vec);
+            let name = operation_of_node((*buffer).bytes()).map(<[u8]>::to_vec);
             (tensorflow.TF_DeleteBuffer)(buffer);
             name.ok_or_else(|| Failure::refused("a node of a graph names no operation"))
         }

@@ -8,6 +8,7 @@ use crate::registry::Row;
 mod convolution;
 mod einsum;
 mod elementwise;
+mod fused;
 mod indexing;
 mod losses;
 mod matmul;
@@ -166,6 +167,7 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
         random::ROWS,
         variables::ROWS,
         refusals::ROWS,
+        fused::ROWS,
     ]
     .into_iter()
     .flatten()

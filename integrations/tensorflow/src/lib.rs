@@ -4,7 +4,8 @@
 //! - Of TensorFlow only the C interface is used, found by name among the libraries of the process: one binary serves every version that has
 //!   these functions, and nothing is linked. Structs that cross the interface are declared in `platform.rs` and `tensorflow.rs`.
 //! - `SE_InitPlugin` makes devices of those of `libamdgpu.so`: memory, streams and events are its own. `TF_InitKernel` registers the kernels
-//!   of [`kernels::all`], which call operations of `libamdgpu.so`; nothing is computed here.
+//!   of [`kernels::all`], which call operations of `libamdgpu.so`; nothing is computed here. `TF_InitGraph` registers an optimizer of graphs, whose
+//!   nodes are operations of the plug-in's own.
 //! - Nothing unwinds into TensorFlow: a panic is an error with a message.
 
 #![allow(
@@ -30,7 +31,9 @@ mod call;
 mod compute;
 mod devices;
 mod dtype;
+mod graph;
 mod kernels;
+mod operations;
 mod platform;
 mod registry;
 mod reports;

@@ -4,11 +4,11 @@
 mod executor;
 
 use std::ffi::{c_char, c_int, c_void};
-use std::mem::offset_of;
 
 use crate::amdgpu;
 use crate::devices;
 use crate::failure::{Outcome, caught};
+use crate::graph;
 use crate::registry;
 use crate::streams::Timer;
 use crate::tensorflow::{self, Opaque};
@@ -30,7 +30,7 @@ macro_rules! structs {
 
             impl $name {
                 /// What TensorFlow calls `TF_OFFSET_OF_END` of the last field.
-                pub const STRUCT_SIZE: usize = offset_of!(Self, $last) + size_of::<$last_type>();
+                pub const STRUCT_SIZE: usize = std::mem::offset_of!(Self, $last) + size_of::<$last_type>();
             }
         )*
 
@@ -38,6 +38,8 @@ macro_rules! structs {
         pub const STRUCT_SIZES: &[(&std::ffi::CStr, usize)] = &[$(($name::C_NAME, $name::STRUCT_SIZE)),*];
     };
 }
+
+pub(crate) use structs;
 
 macro_rules! names {
     ($($name:ident: $text:literal,)*) => {
@@ -141,7 +143,7 @@ pub unsafe extern "C" fn agpu_tensorflow_struct_size(name: *const c_char) -> usi
     if name == c"TF_AllocatorAttributes" {
         return tensorflow::AllocatorAttributes::STRUCT_SIZE;
     }
-    { STRUCT_SIZES.iter() }
+    { STRUCT_SIZES.iter().chain(graph::STRUCT_SIZES) }
         .find_map(|(own, size)| (*own == name).then_some(*size))
         .unwrap_or(0)
 }
@@ -189,7 +191,7 @@ pub unsafe extern "C" fn SE_InitPlugin(params: *mut RegistrationParams, status: 
 }
 
 /// Writes the first bytes of a struct; behind its last field lies what the other side may use for more.
-unsafe fn write_up_to<T>(place: *mut T, value: T, bytes: usize) {
+pub unsafe fn write_up_to<T>(place: *mut T, value: T, bytes: usize) {
     // SAFETY: as the caller promises; `bytes` are no more than the struct has.
     unsafe {
         std::ptr::copy_nonoverlapping((&raw const value).cast::<u8>(), place.cast::<u8>(), bytes);

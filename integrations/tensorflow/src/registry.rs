@@ -9,6 +9,7 @@ use crate::call::{Attributes, Call};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome, caught};
 use crate::kernels;
+use crate::operations;
 use crate::tensorflow::{self, Opaque, Status};
 
 /// What a node of a graph computes; made once for each, with its attributes.
@@ -84,6 +85,7 @@ pub fn choices(types: &[(&'static CStr, &'static [Dtype])]) -> Vec<Vec<(&'static
 /// Tells TensorFlow of every kernel.
 pub fn register_all() {
     let done = caught(|| {
+        operations::define_all()?;
         for entry in entries() {
             let row = entry.row;
             for choice in choices(row.types) {

@@ -148,3 +148,36 @@ pub unsafe extern "C" fn agpu_tensorflow_memory(ordinal: i32, memory: *mut Memor
 pub extern "C" fn agpu_tensorflow_updates_variables() -> bool {
     crate::tensorflow::updates().is_some()
 }
+
+/// A kind of fusions: its name, how many nodes of graphs were made and of how many; 1 behind the last one.
+///
+/// # Safety
+///
+/// `name`, `made` and `joined` are places for the answers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_tensorflow_fusions(
+    place: u64,
+    name: *mut *const c_char,
+    made: *mut u64,
+    joined: *mut u64,
+) -> i32 {
+    let Some(fusion) = crate::graph::FUSIONS.get(place as usize) else {
+        return 1;
+    };
+    // SAFETY: as the caller promises.
+    unsafe {
+        name.write(fusion.name.as_ptr());
+        made.write(fusion.made.load(Ordering::Relaxed));
+        joined.write(fusion.joined.load(Ordering::Relaxed));
+    }
+    0
+}
+
+/// Lets the counts of fusions begin again.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_tensorflow_reset_fusions() {
+    for fusion in &crate::graph::FUSIONS {
+        fusion.made.store(0, Ordering::Relaxed);
+        fusion.joined.store(0, Ordering::Relaxed);
+    }
+}

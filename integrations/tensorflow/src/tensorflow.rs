@@ -27,6 +27,8 @@ impl AllocatorAttributes {
     pub const STRUCT_SIZE: usize = std::mem::offset_of!(Self, on_host) + 1;
 }
 
+/// Says what shape a node gives: context, status.
+pub type InferShape = extern "C" fn(Opaque, Opaque);
 type Create = extern "C" fn(Opaque) -> Opaque;
 type Compute = extern "C" fn(Opaque, Opaque);
 type Delete = extern "C" fn(Opaque);
@@ -42,7 +44,15 @@ functions!(Functions {
     TF_KernelBuilder_HostMemory: fn(Opaque, Text);
     TF_RegisterKernelBuilder: fn(Text, Opaque, Opaque);
     TF_OpKernelConstruction_GetNodeDef: fn(Opaque, Opaque) -> *const Buffer;
+    TF_NewBuffer: fn() -> *mut Buffer;
     TF_DeleteBuffer: fn(*const Buffer);
+    TF_NewOpDefinitionBuilder: fn(Text) -> Opaque;
+    TF_OpDefinitionBuilderAddAttr: fn(Opaque, Text);
+    TF_OpDefinitionBuilderAddInput: fn(Opaque, Text);
+    TF_OpDefinitionBuilderAddOutput: fn(Opaque, Text);
+    TF_OpDefinitionBuilderSetShapeInferenceFunction: fn(Opaque, InferShape);
+    TF_RegisterOpDefinition: fn(Opaque, Opaque);
+    TF_ShapeInferenceContextSetUnknownShape: fn(Opaque, Opaque);
     TF_OpKernelConstruction_GetAttrSize: fn(Opaque, Text, *mut i32, *mut i32, Opaque);
     TF_OpKernelConstruction_GetAttrType: fn(Opaque, Text, *mut c_int, Opaque);
     TF_OpKernelConstruction_GetAttrInt64: fn(Opaque, Text, *mut i64, Opaque);
@@ -73,10 +83,49 @@ functions!(Functions {
 /// `TF_Buffer`.
 #[repr(C)]
 pub struct Buffer {
-    pub data: *const c_void,
-    pub length: usize,
-    deallocator: *const c_void,
+    data: *const c_void,
+    length: usize,
+    deallocator: Option<extern "C" fn(*mut c_void, usize)>,
 }
+
+impl Buffer {
+    /// What is in the buffer.
+    ///
+    /// # Safety
+    ///
+    /// The buffer is TensorFlow's, and its bytes live as long as it.
+    pub unsafe fn bytes(&self) -> &[u8] {
+        if self.length == 0 {
+            return &[];
+        }
+        // SAFETY: as the caller promises.
+        unsafe { std::slice::from_raw_parts(self.data.cast(), self.length) }
+    }
+
+    /// Gives bytes to an empty buffer, which frees them.
+    pub fn fill(&mut self, bytes: Vec<u8>) {
+        let bytes = Box::leak(bytes.into_boxed_slice());
+        self.length = bytes.len();
+        self.data = bytes.as_mut_ptr().cast();
+        self.deallocator = Some(free_bytes);
+    }
+}
+
+extern "C" fn free_bytes(data: *mut c_void, length: usize) {
+    let bytes = std::ptr::slice_from_raw_parts_mut(data.cast::<u8>(), length);
+    // SAFETY: what `fill` leaked.
+    drop(unsafe { Box::from_raw(bytes) });
+}
+
+functions!(Graphs {
+    TF_GetNodesToPreserveListSize: fn(Opaque, *mut c_int, *mut usize, Opaque);
+    TF_GetNodesToPreserveList: fn(Opaque, *mut *mut c_char, *mut usize, c_int, *mut c_void, usize, Opaque);
+    TF_NewGraphProperties: fn(Opaque) -> Opaque;
+    TF_DeleteGraphProperties: fn(Opaque);
+    TF_InferStatically: fn(Opaque, u8, u8, u8, u8, Opaque);
+    TF_GetOutputPropertiesListSize: fn(Opaque, Text, *mut c_int, Opaque);
+    TF_GetOutputPropertiesList: fn(Opaque, Text, *const *mut Buffer, c_int, Opaque);
+});
 
 functions!(Updates {
     TF_AssignUpdateVariable: fn(Opaque, c_int, c_int, c_int, c_int, CopyFunction, UpdateFunction, Opaque);
@@ -88,6 +137,7 @@ pub type CopyFunction = extern "C" fn(Opaque, Opaque, Opaque);
 pub type UpdateFunction = extern "C" fn(Opaque, Opaque, Opaque, c_int);
 
 static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
+static GRAPHS: OnceLock<Option<Graphs>> = OnceLock::new();
 static UPDATES: OnceLock<Option<Updates>> = OnceLock::new();
 
 /// Finds the functions in the TensorFlow that the process has loaded.
@@ -95,13 +145,22 @@ pub fn find() -> Outcome {
     let framework = Library::loaded(c"libtensorflow_framework.so.2")?;
     let known = Functions::find(framework)?;
     FUNCTIONS.get_or_init(|| known);
+    let other = Library::loaded(c"libtensorflow_cc.so.2").unwrap_or(framework);
+    GRAPHS.get_or_init(|| Graphs::find(other).ok());
     UPDATES.get_or_init(|| {
-        let other = Library::loaded(c"libtensorflow_cc.so.2").unwrap_or(framework);
         Updates::find(framework)
             .or_else(|_| Updates::find(other))
             .ok()
     });
     Ok(())
+}
+
+/// What optimizers of graphs call.
+pub fn graphs() -> Outcome<&'static Graphs> {
+    let graphs = GRAPHS.get().and_then(Option::as_ref);
+    graphs.ok_or_else(|| {
+        Failure::no_kernel("this TensorFlow does not export what optimizers of graphs need")
+    })
 }
 
 /// What updates variables, in versions of TensorFlow that export it.

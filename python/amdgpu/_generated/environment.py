@@ -103,6 +103,10 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "warn",
         "What happens to operations of TensorFlow without a kernel for `RDNA`: `warn` lets them run on the CPU and says so once for each, `silent` counts them, `error` raises, `off` does not look.",
     ),
+    "TF_RDNA_FUSION": (
+        "on",
+        "`off` leaves graphs of TensorFlow as they are; `on` fuses nodes on `RDNA` that one kernel computes.",
+    ),
     "AMDGPU_TENSORFLOW_POISON": (
         "off",
         "`1` lets tensors of `RDNA` over CPU devices have addresses that the host cannot use, as those of a GPU, so that tests find what uses them all the same.",

@@ -5,6 +5,13 @@ devices then.
 """
 
 from amdgpu.tensorflow import config, loading
+from amdgpu.tensorflow.fusion import (
+    Fusion,
+    fusion_report,
+    is_fusion_enabled,
+    reset_fusion_report,
+    set_fusion_enabled,
+)
 from amdgpu.tensorflow.reports import (
     Fallback,
     fallback_report,
@@ -16,12 +23,17 @@ from amdgpu.tensorflow.reports import (
 
 __all__ = [
     "Fallback",
+    "Fusion",
     "config",
     "fallback_report",
+    "fusion_report",
     "get_fallback_mode",
+    "is_fusion_enabled",
     "native_report",
     "reset_fallback_report",
+    "reset_fusion_report",
     "set_fallback_mode",
+    "set_fusion_enabled",
 ]
 
 loading.load()

@@ -45,12 +45,14 @@ def load() -> None:
         )
     _check_no_devices()
     library = _open(LIBRARY)
-    from amdgpu.tensorflow import keras_defaults, reports, variables
+    from amdgpu.tensorflow import fusion, keras_defaults, optimizers, reports, variables
 
     variables.install(updates_natively=bool(library.agpu_tensorflow_updates_variables()))
+    optimizers.install()
     keras_defaults.install()
     _plug_in = library
     reports.install()
+    fusion.install()
 
 
 def installed_version() -> str:

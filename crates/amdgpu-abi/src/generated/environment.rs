@@ -75,5 +75,8 @@ pub const TENSORFLOW_DEVICE: &str = "AMDGPU_TENSORFLOW_DEVICE";
 /// What happens to operations of TensorFlow without a kernel for `RDNA`: `warn` lets them run on the CPU and says so once for each, `silent` counts them, `error` raises, `off` does not look. Default: warn.
 pub const TF_RDNA_FALLBACK: &str = "TF_RDNA_FALLBACK";
 
+/// `off` leaves graphs of TensorFlow as they are; `on` fuses nodes on `RDNA` that one kernel computes. Default: on.
+pub const TF_RDNA_FUSION: &str = "TF_RDNA_FUSION";
+
 /// `1` lets tensors of `RDNA` over CPU devices have addresses that the host cannot use, as those of a GPU, so that tests find what uses them all the same. Default: off.
 pub const TENSORFLOW_POISON: &str = "AMDGPU_TENSORFLOW_POISON";

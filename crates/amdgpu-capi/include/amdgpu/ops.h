@@ -57,6 +57,11 @@ typedef struct agpu_operand {
 agpu_status agpu_ops_elementwise_at(agpu_device device, const char *operation, const agpu_operand *inputs, size_t count, double alpha,
                                     const agpu_operand *out);
 
+/* Several elementwise steps in one pass, of memory at addresses (at most 6 inputs, which broadcast), with the value of the last step at `out`. Steps are
+ * texts as in graphs (amdgpu/graph.h): "multiply(i0, i1) float32; add(s0, 0.5 float32) float32" with inputs i0, i1, ..., earlier steps s0, s1, ...
+ * and numbers. Every step rounds as the operation alone does. `out` may be an input of its shape. What `agpu_ops_elementwise_at` says of memory holds. */
+agpu_status agpu_ops_fused_at(agpu_device device, const char *steps, const agpu_operand *inputs, size_t count, const agpu_operand *out);
+
 #define AGPU_LIST_SLOTS 8
 #define AGPU_LIST_NUMBERS 4
 

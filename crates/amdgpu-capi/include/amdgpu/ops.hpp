@@ -254,6 +254,11 @@ inline void elementwise_at(const Device &device, const std::string &operation, c
     check(agpu_ops_elementwise_at(device.get(), operation.c_str(), inputs.data(), inputs.size(), alpha, &out));
 }
 
+// The last of several elementwise steps of memory at addresses, with the result at `out`.
+inline void fused_at(const Device &device, const std::string &steps, const std::vector<agpu_operand> &inputs, const agpu_operand &out) {
+    check(agpu_ops_fused_at(device.get(), steps.c_str(), inputs.data(), inputs.size(), &out));
+}
+
 // a @ b of memory at addresses, with the result at `out`; no arrays are made.
 inline void matmul_at(const Device &device, const agpu_operand &a, const agpu_operand &b, const agpu_operand &out) {
     check(agpu_ops_matmul_at(device.get(), &a, &b, nullptr, nullptr, &out));

@@ -42,6 +42,11 @@ impl CallAt {
         operand.memory(&self.device, name)
     }
 
+    /// Memory that is one of several inputs.
+    pub fn memory(&self, given: &COperand) -> Answer<Array> {
+        given.memory(&self.device, "an input")
+    }
+
     pub fn operand(&self, given: Items<COperand>, name: &str) -> Answer<Operand> {
         self.array(given, name).map(Operand::of_array)
     }

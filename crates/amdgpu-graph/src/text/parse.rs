@@ -5,6 +5,7 @@ mod steps;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims};
 use amdgpu_ops::Scalar;
+use amdgpu_ops::fused::Region;
 use smallvec::SmallVec;
 
 use crate::attributes::{Attributes, Value, operation_of};
@@ -62,6 +63,19 @@ pub fn parse_attributes(text: &str) -> Result<Attributes> {
     let made = reader.attributes()?;
     reader.end()?;
     Ok(made)
+}
+
+/// Elementwise steps as they stand between the braces of a text, on inputs of these dtypes: `multiply(i0, i1) float32; add(s0, 0.5 float32) float32`.
+///
+/// # Errors
+///
+/// `invalid-argument` for what are no steps.
+pub fn parse_steps(text: &str, inputs: &[Dtype]) -> Result<Region> {
+    let line = format!("{text}}}");
+    let mut reader = Reader { line: &line, at: 0 };
+    let steps = reader.steps(inputs.len())?;
+    reader.end()?;
+    Ok(Region::new(inputs.iter().copied().collect(), steps))
 }
 
 fn refused<T>(message: String) -> Result<T> {

@@ -7,7 +7,7 @@ use super::spatial::{Along, Layout, Padding, windows};
 use super::{FLOATS, T, row};
 use crate::amdgpu::{Convolve, Owned, agpu};
 use crate::call::{Attributes, Call};
-use crate::compute::{Held, cast};
+use crate::compute::{Held, cast, launch};
 use crate::failure::{Failure, Outcome};
 use crate::registry::{Kernel, Row};
 use crate::tensor::{Dims, Tensor, View, shown};
@@ -56,8 +56,15 @@ pub const ROWS: &[Row] = &[
     ),
 ];
 
+/// What each channel of the result is multiplied by, and what is added to it then.
+#[derive(Clone, Copy, Default)]
+pub struct Channels<'v> {
+    pub factor: Option<&'v View>,
+    pub bias: Option<&'v View>,
+}
+
 /// The attributes of a convolution.
-struct Settings {
+pub struct Settings {
     layout: Layout,
     stride: Vec<i64>,
     dilation: Vec<i64>,
@@ -66,7 +73,7 @@ struct Settings {
 }
 
 impl Settings {
-    fn of(a: &Attributes, is_depthwise: bool) -> Outcome<Self> {
+    pub fn of(a: &Attributes, is_depthwise: bool) -> Outcome<Self> {
         let layout = Layout::of(a)?;
         let stride = a.ints(c"strides")?;
         let around = [stride.first(), stride.get(layout.channel_axis())];
@@ -176,9 +183,63 @@ impl Settings {
         }
     }
 
+    /// The output of a convolution of images with a filter.
+    pub fn output(&self, c: &Call, x: &View, filter: &View) -> Outcome<Tensor> {
+        c.output(0, x.dtype, &self.sizes(&x.shape, &filter.shape)?.result)
+    }
+
+    /// Convolves images with a filter, neither of which is empty.
+    pub fn convolve(
+        &self,
+        c: &Call,
+        (x, filter): (&View, &View),
+        channels: Channels<'_>,
+        out: &View,
+    ) -> Outcome {
+        let sizes = self.sizes(&x.shape, &filter.shape)?;
+        let images = sizes.with_padding(c, self.layout, x)?;
+        let weights = match channels.factor {
+            Some(factor) => self.scaled_weights(c, filter, factor)?,
+            None => self.weights(c, filter)?,
+        };
+        let weights = weights.reshaped(&self.weight_shape(&weights));
+        let bias = channels.bias.map(View::array).transpose()?;
+        let (images, weights, place) = (images.array()?, weights.array()?, out.array()?);
+        let mut options = self.options(&sizes);
+        options.out = place.0;
+        options.bias = bias.as_ref().map_or(0, |bias| bias.0);
+        let mut result = 0;
+        agpu!(agpu_ops_convolve(
+            self.name().as_ptr(),
+            images.0,
+            weights.0,
+            &raw const options,
+            &raw mut result
+        ))?;
+        drop(Owned(result));
+        Ok(())
+    }
+
     /// The filter in the order of libamdgpu.
     fn weights(&self, c: &Call, filter: &View) -> Outcome<Tensor> {
         c.copied(&self.outputs_first(filter))
+    }
+
+    /// The same, each output of which is multiplied by a factor.
+    fn scaled_weights(&self, c: &Call, filter: &View, factor: &View) -> Outcome<Tensor> {
+        let given = self.outputs_first(filter);
+        let made = c.temporary(filter.dtype, &given.shape)?;
+        let mut factor = factor.clone();
+        while factor.rank() < given.rank() {
+            factor = factor.with_axis(factor.rank());
+        }
+        launch(
+            c"multiply",
+            &[(&given).into(), (&factor).into()],
+            &made,
+            0.0,
+        )?;
+        Ok(made)
     }
 
     /// A view of a filter of TensorFlow's: outputs (of depthwise ones inputs and their outputs), inputs, extents.
@@ -253,30 +314,14 @@ fn forward(a: &Attributes, is_depthwise: bool) -> Outcome<Kernel> {
     let settings = Settings::of(a, is_depthwise)?;
     Ok(Box::new(move |c| {
         let (x, filter) = (c.input(0)?, c.input(1)?);
-        let sizes = settings.sizes(&x.shape, &filter.shape)?;
-        let out = c.output(0, x.dtype, &sizes.result)?;
+        let out = settings.output(c, &x, &filter)?;
         if out.is_empty() {
             return Ok(());
         }
         if x.is_empty() || filter.is_empty() {
             return cast(0_i64, &out);
         }
-        let images = sizes.with_padding(c, settings.layout, &x)?;
-        let weights = settings.weights(c, &filter)?;
-        let weights = weights.reshaped(&settings.weight_shape(&weights));
-        let (images, weights, place) = (images.array()?, weights.array()?, out.array()?);
-        let mut options = settings.options(&sizes);
-        options.out = place.0;
-        let mut result = 0;
-        agpu!(agpu_ops_convolve(
-            settings.name().as_ptr(),
-            images.0,
-            weights.0,
-            &raw const options,
-            &raw mut result
-        ))?;
-        drop(Owned(result));
-        Ok(())
+        settings.convolve(c, (&x, &filter), Channels::default(), &out)
     }))
 }
 

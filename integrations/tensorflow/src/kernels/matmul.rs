@@ -1,11 +1,11 @@
 //! Products of matrices and of batches of them.
 
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 
 use super::{FLOATS, T, row};
-use crate::amdgpu::{Matmul, Owned, agpu};
+use crate::amdgpu::{Matmul, address_of, agpu};
 use crate::call::Call;
-use crate::compute::cast;
+use crate::compute::{cast, launch};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
 use crate::registry::{Kernel, Row};
@@ -41,7 +41,7 @@ fn kernel(transposes: [bool; 2]) -> Outcome<Kernel> {
     }))
 }
 
-fn result_shape(a: &View, b: &View, [transpose_a, transpose_b]: [bool; 2]) -> Outcome<Dims> {
+pub fn result_shape(a: &View, b: &View, [transpose_a, transpose_b]: [bool; 2]) -> Outcome<Dims> {
     let (rank_a, rank_b) = (a.rank(), b.rank());
     if rank_a < 2 || rank_b < 2 {
         return Err(Failure::refused(format!(
@@ -81,34 +81,59 @@ fn precision(dtype: Dtype) -> *const c_char {
 }
 
 /// a b of row-major matrices, or batches of them that broadcast.
-pub fn product(
+pub fn product(c: &Call, factors: (&View, &View), transposes: [bool; 2], out: &View) -> Outcome {
+    product_with(c, factors, transposes, &Epilogue::default(), out)
+}
+
+/// What comes behind a product: an addend of each row, and an activation of libamdgpu.
+#[derive(Default)]
+pub struct Epilogue<'e> {
+    pub bias: Option<&'e View>,
+    pub activation: Option<&'e CStr>,
+}
+
+/// The same with an epilogue.
+pub fn product_with(
     c: &Call,
     (a, b): (&View, &View),
     [transpose_a, transpose_b]: [bool; 2],
+    epilogue: &Epilogue<'_>,
     out: &View,
 ) -> Outcome {
     if out.is_empty() {
         return Ok(());
     }
     if a.is_empty() || b.is_empty() {
-        return cast(0_i64, out);
+        cast(0_i64, out)?;
+        return finish(epilogue, out);
     }
     let (a, b) = (c.contiguous(a)?, c.contiguous(b)?);
-    let (left, right, place) = (a.array()?, b.array()?, out.array()?);
     let options = Matmul {
-        out: place.0,
+        activation: epilogue.activation.map_or(std::ptr::null(), CStr::as_ptr),
         precision: precision(a.dtype),
         transpose_a: u32::from(transpose_a),
         transpose_b: u32::from(transpose_b),
         ..Matmul::default()
     };
-    let mut result = 0;
-    agpu!(agpu_ops_matmul(
-        left.0,
-        right.0,
+    let (left, right, to) = (a.operand()?, b.operand()?, out.operand()?);
+    let bias = epilogue.bias.map(View::operand).transpose()?;
+    agpu!(agpu_ops_matmul_at(
+        out.place.0,
+        &raw const left,
+        &raw const right,
+        address_of(bias.as_ref()),
         &raw const options,
-        &raw mut result
-    ))?;
-    drop(Owned(result));
-    Ok(())
+        &raw const to,
+    ))
+}
+
+/// The epilogue of a product whose sums are empty.
+fn finish(epilogue: &Epilogue<'_>, out: &View) -> Outcome {
+    if let Some(bias) = epilogue.bias {
+        launch(c"add", &[out.into(), bias.into()], out, 0.0)?;
+    }
+    match epilogue.activation {
+        Some(activation) => launch(activation, &[out.into()], out, 1.0),
+        None => Ok(()),
+    }
 }

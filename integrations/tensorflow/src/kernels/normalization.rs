@@ -162,7 +162,7 @@ fn bias_gradient(c: &Call, channels_last: bool) -> Outcome {
 }
 
 /// 1 / sqrt(variance + epsilon).
-fn inverse_root(s: Steps<'_>, variance: &View, epsilon: f64) -> Outcome<Tensor> {
+pub fn inverse_root(s: Steps<'_>, variance: &View, epsilon: f64) -> Outcome<Tensor> {
     let moved = s.made(c"add", &[variance.into(), epsilon.into()])?;
     let root = s.made(c"sqrt", &[(&moved).into()])?;
     s.made(c"reciprocal", &[(&root).into()])

@@ -41,11 +41,11 @@ pub const ROWS: &[Row] = &[
     ),
 ];
 
-/// TensorFlow's kernels for any device read the tensors of such a list on the host.
+/// TensorFlow's kernels for any device read the tensors of such a list on the host. Graphs have these nodes on the CPU (`graph/lists.rs`).
 fn refused() -> Outcome<Kernel> {
     Ok(Box::new(|c| {
         Err(Failure::no_kernel(format!(
-            "{} has no kernel for RDNA, and that of TensorFlow would read memory of the device on the host; put the loop on the CPU with tf.device(\"CPU\"), or unroll it",
+            "{} has no kernel for RDNA, and that of TensorFlow would read memory of the device on the host; call it within a tf.function, whose graph has it on the CPU, or put it there with tf.device(\"CPU\")",
             c.name.to_string_lossy()
         )))
     }))

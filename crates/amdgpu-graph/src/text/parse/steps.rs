@@ -205,7 +205,7 @@ impl Reader<'_> {
     }
 
     /// Steps up to the brace that closes them.
-    fn steps(&mut self, inputs: usize) -> Result<Vec<Step>> {
+    pub(super) fn steps(&mut self, inputs: usize) -> Result<Vec<Step>> {
         let mut steps: Vec<Step> = Vec::new();
         loop {
             let step = self.step(inputs, steps.len())?;

@@ -1,0 +1,247 @@
+//! Convolutions with what follows them for each channel (a bias, a batch normalisation with statistics that are kept), an addend of their shape and an
+//! activation, as one node `RdnaConv2D`. Factors of channels are multiplied into the filter.
+
+use super::matmul::activation_of;
+use super::node::Node;
+use super::rewrite::{Graph, Place, T};
+
+pub const OPERATION: &str = "RdnaConv2D";
+
+/// What follows a convolution, in this order. The words stand in the attribute `parts` and say what the further inputs are.
+pub mod part {
+    /// An addend for each channel.
+    pub const BIAS: &str = "bias";
+    /// A factor and an addend for each channel.
+    pub const SCALE: &str = "scale";
+    /// Scale, shift, mean and variance of each channel.
+    pub const NORM: &str = "norm";
+    /// An addend of the shape of the result.
+    pub const RESIDUAL: &str = "residual";
+}
+
+/// Replaces each, and says how many nodes were made of how many.
+pub fn join(graph: &mut Graph) -> (u64, u64) {
+    let (mut made, mut joined) = (0, 0);
+    for root in graph.readers_first() {
+        if graph.is_gone(root) {
+            continue;
+        }
+        if let Some((node, inner)) = found(graph, root) {
+            made += 1;
+            joined += 1 + inner.len() as u64;
+            graph.replace(root, node, &inner);
+        }
+    }
+    (made, joined)
+}
+
+/// A convolution and what follows it.
+#[derive(Clone, Default)]
+struct Chain {
+    convolution: Place,
+    parts: Vec<&'static str>,
+    inputs: Vec<String>,
+    epsilon: f32,
+    /// All nodes, the last of which is the convolution.
+    nodes: Vec<Place>,
+}
+
+impl Chain {
+    fn with(mut self, part: &'static str, inputs: Vec<String>, node: Place) -> Self {
+        self.parts.push(part);
+        self.inputs.extend(inputs);
+        self.nodes.push(node);
+        self
+    }
+}
+
+fn found(graph: &mut Graph, root: Place) -> Option<(Node, Vec<Place>)> {
+    let activation = activation_of(graph, root);
+    let top = match activation {
+        Some(_) => graph.input(root, 0)?,
+        None => root,
+    };
+    let chain = with_residual(graph, top)?;
+    if chain.parts.is_empty() && activation.is_none() {
+        return None;
+    }
+    let inner: Vec<Place> = chain
+        .nodes
+        .iter()
+        .copied()
+        .filter(|place| *place != root)
+        .collect();
+    if !graph.may_go(root, &inner) {
+        return None;
+    }
+    let convolution = graph.node(chain.convolution);
+    let mut inputs = convolution.inputs[..2].to_vec();
+    inputs.extend(chain.inputs.iter().cloned());
+    let mut node = graph.node(root).replaced(OPERATION, inputs);
+    for name in [
+        T,
+        "strides",
+        "padding",
+        "explicit_paddings",
+        "data_format",
+        "dilations",
+    ] {
+        node = node.with_copied(name, convolution);
+    }
+    node = node
+        .with_int("N", chain.inputs.len() as i64)
+        .with_text("parts", &chain.parts.join(" "))
+        .with_float("epsilon", chain.epsilon)
+        .with_text("activation", activation.unwrap_or_default());
+    Some((node, inner))
+}
+
+/// A chain, or the sum of one and something of its shape.
+fn with_residual(graph: &mut Graph, place: Place) -> Option<Chain> {
+    if let Some(chain) = chain(graph, place) {
+        return Some(chain);
+    }
+    if !graph.is(place, "AddV2") {
+        return None;
+    }
+    let whole = graph.shape(place)?;
+    for side in 0..2 {
+        let (Some(one), Some(other)) = (graph.input(place, side), graph.input(place, 1 - side))
+        else {
+            continue;
+        };
+        let has_shape = graph
+            .shape(other)
+            .is_some_and(|own| own == whole && !own.contains(&-1));
+        let name = graph.input_name(place, 1 - side)?.to_owned();
+        if has_shape
+            && let Some(chain) = chain(graph, one).filter(|chain| graph.may_go(place, &chain.nodes))
+        {
+            return Some(chain.with(part::RESIDUAL, vec![name], place));
+        }
+    }
+    None
+}
+
+/// A convolution with what follows for each channel.
+fn chain(graph: &mut Graph, place: Place) -> Option<Chain> {
+    if graph.is(place, "Conv2D") {
+        return Some(Chain {
+            convolution: place,
+            nodes: vec![place],
+            ..Chain::default()
+        });
+    }
+    let has_channels_last = |place: Place| {
+        graph
+            .node(place)
+            .text("data_format")
+            .is_none_or(|layout| layout == "NHWC")
+    };
+    let name = |index: usize| graph.input_name(place, index).map(str::to_owned);
+    if graph.is(place, "BiasAdd") && has_channels_last(place) {
+        let (bias, below) = (name(1)?, graph.input(place, 0)?);
+        let below = chain(graph, below).filter(|below| below.parts.is_empty())?;
+        return Some(below.with(part::BIAS, vec![bias], place));
+    }
+    if graph.is(place, "FusedBatchNormV3")
+        && has_channels_last(place)
+        && !graph.node(place).flag("is_training")
+    {
+        let statistics = (1..5).map(name).collect::<Option<Vec<_>>>()?;
+        let epsilon = graph.node(place).float("epsilon").unwrap_or_default();
+        let below = graph.input(place, 0)?;
+        let mut made = scalable(graph, below)?.with(part::NORM, statistics, place);
+        made.epsilon = epsilon;
+        return Some(made);
+    }
+    if graph.is(place, "AddV2") {
+        return (0..2).find_map(|side| scaled(graph, place, side));
+    }
+    None
+}
+
+/// A chain whose channels can still be multiplied by factors: these are rounded with the filter, which is no loss where that has as many digits as sums.
+fn scalable(graph: &mut Graph, place: Place) -> Option<Chain> {
+    let is_wide = graph.dtype(place).is_some_and(|dtype| !dtype.is_half());
+    chain(graph, place).filter(|chain| is_wide && chain.parts.iter().all(|one| *one == part::BIAS))
+}
+
+/// A chain times a factor of each channel, plus an addend of each.
+fn scaled(graph: &mut Graph, sum: Place, side: usize) -> Option<Chain> {
+    let product = graph.input_that_is(sum, side, "Mul")?;
+    let shift = graph.input(sum, 1 - side)?;
+    let shift_name = graph.input_name(sum, 1 - side)?.to_owned();
+    for side in 0..2 {
+        let (Some(below), Some(factor)) =
+            (graph.input(product, side), graph.input(product, 1 - side))
+        else {
+            continue;
+        };
+        let factor_name = graph.input_name(product, 1 - side)?.to_owned();
+        let Some(chain) = scalable(graph, below) else {
+            continue;
+        };
+        let is_nhwc = graph
+            .node(chain.convolution)
+            .text("data_format")
+            .is_none_or(|layout| layout == "NHWC");
+        let channels = graph.shape(chain.convolution)?.last().copied()?;
+        let row = Some(vec![channels]);
+        if is_nhwc && channels > 0 && graph.shape(factor) == row && graph.shape(shift) == row {
+            let mut made = chain.with(part::SCALE, vec![factor_name, shift_name], product);
+            made.nodes.push(sum);
+            return Some(made);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, HashSet};
+
+    use super::super::rewrite::tests::{Table, nodes, shown};
+    use super::*;
+
+    #[test]
+    fn a_residual_block_is_one_node() {
+        let lines = [
+            ("x", "Placeholder", ""),
+            ("scale", "Placeholder", ""),
+            ("shift", "Placeholder", ""),
+            ("c", "Conv2D", "x w"),
+            ("b", "BiasAdd", "c bias"),
+            ("m", "Mul", "b scale"),
+            ("n", "AddV2", "m shift"),
+            ("r", "AddV2", "x n"),
+            ("y", "Relu", "r"),
+        ];
+        let whole = vec![-2, 8, 8, 4];
+        let mut table = Table(HashMap::from([
+            ("x", whole.clone()),
+            ("c", whole.clone()),
+            ("r", whole),
+            ("scale", vec![4]),
+            ("shift", vec![4]),
+        ]));
+        let mut graph = Graph::new(nodes(&lines), HashSet::new(), &mut table);
+        assert_eq!(join(&mut graph), (1, 6));
+        let made = graph.finished();
+        assert_eq!(shown(&made)[3..], ["y = RdnaConv2D x w bias scale shift x"]);
+        assert_eq!(made.nodes[3].text("parts"), Some("bias scale residual"));
+        assert_eq!(made.nodes[3].text("activation"), Some("relu"));
+    }
+
+    #[test]
+    fn a_convolution_that_others_read_stays() {
+        let lines = [
+            ("c", "Conv2D", "x w"),
+            ("y", "Relu", "c"),
+            ("z", "Neg", "c"),
+        ];
+        let mut table = Table::default();
+        let mut graph = Graph::new(nodes(&lines), HashSet::new(), &mut table);
+        assert_eq!(join(&mut graph), (0, 0));
+    }
+}
