@@ -41,7 +41,7 @@ def expected_fallbacks() -> Iterator[list[str]]:
     }
 
 
-@pytest.mark.sampled(0.5)
+@pytest.mark.sampled(0.34)
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_elementwise_kernels_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.elementwise((dtype,)))
@@ -55,19 +55,19 @@ def test_operations_on_complex_numbers_agree_with_the_library(cpu: Any) -> None:
     compare(cpu, cases.complex_numbers())
 
 
-@pytest.mark.sampled(0.5)
+@pytest.mark.sampled(0.25)
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_reductions_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.reductions((dtype,)))
 
 
-@pytest.mark.sampled(0.5)
+@pytest.mark.sampled(0.34)
 @pytest.mark.parametrize("dtype", [*cases.FLOATS, np.dtype(np.int32)], ids=str)
 def test_normalizations_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.normalizations((dtype,)))
 
 
-@pytest.mark.sampled(0.5)
+@pytest.mark.sampled(0.34)
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_gradients_of_normalizations_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.normalization_gradients((dtype,)))
@@ -85,13 +85,13 @@ def test_many_best_values_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.many_best_values((dtype,)))
 
 
-@pytest.mark.sampled(0.34)
+@pytest.mark.sampled(0.25)
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_running_bests_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.running_bests((dtype,)))
 
 
-@pytest.mark.sampled(0.34)
+@pytest.mark.sampled(0.2)
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_conversions_and_sorts_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.conversions_and_sorts((dtype,)))
@@ -102,25 +102,25 @@ def test_scans_moves_and_indices_agree_with_the_library(cpu: Any, group: Any) ->
     compare(cpu, group())
 
 
-@pytest.mark.sampled(0.5)
+@pytest.mark.sampled(0.34)
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_segments_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.segments((dtype,)))
 
 
-@pytest.mark.sampled(0.5)
+@pytest.mark.sampled(0.34)
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_losses_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.losses((dtype,)))
 
 
-@pytest.mark.sampled(0.5)
+@pytest.mark.sampled(0.34)
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_attention_agrees_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.attentions((dtype,)))
 
 
-@pytest.mark.sampled(0.5)
+@pytest.mark.sampled(0.25)
 @pytest.mark.parametrize("dtype", cases.FLOATS, ids=str)
 def test_images_agree_with_the_library(cpu: Any, dtype: Any) -> None:
     compare(cpu, cases.images((dtype,)))
@@ -197,6 +197,7 @@ def test_bad_arguments_are_refused_as_by_the_library(cpu: Any) -> None:
 SEARCHES = (cases.running_sums_and_best, cases.many_best_values, cases.running_bests, cases.long_scans, cases.moves)
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("architecture", ["gfx1100", "gfx90a"])
 def test_kernels_compile_for_amd_gpus(architecture: str) -> None:
     with amdgpu.initialize_device(f"null:{architecture}") as device:

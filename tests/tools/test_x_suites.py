@@ -274,3 +274,27 @@ def test_changes_that_reach_no_test_that_runs_alone_are_no_failure(tmp_path: Pat
     alone = suites.SUITES["python"].alone
     assert alone is not None
     assert alone(suites.Context(console, (), verbose=False, reached=chosen)) == suites.Counts()
+
+
+def test_only_files_with_the_marker_alone_are_collected_for_it(tmp_path: Path) -> None:
+    area = tmp_path / "tests" / "area"
+    area.mkdir(parents=True)
+    (tmp_path / "tests" / "tools").mkdir()
+    marked = "import pytest\n\n\n@pytest.mark.alone\ndef test_a():\n    pass\n"
+    for name, text in (("test_a.py", marked), ("test_b.py", "def test_b():\n    pass\n"), ("helper.py", marked)):
+        (area / name).write_text(text)
+    (tmp_path / "tests" / "tools" / "test_c.py").write_text(marked)
+    assert suites.files_with_tests_alone(["tests"], tmp_path) == ["tests/area/test_a.py"]
+    assert suites.files_with_tests_alone(["tests/area/test_b.py"], tmp_path) == []
+    chosen = ["tests/area/test_a.py", "tests/area", "tests/tools"]
+    assert suites.files_with_tests_alone(chosen, tmp_path) == ["tests/area/test_a.py"]
+
+
+def test_the_marker_alone_stands_in_files_of_tests_only() -> None:
+    """Elsewhere, in a decorator that several files share, it would not be found, and its tests would run in neither part."""
+    others = [path for path in suites.TESTS.rglob("*.py") if not path.name.startswith("test_")]
+    assert others
+    assert [path for path in others if suites.ALONE in path.read_text(encoding="utf-8")] == []
+    marked = suites.files_with_tests_alone(["tests"])
+    assert "tests/telemetry/test_telemetry_ledger.py" in marked
+    assert len(marked) < 20

@@ -39,6 +39,9 @@ TEST_SEED = "AMDGPU_TEST_SEED"
 # That of pytest where no test was chosen.
 NO_TEST_CHOSEN = 5
 
+# How a test says that no other may run beside it.
+ALONE = "mark.alone"
+
 # Each takes up to 1 GB of memory.
 MAX_TEST_PROCESSES = 8
 
@@ -266,9 +269,26 @@ def _python(ctx: Context) -> Counts:
 def _python_alone(ctx: Context) -> Counts:
     if ctx.passed_on:
         return Counts()
-    # The areas that a change reaches need not have such tests.
-    arguments = [*_python_arguments(ctx), "-m", "alone and not slow"]
-    return _pytest(ctx, "python-alone", arguments, may_be_empty=ctx.reached is not None)
+    files = files_with_tests_alone(ctx.reached.python_tests if ctx.reached is not None else (shown(TESTS),))
+    if not files and ctx.reached is None:
+        raise Absent(f"a file with `{ALONE}`")
+    if not files:
+        # The areas that a change reaches need not have such tests.
+        return Counts()
+    return _pytest(ctx, "python-alone", [*files, "-m", "alone and not slow"], may_be_empty=ctx.reached is not None)
+
+
+def files_with_tests_alone(names: Sequence[str], root: Path = ROOT) -> list[str]:
+    """The files under these that name the marker `alone`: collecting the tests of all others takes longer than running these."""
+    left_out = [*tool_tests(root), *FRAMEWORKS_ONLY]
+    found = []
+    for name in names:
+        path = root / name
+        for file in sorted(path.rglob("test_*.py")) if path.is_dir() else [path]:
+            is_ours = not any(file.is_relative_to(folder) for folder in left_out)
+            if is_ours and ALONE in file.read_text(encoding="utf-8"):
+                found.append(str(file.relative_to(root)) if file.is_relative_to(root) else str(file))
+    return list(dict.fromkeys(found))
 
 
 def _torch(ctx: Context) -> Counts:
@@ -329,20 +349,24 @@ def test_processes() -> int:
 
 @dataclass(frozen=True)
 class Suite:
-    """How a suite is run; `processors` of them it keeps busy (0: all there are). What runs `alone` does so after all others, by itself."""
+    """How a suite is run, and how many `processors` are counted for it (0: all there are).
+
+    What runs `alone` does so after all others, by itself.
+    """
 
     run: Callable[[Context], Counts]
     processors: int = 1
     alone: Callable[[Context], Counts] | None = None
 
 
-# Suites that run side by side begin in this order. The longest comes first; those of one processor fill what the others leave, one after
-# the other, to the end.
+# Suites that run side by side begin in this order. The longest comes first; those of one processor fill what it leaves, one after the
+# other, to the end. That of Rust is one of them, although cargo compiles on all processors: crowded processors cost less than one that is
+# idle at the end.
 SUITES: dict[str, Suite] = {
     "python": Suite(_python, processors=0, alone=_python_alone),
     "zig": Suite(_zig),
     "js": Suite(_js),
-    "rust": Suite(_rust, processors=0),
+    "rust": Suite(_rust),
     "nim": Suite(_nim),
     "julia": Suite(_julia),
     "tools": Suite(_tools),
