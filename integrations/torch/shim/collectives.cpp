@@ -400,7 +400,7 @@ private:
         auto future = c10::make_intrusive<Future>(c10::ListType::create(c10::TensorType::get()), std::vector<c10::Device>{device});
         if (is_shared()) {
             const c10::StreamGuard in_order(stream);
-            share(stream, written, call);
+            share(stream, all, written, call);
             future->markCompleted(written);
         } else {
             worker_->submit([=, this] { stage(*future, stream, read, written, call); });
@@ -430,7 +430,7 @@ private:
     }
 
     // The engine works on the memory itself, in the driver's stream.
-    void share(c10::Stream stream, const Tensors &written, const Call &call) {
+    void share(c10::Stream stream, const Tensors &all, const Tensors &written, const Call &call) {
         const at::NoGradGuard without_gradients;
         const c10::Device peer(c10::kCUDA, peers_.at(stream.device_index()));
         // Tensors with gaps are worked on in copies.
@@ -440,6 +440,8 @@ private:
             if (!whole.is_same(tensor)) copies.emplace_back(tensor, whole);
             return at::from_blob(whole.data_ptr(), whole.sizes(), [whole](void *) {}, whole.options().device(peer), peer);
         });
+        // Made now: nothing of ours may be submitted to the stream while it is lent.
+        (void)views.of(all);
         Loan loan{[&](void *native_stream) {
             const c10::impl::VirtualGuardImpl theirs(c10::kCUDA);
             const auto before = theirs.exchangeDevice(peer);
