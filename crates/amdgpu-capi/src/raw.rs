@@ -22,7 +22,7 @@ use crate::objects::DeviceObject;
 use crate::status::{Answer, Failure, Status, answer};
 
 use live::Allocation;
-pub use live::are_settled;
+pub use live::{are_private, are_settled};
 use order::Queue;
 
 /// `AGPU_COPY_HOST_TO_DEVICE` and so on, in this order.

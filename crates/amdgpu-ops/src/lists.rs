@@ -83,16 +83,69 @@ pub fn list_step(
         check(&body, &dtypes, item, place)?;
     }
     let has_own_numbers = !first.numbers.is_empty();
-    let shared = if has_own_numbers { 0 } else { numbers.len() };
-    check_numbers(&body, items, has_own_numbers, shared)?;
-    let text = ListKernel {
+    let lengths = items.iter().map(|item| item.numbers.len());
+    check_numbers(&body, lengths, has_own_numbers, numbers.len())?;
+    let text = text_of(ops, body, &dtypes, has_own_numbers)?;
+    run(ops, &text, items, numbers)
+}
+
+/// What an operation takes of one tensor of each list, by addresses: of the slots that have a dtype.
+#[derive(Clone, Debug)]
+pub struct AddressItem<'a> {
+    pub elements: i64,
+    pub addresses: SmallVec<[u64; 8]>,
+    pub numbers: &'a [f64],
+}
+
+/// [`list_step`] on memory that the caller has looked at, for each slot of the operation with its dtype or `None`.
+///
+/// # Errors
+///
+/// As [`list_step`] for dtypes, numbers and missing slots.
+///
+/// # Safety
+///
+/// Addresses are aligned and of memory with so many elements, or one, that the device's own allocator gave, that nobody else was told of and that no
+/// other stream uses.
+pub unsafe fn list_step_at(
+    ops: &DeviceOps,
+    body: ListBody,
+    dtypes: &[Option<Dtype>],
+    items: &[AddressItem<'_>],
+    numbers: &[f64],
+) -> Result<()> {
+    let Some(first) = items.first() else {
+        return Ok(());
+    };
+    let mut slots = slots_of(body, dtypes).zip(dtypes).enumerate();
+    if let Some((place, _)) = slots.find(|(_, (slot, dtype))| dtype.is_none() && !slot.is_optional)
+    {
+        return Err(missing(&body, place));
+    }
+    let has_own_numbers = !first.numbers.is_empty();
+    let lengths = items.iter().map(|item| item.numbers.len());
+    check_numbers(&body, lengths, has_own_numbers, numbers.len())?;
+    let text = text_of(ops, body, dtypes, has_own_numbers)?;
+    let mut table = Table::for_items(items.len(), &text);
+    for item in items {
+        table.push(item.elements, item.addresses.iter().copied(), item.numbers);
+    }
+    table.launch(ops, &text, numbers, &[])
+}
+
+fn text_of<'a>(
+    ops: &DeviceOps,
+    body: ListBody,
+    dtypes: &'a [Option<Dtype>],
+    has_own_numbers: bool,
+) -> Result<ListKernel<'a>> {
+    Ok(ListKernel {
         body,
-        computed: computed_in(&body, &dtypes)?,
-        dtypes: &dtypes,
+        computed: computed_in(&body, dtypes)?,
+        dtypes,
         has_own_numbers,
         is_packed: !ops.device().info().capabilities.host_visible,
-    };
-    run(ops, &text, items, numbers)
+    })
 }
 
 /// The dtype that elements are computed in.
@@ -167,16 +220,16 @@ fn check(body: &ListBody, dtypes: &[Option<Dtype>], item: &ListItem, place: usiz
     Ok(())
 }
 
-fn check_numbers(body: &ListBody, items: &[ListItem], has_own: bool, shared: usize) -> Result<()> {
+/// Looks at how many numbers each item has of its own, and how many all share.
+fn check_numbers(
+    body: &ListBody,
+    mut lengths: impl Iterator<Item = usize>,
+    has_own: bool,
+    shared: usize,
+) -> Result<()> {
     let wanted = body.numbers().len();
-    let is_like = |item: &ListItem| {
-        if has_own {
-            item.numbers.len() == wanted
-        } else {
-            item.numbers.is_empty()
-        }
-    };
-    if items.iter().all(is_like) && (has_own || shared == wanted) {
+    let of_each = if has_own { wanted } else { 0 };
+    if lengths.all(|length| length == of_each) && (has_own || shared == wanted) {
         return Ok(());
     }
     Err(Error::refused(
@@ -190,35 +243,73 @@ fn check_numbers(body: &ListBody, items: &[ListItem], has_own: bool, shared: usi
 }
 
 fn run(ops: &DeviceOps, text: &ListKernel<'_>, items: &[ListItem], numbers: &[f64]) -> Result<()> {
-    let mut words = Vec::with_capacity(items.len() * text.words());
+    let mut table = Table::for_items(items.len(), text);
     let mut arrays = Vec::with_capacity(items.len() * text.dtypes.len());
-    let (mut blocks, mut count) = (0, 0_i64);
     for item in items {
-        let elements = elements_of(&text.body, item);
-        if elements == 0 {
-            continue;
-        }
-        words.extend([blocks as u64, elements as u64]);
-        for array in item.memory.iter().flatten() {
+        let memory = || item.memory.iter().flatten();
+        for array in memory() {
             array.check_alive()?;
-            words.push(array.address().address());
             arrays.push(array);
         }
-        words.extend(item.numbers.iter().map(|number| number.to_bits()));
-        blocks += elements.div_ceil_positive(PART);
-        count += 1;
+        let addresses = memory().map(|array| array.address().address());
+        table.push(elements_of(&text.body, item), addresses, &item.numbers);
     }
-    if count == 0 {
-        return Ok(());
+    table.launch(ops, text, numbers, &arrays)
+}
+
+/// The words of a table, and how many blocks work by it.
+struct Table {
+    words: Vec<u64>,
+    blocks: i64,
+    count: i64,
+}
+
+impl Table {
+    fn for_items(count: usize, text: &ListKernel<'_>) -> Self {
+        Self {
+            words: Vec::with_capacity(count * text.words()),
+            blocks: 0,
+            count: 0,
+        }
     }
-    let table = table_of(ops, words)?;
-    let kernel = ops.kernel(key_of(text), "list_step", || text.source())?;
-    let mut args: SmallVec<[Arg<'_>; 10]> = SmallVec::new();
-    args.extend([Arg::Array(&table), Arg::from(count)]);
-    if !text.has_own_numbers {
-        args.extend(numbers.iter().map(|number| Arg::Float(*number)));
+
+    fn push(&mut self, elements: i64, addresses: impl Iterator<Item = u64>, numbers: &[f64]) {
+        if elements == 0 {
+            return;
+        }
+        self.words.extend([self.blocks as u64, elements as u64]);
+        self.words.extend(addresses);
+        self.words
+            .extend(numbers.iter().map(|number| number.to_bits()));
+        self.blocks += elements.div_ceil_positive(PART);
+        self.count += 1;
     }
-    launch_beside(&kernel, Shape::line(blocks, source::BLOCK), &args, &arrays)
+
+    /// Launches the kernel, which also reaches these arrays.
+    fn launch(
+        self,
+        ops: &DeviceOps,
+        text: &ListKernel<'_>,
+        numbers: &[f64],
+        arrays: &[&Array],
+    ) -> Result<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let table = table_of(ops, self.words)?;
+        let kernel = ops.kernel(key_of(text), "list_step", || text.source())?;
+        let mut args: SmallVec<[Arg<'_>; 10]> = SmallVec::new();
+        args.extend([Arg::Array(&table), Arg::from(self.count)]);
+        if !text.has_own_numbers {
+            args.extend(numbers.iter().map(|number| Arg::Float(*number)));
+        }
+        launch_beside(
+            &kernel,
+            Shape::line(self.blocks, source::BLOCK),
+            &args,
+            arrays,
+        )
+    }
 }
 
 fn elements_of(body: &ListBody, item: &ListItem) -> i64 {

@@ -11,12 +11,19 @@
 #include <ATen/ops/add_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/addmm_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/bmm_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/cat_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/div_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/eq_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/exp_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/ge_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/gelu_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/gt_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/le_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/log_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/lt_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/mm_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/mul_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/ne_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/neg_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/reciprocal_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/rsqrt_compositeexplicitautogradnonfunctional_dispatch.h>
@@ -24,11 +31,16 @@
 #include <ATen/ops/silu_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/sqrt_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/sub_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/sum_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/tanh_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/WrapDimUtilsMulti.h>
+#include <c10/util/strides.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 namespace amdgpu_torch {
 namespace {
@@ -60,6 +72,20 @@ enum Kernel : uint8_t {
     relu_in_place,
     zero,
     fill,
+    cat,
+    sum_over,
+    equal,
+    equal_number,
+    not_equal,
+    not_equal_number,
+    less,
+    less_number,
+    less_equal,
+    less_equal_number,
+    greater,
+    greater_number,
+    greater_equal,
+    greater_equal_number,
     kernel_count
 };
 
@@ -93,6 +119,20 @@ std::array<Known, kernel_count> known{{
     {"aten::relu_", true},
     {"aten::zero_", true},
     {"aten::fill_.Scalar", true},
+    {"aten::cat.out"},
+    {"aten::sum.IntList_out"},
+    {"aten::eq.Tensor_out"},
+    {"aten::eq.Scalar_out"},
+    {"aten::ne.Tensor_out"},
+    {"aten::ne.Scalar_out"},
+    {"aten::lt.Tensor_out"},
+    {"aten::lt.Scalar_out"},
+    {"aten::le.Tensor_out"},
+    {"aten::le.Scalar_out"},
+    {"aten::gt.Tensor_out"},
+    {"aten::gt.Scalar_out"},
+    {"aten::ge.Tensor_out"},
+    {"aten::ge.Scalar_out"},
 }};
 
 bool is_floats(const at::Tensor &x) { return x.device().type() == device_type && at::isFloatingType(x.scalar_type()) && !x.is_neg(); }
@@ -151,6 +191,22 @@ at::Tensor binary(const at::Tensor &x, const at::Tensor &y) {
     if (!are_usual(x, y) || !is_there(kernel)) return rest(x, y);
     at::Tensor out = new_tensor_like(x);
     return call(kernel, {facts_of(x), facts_of(y), facts_of(out)}) ? out : rest(x, y);
+}
+
+at::Tensor truth_values_like(const at::Tensor &x) { return new_tensor(x.sizes(), x.strides(), at::kBool, x.device().index()); }
+
+template <Kernel kernel, at::Tensor (*rest)(const at::Tensor &, const at::Tensor &)>
+at::Tensor compare(const at::Tensor &x, const at::Tensor &y) {
+    if (!are_usual(x, y) || !is_there(kernel)) return rest(x, y);
+    at::Tensor out = truth_values_like(x);
+    return call(kernel, {facts_of(x), facts_of(y), facts_of(out)}) ? out : rest(x, y);
+}
+
+template <Kernel kernel, at::Tensor (*rest)(const at::Tensor &, const at::Scalar &)>
+at::Tensor compare_number(const at::Tensor &x, const at::Scalar &value) {
+    if (!is_usual(x) || value.isComplex() || !is_there(kernel)) return rest(x, value);
+    at::Tensor out = truth_values_like(x);
+    return call(kernel, {facts_of(x), facts_of(out)}, {number(value)}) ? out : rest(x, value);
 }
 
 template <Kernel kernel, at::Tensor &(*rest)(at::Tensor &, const at::Tensor &)>
@@ -217,6 +273,59 @@ at::Tensor addmm_of(
     return is_done ? out : general::addmm(x, a, b, beta, alpha);
 }
 
+// A tensor in row-major order.
+at::Tensor new_dense(c10::IntArrayRef sizes, const at::Tensor &like) {
+    const auto strides = c10::contiguous_strides(sizes);
+    return new_tensor(sizes, strides, like.scalar_type(), like.device().index());
+}
+
+at::Tensor cat_of(const at::ITensorListRef &tensors, int64_t dim) {
+    const auto parts = tensors.materialize();
+    const auto is_like_first = [&](const at::Tensor &part) {
+        const at::Tensor &first = parts[0];
+        return is_floats(part) && part.is_contiguous() && part.scalar_type() == first.scalar_type() && part.device() == first.device() &&
+            part.dim() == first.dim() && part.numel() > 0;
+    };
+    // From four axes on tensors may have their channels last.
+    if (parts.empty() || parts[0].get().dim() < 1 || parts[0].get().dim() > 3 || !is_there(cat) || !std::ranges::all_of(parts, is_like_first))
+        return general::cat(tensors, dim);
+    const at::Tensor &first = parts[0];
+    const auto axis = c10::maybe_wrap_dim(dim, first.dim());
+    c10::DimVector sizes(first.sizes());
+    sizes[axis] = 0;
+    std::vector<agpu_torch_tensor> facts;
+    facts.reserve(parts.size() + 1);
+    for (const at::Tensor &part : parts) {
+        sizes[axis] += part.size(axis);
+        facts.push_back(facts_of(part));
+    }
+    at::Tensor out = new_dense(sizes, first);
+    facts.push_back(facts_of(out));
+    const std::array<agpu_torch_scalar, 2> scalars{{
+        {AGPU_TORCH_TENSORS, 0, static_cast<int64_t>(parts.size()), 0, 0, nullptr},
+        {AGPU_TORCH_INT, 0, axis, 0, 0, nullptr},
+    }};
+    return call_kernel(known[cat].place, facts, scalars) ? out : general::cat(tensors, dim);
+}
+
+at::Tensor sum_of(const at::Tensor &x, at::OptionalIntArrayRef dims, bool keeps_dims, std::optional<at::ScalarType> dtype) {
+    if (!is_floats(x) || x.numel() == 0 || !dims || dims->empty() || dtype.value_or(x.scalar_type()) != x.scalar_type() || !is_there(sum_over))
+        return general::sum(x, dims, keeps_dims, dtype);
+    const auto is_summed = at::dim_list_to_bitset(*dims, static_cast<size_t>(x.dim()));
+    c10::DimVector sizes;
+    for (int64_t axis = 0; axis < x.dim(); ++axis) {
+        if (!is_summed[axis])
+            sizes.push_back(x.size(axis));
+        else if (keeps_dims)
+            sizes.push_back(1);
+    }
+    at::Tensor out = new_dense(sizes, x);
+    const agpu_torch_scalar axes{AGPU_TORCH_INTS, 0, static_cast<int64_t>(dims->size()), 0, 0, dims->data()};
+    const agpu_torch_scalar keeps{AGPU_TORCH_BOOL, 0, keeps_dims ? 1 : 0, 0, 0, nullptr};
+    const bool is_done = call(sum_over, {facts_of(x), facts_of(out)}, {axes, keeps, none()});
+    return is_done ? out : general::sum(x, dims, keeps_dims, dtype);
+}
+
 at::Tensor relu_of(const at::Tensor &x) {
     at::Tensor result;
     return call(relu, {facts_of(x)}, {}, &result) ? result : on_cpu(relu, x).toTensor();
@@ -261,6 +370,20 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("addmm", addmm_of);
     m.impl("relu", relu_of);
     m.impl("relu_", relu_in);
+    m.impl("eq.Tensor", compare<equal, general::eq>);
+    m.impl("eq.Scalar", compare_number<equal_number, general::eq>);
+    m.impl("ne.Tensor", compare<not_equal, general::ne>);
+    m.impl("ne.Scalar", compare_number<not_equal_number, general::ne>);
+    m.impl("lt.Tensor", compare<less, general::lt>);
+    m.impl("lt.Scalar", compare_number<less_number, general::lt>);
+    m.impl("le.Tensor", compare<less_equal, general::le>);
+    m.impl("le.Scalar", compare_number<less_equal_number, general::le>);
+    m.impl("gt.Tensor", compare<greater, general::gt>);
+    m.impl("gt.Scalar", compare_number<greater_number, general::gt>);
+    m.impl("ge.Tensor", compare<greater_equal, general::ge>);
+    m.impl("ge.Scalar", compare_number<greater_equal_number, general::ge>);
+    m.impl("cat", cat_of);
+    m.impl("sum.dim_IntList", sum_of);
     m.impl("zero_", zero_in);
     m.impl("fill_.Scalar", fill_in);
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use amdgpu_abi::ErrorCode;
 use amdgpu_array::Array;
+use amdgpu_aura::OpenDevice;
 use amdgpu_hal::{ForkLocal, MemoryKind};
 
 use crate::objects::DeviceObject;
@@ -123,6 +124,18 @@ pub fn are_settled(ranges: &[(u64, u64)], device: &DeviceObject) -> bool {
             && !found.bytes.storage().uses().is_used()
             && (std::ptr::eq(&raw const *found.device, device)
                 || found.device.name() == device.name())
+    })
+}
+
+/// Whether ranges of addresses lie in our allocations on this device that nobody else was told of and no stream was given work on.
+pub fn are_private(mut ranges: impl Iterator<Item = (u64, u64)>, device: &Arc<OpenDevice>) -> bool {
+    let table = lock();
+    ranges.all(|(first, bytes)| {
+        table.find(first).is_some_and(|found| {
+            (first - found.first()).saturating_add(bytes) <= found.len_bytes()
+                && found.bytes.is_private_to(device)
+                && !found.bytes.has_uses()
+        })
     })
 }
 
