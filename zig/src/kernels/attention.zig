@@ -394,7 +394,7 @@ pub fn Kernel(comptime v: variant.Attention, comptime purpose: Purpose) type {
             }
 
             inline fn release(self: *const Memory, comptime side: u32, stage: u32) void {
-                if (@workItemId(0) % shared.group_threads == 0) hopper.arrive(self.empty(side, stage));
+                hopper.arriveFirst(self.empty(side, stage), @workItemId(0) % shared.group_threads);
             }
         };
     };

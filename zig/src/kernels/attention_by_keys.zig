@@ -179,7 +179,7 @@ pub fn Kernel(comptime v: variant.Attention) type {
             Tiles.accumulate(ByKeys, &parts, memory.tile(0, stage));
             Scores.waitFor(0);
             // Each warp reads logarithms and levels by itself.
-            if (thread % 32 == 0) hopper.arrive(memory.empty(stage));
+            hopper.arriveFirst(memory.empty(stage), thread % 32);
         }
 
         /// Addresses in shared memory: keys, values, stages of queries and of their gradients, of logarithms and levels, barriers.

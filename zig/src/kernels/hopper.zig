@@ -50,6 +50,16 @@ pub inline fn arrive(barrier: u32) void {
         : .{ .memory = true });
 }
 
+/// The thread whose number is 0 arrives. Not a branch: LLVM would copy instructions behind it, which all threads of a warp have to execute together,
+/// into both of its sides.
+pub inline fn arriveFirst(barrier: u32, number: u32) void {
+    asm volatile ("{ .reg .pred first; setp.eq.u32 first, %[number], 0; @first mbarrier.arrive.shared::cta.b64 _, [%[barrier]]; }"
+        :
+        : [barrier] "r" (barrier),
+          [number] "r" (number),
+        : .{ .memory = true });
+}
+
 /// Waits until the phase of that parity has ended. Neither this nor `arriveAt` orders ordinary accesses between blocks: what passes between
 /// blocks here is written by TMA and read by wgmma, and an order for all the rest costs a third of the speed.
 pub inline fn wait(barrier: u32, parity: u32) void {

@@ -92,7 +92,7 @@ impl Flash<'_> {
     }
 
     fn with_mask(&self, mask: &Operand, out: &Array) -> Result<bool> {
-        let Some((format, strides)) = self.mask_format(mask) else {
+        let Some((format, strides)) = mask_format(mask) else {
             return Ok(false);
         };
         let Some([kernel]) = self.kernels(["attention_masked"], &[out])? else {
@@ -112,17 +112,6 @@ impl Flash<'_> {
         let shape = Shape::line(blocks, i64::from(kernel.threads));
         Steps::of(self.ops)?.launch(kernel, shape, &args)?;
         Ok(true)
-    }
-
-    /// The number of a mask's format, as `attention.zig` has it, and its strides by batch, head, query and key.
-    fn mask_format(&self, mask: &Operand) -> Option<(u64, [u64; 4])> {
-        let format = u64::from(mask.dtype == Dtype::BOOL);
-        let mut strides = [0; 4];
-        for (axis, stride) in (4_usize.checked_sub(mask.rank())?..).zip(&mask.strides) {
-            strides[axis] = u64::try_from(*stride).ok()?;
-        }
-        let fits = strides[2..].iter().all(|one| *one <= u64::from(u32::MAX));
-        fits.then_some((format, strides))
     }
 
     /// Of queries and keys, queries' heads for each of keys, elements, and heads of a batch.
@@ -167,7 +156,7 @@ impl Flash<'_> {
         let row_bytes = self.size * self.inputs[0].item_bytes() as u64;
         let is_aligned = |x: &&Array| x.address().address().is_multiple_of(VECTOR_BYTES);
         extents.iter().all(|extent| *extent > 0)
-            && most <= i32::MAX as u64
+            && i32::try_from(most).is_ok()
             && row_bytes.is_multiple_of(VECTOR_BYTES)
             && outs.iter().all(is_aligned)
             && self.scale.is_finite()
@@ -206,7 +195,7 @@ impl Flash<'_> {
             number: Number::of_dtype(self.inputs[0].dtype).unwrap_or(Number::F16),
             inputs: [inputs[0], inputs[1], inputs[2], inputs[3]],
         };
-        let maps = Archived::of(self.ops).maps.of_attention(self.ops, key)?;
+        let maps = Archived::of(self.ops).maps.of_attention(self.ops, &key)?;
         Ok(Maps {
             maps,
             _copies: copies,
@@ -269,6 +258,17 @@ fn walk(shape: &[i64], strides: &[i64], bytes: u64) -> Option<([u64; 4], [u64; 3
     }
     let [first, rest @ ..] = steps;
     (first == 1 || extents[0] == 1).then_some((extents, rest))
+}
+
+/// The number of a mask's format, as `attention.zig` has it, and its strides by batch, head, query and key.
+fn mask_format(mask: &Operand) -> Option<(u64, [u64; 4])> {
+    let format = u64::from(mask.dtype == Dtype::BOOL);
+    let mut strides = [0; 4];
+    for (axis, stride) in (4_usize.checked_sub(mask.rank())?..).zip(&mask.strides) {
+        strides[axis] = u64::try_from(*stride).ok()?;
+    }
+    let fits = strides[2..].iter().all(|one| u32::try_from(*one).is_ok());
+    fits.then_some((format, strides))
 }
 
 /// Logarithms and levels from one head to the next: the kernels write and copy them by whole blocks.

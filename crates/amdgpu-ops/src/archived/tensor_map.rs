@@ -182,7 +182,7 @@ impl TensorMaps {
     /// # Errors
     ///
     /// As [`of_product`](Self::of_product).
-    pub fn of_attention(&self, ops: &DeviceOps, key: AttentionKey) -> Result<Array> {
+    pub fn of_attention(&self, ops: &DeviceOps, key: &AttentionKey) -> Result<Array> {
         self.known_or(ops, Key::Attention(key.clone()), || {
             key.descriptions().iter().map(Description::encode).collect()
         })
