@@ -152,10 +152,11 @@ impl Following {
         if !self.has_scale && !self.has_norm {
             return Ok((None, None));
         }
-        let (scale, shift) = (taken()?, taken()?);
+        let mut channels = || taken().map(|given| given.reshaped(&[given.len()]));
+        let (scale, shift) = (channels()?, channels()?);
         let s = c.steps(scale.dtype);
         let (factor, mut addend) = if self.has_norm {
-            let (mean, variance) = (taken()?, taken()?);
+            let (mean, variance) = (channels()?, channels()?);
             let root = inverse_root(s, &variance, self.epsilon)?;
             let factor = s.made(c"multiply", &[(&root).into(), (&scale).into()])?;
             let moved = s.made(c"multiply", &[(&mean).into(), (&factor).into()])?;
