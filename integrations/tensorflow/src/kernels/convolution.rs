@@ -232,7 +232,12 @@ impl Settings {
         while factor.rank() < made.rank() {
             factor = factor.with_axis(factor.rank());
         }
-        launch(c"multiply", &[(&*made).into(), (&factor).into()], &made, 0.0)?;
+        launch(
+            c"multiply",
+            &[(&*made).into(), (&factor).into()],
+            &made,
+            0.0,
+        )?;
         Ok(made)
     }
 
