@@ -141,6 +141,19 @@ def test_a_residual_block_is_one_node():
     assert made["convolution"][0] == 1
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+def test_two_normalised_convolutions_are_added(is_first):
+    x, filters = values((2, 6, 5, 4), "float32", 0), values((3, 3, 4, 4), "float32", 1)
+    vectors = [values((1, 1, 1, 4), "float32", place, 0.5, 1.5) for place in range(2, 6)]
+
+    def block(x, filters, mean, variance, scale, shift):
+        y, z = tf.nn.conv2d(x, filters, 1, "SAME"), tf.nn.conv2d(tf.nn.relu(x), filters, 1, "SAME")
+        y, z = (tf.nn.batch_normalization(one, mean, variance, shift, scale, 1e-3) for one in (y, z))
+        return tf.nn.relu(y + z if is_first else z + y)
+
+    check(block, x, filters, *vectors, fused=["convolution"], scale=16)
+
+
 def test_fused_batch_norm_of_inference():
     x, filters = values((2, 6, 5, 3), "float32", 0), values((3, 3, 3, 4), "float32", 1)
     vectors = [values((4,), "float32", place, 0.5, 1.5) for place in range(2, 6)]
@@ -222,6 +235,16 @@ def test_attention(dtype, has_mask, is_permuted):
         return tf.transpose(heard, (0, 2, 1, 3)) if is_permuted else heard
 
     check(attention, q, k, v, mask, fused=["attention"], scale=8)
+
+
+def test_attention_by_equations():
+    q, k, v = (values((2, 5, 3, 4), "float32", seed, -1, 1) for seed in range(3))
+
+    def attention(q, k, v):
+        scores = tf.einsum("BTNH,BSNH->BNTS", q, k) * 0.5
+        return tf.einsum("BNTS,BSNH->BTNH", tf.nn.softmax(scores), v)
+
+    check(attention, q, k, v, fused=["attention"], scale=8)
 
 
 def test_layer_norm():

@@ -70,11 +70,13 @@ def test_kernels_of_the_device_did_the_work():
         model.train_on_batch(x, y)
     after = tf_rdna.native_report()
     for operation in (
-        "Conv2D",
+        "RdnaConv2D",
         "Conv2DBackpropInput",
         "Conv2DBackpropFilter",
         "MaxPoolGrad",
         "MatMul",
+        "RdnaMatMul",
+        "RdnaElementwise",
         "ReluGrad",
         "BiasAddGrad",
     ):

@@ -87,9 +87,25 @@ fn scaled(graph: &Graph, place: Place) -> Option<(f64, usize)> {
     Some((1.0 / divisor, 0))
 }
 
-fn found(graph: &mut Graph, root: Place) -> Option<(Node, Vec<Place>)> {
-    let mut inner = Vec::new();
-    let (product, result_axes) = if graph.is(root, "Transpose") {
+/// The product with v: the node of the softmax, v, and in which order of (batch, heads, length, size) the result has its axes.
+fn weighted(
+    graph: &mut Graph,
+    root: Place,
+    inner: &mut Vec<Place>,
+) -> Option<(Place, Read, [usize; RANK])> {
+    if graph.is(root, "Einsum") {
+        let [weights, of_v, result] = labels(graph.node(root).text("equation")?)?;
+        let [batch, heads, length, key] = weights;
+        let size = *result.iter().find(|label| !weights.contains(label))?;
+        let v = read_as(graph, root, 1, of_v, [batch, heads, key, size])?;
+        let axes = order(result, [batch, heads, length, size])?;
+        let mut back = SAME;
+        for (place, axis) in axes.into_iter().enumerate() {
+            back[axis] = place;
+        }
+        return Some((graph.input_that_is(root, 0, "Softmax")?, v, back));
+    }
+    let (product, axes) = if graph.is(root, "Transpose") {
         let product = graph.input_that_is(root, 0, "BatchMatMulV2")?;
         inner.push(product);
         (product, axes_of(graph, root)?)
@@ -100,7 +116,43 @@ fn found(graph: &mut Graph, root: Place) -> Option<(Node, Vec<Place>)> {
         return None;
     }
     let softmax = graph.input_that_is(product, 0, "Softmax")?;
-    let v = factor(graph, product, 1, &mut inner)?;
+    Some((softmax, factor(graph, product, 1, inner)?, axes))
+}
+
+/// The labels of two operands and of the result of an equation, each of four axes.
+fn labels(equation: &str) -> Option<[[char; RANK]; 3]> {
+    let four =
+        |text: &str| -> Option<[char; RANK]> { text.chars().collect::<Vec<_>>().try_into().ok() };
+    let (operands, result) = equation.split_once("->")?;
+    let (first, second) = operands.split_once(',')?;
+    Some([four(first)?, four(second)?, four(result)?])
+}
+
+/// The axes of labels in a wanted order.
+fn order(own: [char; RANK], wanted: [char; RANK]) -> Option<[usize; RANK]> {
+    let axes = wanted.map(|label| own.iter().position(|one| *one == label));
+    let found: Vec<usize> = axes.into_iter().collect::<Option<_>>()?;
+    found.try_into().ok()
+}
+
+/// An operand of an equation in a wanted order of its labels.
+fn read_as(
+    graph: &Graph,
+    place: Place,
+    index: usize,
+    own: [char; RANK],
+    wanted: [char; RANK],
+) -> Option<Read> {
+    Some(Read {
+        name: graph.input_name(place, index)?.to_owned(),
+        axes: order(own, wanted)?,
+        place: graph.input(place, index),
+    })
+}
+
+fn found(graph: &mut Graph, root: Place) -> Option<(Node, Vec<Place>)> {
+    let mut inner = Vec::new();
+    let (softmax, v, result_axes) = weighted(graph, root, &mut inner)?;
     inner.push(softmax);
     let scores = scores(graph, softmax, &mut inner)?;
     let has_rank = graph
@@ -115,7 +167,7 @@ fn found(graph: &mut Graph, root: Place) -> Option<(Node, Vec<Place>)> {
     inputs.extend(scores.mask);
     let node = graph.node(root).replaced(OPERATION, inputs);
     let node = node
-        .with_copied(T, graph.node(product))
+        .with_copied(T, graph.node(softmax))
         .with_int("M", masks)
         .with_float("scale", scores.scale as f32)
         .with_text(
@@ -142,7 +194,7 @@ fn scores(graph: &mut Graph, softmax: Place, inner: &mut Vec<Place>) -> Option<S
         let side = (0..2).find(|side| {
             let found = graph.input(place, *side);
             found.is_some_and(|found| {
-                ["BatchMatMulV2", "Transpose", "Mul", "RealDiv"]
+                ["BatchMatMulV2", "Einsum", "Transpose", "Mul", "RealDiv"]
                     .iter()
                     .any(|one| graph.is(found, one))
             })
@@ -164,6 +216,38 @@ fn scores(graph: &mut Graph, softmax: Place, inner: &mut Vec<Place>) -> Option<S
         inner.push(place);
         place = graph.input(place, of)?;
     }
+    let (mut q, mut k) = product_of(graph, place, inner)?;
+    for read in [&mut q, &mut k] {
+        if let Some(place) = read.place
+            && let Some((factor, of)) = scaled(graph, place)
+        {
+            scale *= factor;
+            inner.push(place);
+            graph.input_name(place, of)?.clone_into(&mut read.name);
+        }
+    }
+    Some(Scores { q, k, scale, mask })
+}
+
+/// q and k of q k^T: of a product of matrices, maybe transposed, or of an equation.
+fn product_of(graph: &mut Graph, mut place: Place, inner: &mut Vec<Place>) -> Option<(Read, Read)> {
+    if graph.is(place, "Einsum") {
+        let [first, second, [batch, heads, length, key]] =
+            labels(graph.node(place).text("equation")?)?;
+        let size = *first
+            .iter()
+            .find(|label| second.contains(label) && ![batch, heads].contains(label))?;
+        let (of_q, of_k) = if first.contains(&length) {
+            (0, 1)
+        } else {
+            (1, 0)
+        };
+        let own = [first, second];
+        inner.push(place);
+        let q = read_as(graph, place, of_q, own[of_q], [batch, heads, length, size])?;
+        let k = read_as(graph, place, of_k, own[of_k], [batch, heads, key, size])?;
+        return Some((q, k));
+    }
     let is_transposed = graph.is(place, "Transpose");
     if is_transposed {
         if axes_of(graph, place)? != [0, 1, 3, 2] {
@@ -181,21 +265,11 @@ fn scores(graph: &mut Graph, softmax: Place, inner: &mut Vec<Place>) -> Option<S
         factor(graph, place, 1, inner)?,
     );
     // Of k q^T transposed the factors change sides.
-    let (mut q, mut k) = if is_transposed {
+    Some(if is_transposed {
         (right.with_matrices_transposed(), left)
     } else {
         (left, right.with_matrices_transposed())
-    };
-    for read in [&mut q, &mut k] {
-        if let Some(place) = read.place
-            && let Some((factor, of)) = scaled(graph, place)
-        {
-            scale *= factor;
-            inner.push(place);
-            graph.input_name(place, of)?.clone_into(&mut read.name);
-        }
-    }
-    Some(Scores { q, k, scale, mask })
+    })
 }
 
 #[cfg(test)]
@@ -221,5 +295,27 @@ mod tests {
         let mut table = Table(HashMap::from([("s", vec![2, 3, 5, 5])]));
         let mut graph = Graph::new(nodes(&lines), ["s".to_owned()].into(), &mut table);
         assert_eq!(join(&mut graph), (0, 0));
+    }
+
+    #[test]
+    fn equations_say_how_axes_are_read() {
+        let lines = [
+            ("m", "Einsum", "q k"),
+            ("s", "Softmax", "m"),
+            ("y", "Einsum", "s v"),
+        ];
+        let mut given = nodes(&lines);
+        given.nodes[0] = given.nodes[0]
+            .clone()
+            .with_text("equation", "BTNH,BSNH->BNTS");
+        given.nodes[2] = given.nodes[2]
+            .clone()
+            .with_text("equation", "BNTS,BSNH->BTNH");
+        let mut table = Table(HashMap::from([("s", vec![2, 3, 5, 5])]));
+        let mut graph = Graph::new(given, ["y".to_owned()].into(), &mut table);
+        assert_eq!(join(&mut graph), (1, 3));
+        let made = graph.finished();
+        assert_eq!(shown(&made), ["y = RdnaAttention q k v"]);
+        assert_eq!(made.nodes[0].text("axes"), Some("0213 0213 0213 0213"));
     }
 }

@@ -98,10 +98,10 @@ fn found(graph: &mut Graph, root: Place) -> Option<(Node, Vec<Place>)> {
 
 /// A chain, or the sum of one and something of its shape.
 fn with_residual(graph: &mut Graph, place: Place) -> Option<Chain> {
-    if let Some(chain) = chain(graph, place) {
+    if let Some(chain) = chain(graph, place).or_else(|| sum_of_three(graph, place)) {
         return Some(chain);
     }
-    if !graph.is(place, "AddV2") {
+    if !is_sum(graph, place) {
         return None;
     }
     let whole = graph.shape(place)?;
@@ -170,8 +170,17 @@ fn scalable(graph: &mut Graph, place: Place) -> Option<Chain> {
 /// A chain times a factor of each channel, plus an addend of each.
 fn scaled(graph: &mut Graph, sum: Place, side: usize) -> Option<Chain> {
     let product = graph.input_that_is(sum, side, "Mul")?;
-    let shift = graph.input(sum, 1 - side)?;
-    let shift_name = graph.input_name(sum, 1 - side)?.to_owned();
+    let shift = (
+        graph.input(sum, 1 - side)?,
+        graph.input_name(sum, 1 - side)?.to_owned(),
+    );
+    let mut made = product_of(graph, product, &shift)?;
+    made.nodes.push(sum);
+    Some(made)
+}
+
+/// A chain times a factor of each channel, to which a shift is added somewhere.
+fn product_of(graph: &mut Graph, product: Place, (shift, name): &(Place, String)) -> Option<Chain> {
     for side in 0..2 {
         let (Some(below), Some(factor)) =
             (graph.input(product, side), graph.input(product, 1 - side))
@@ -187,11 +196,57 @@ fn scaled(graph: &mut Graph, sum: Place, side: usize) -> Option<Chain> {
             .text("data_format")
             .is_none_or(|layout| layout == "NHWC");
         let channels = graph.shape(chain.convolution)?.last().copied()?;
-        let row = Some(vec![channels]);
-        if is_nhwc && channels > 0 && graph.shape(factor) == row && graph.shape(shift) == row {
-            let mut made = chain.with(part::SCALE, vec![factor_name, shift_name], product);
-            made.nodes.push(sum);
-            return Some(made);
+        if is_nhwc
+            && is_of_channels(graph, factor, channels)
+            && is_of_channels(graph, *shift, channels)
+        {
+            return Some(chain.with(part::SCALE, vec![factor_name, name.clone()], product));
+        }
+    }
+    None
+}
+
+/// Whether a tensor has a number for each channel, along the last axis.
+fn is_of_channels(graph: &mut Graph, place: Place, channels: i64) -> bool {
+    let shape = graph.shape(place).unwrap_or_default();
+    let before = shape.len().saturating_sub(1);
+    channels > 0
+        && shape.last() == Some(&channels)
+        && shape[..before].iter().all(|extent| *extent == 1)
+}
+
+fn is_sum(graph: &Graph, place: Place) -> bool {
+    graph.is(place, "AddV2") || (graph.is(place, "AddN") && graph.node(place).inputs.len() == 2)
+}
+
+/// A sum of a scaled chain, an addend of each channel and something of its shape. TensorFlow's own optimizer adds what has one shape first.
+fn sum_of_three(graph: &mut Graph, sum: Place) -> Option<Chain> {
+    if !is_sum(graph, sum) {
+        return None;
+    }
+    for side in 0..2 {
+        let (Some(inner), Some(shift)) = (graph.input(sum, side), graph.input(sum, 1 - side))
+        else {
+            continue;
+        };
+        if !is_sum(graph, inner) {
+            continue;
+        }
+        let shift = (shift, graph.input_name(sum, 1 - side)?.to_owned());
+        for side in 0..2 {
+            let Some(product) = graph.input_that_is(inner, side, "Mul") else {
+                continue;
+            };
+            let residual = graph.input_name(inner, 1 - side)?.to_owned();
+            let other = graph.input(inner, 1 - side)?;
+            let whole = graph.shape(product);
+            let has_shape = whole
+                .is_some_and(|whole| !whole.contains(&-1) && graph.shape(other) == Some(whole));
+            if has_shape && let Some(chain) = product_of(graph, product, &shift) {
+                let mut made = chain.with(part::RESIDUAL, vec![residual], inner);
+                made.nodes.push(sum);
+                return Some(made);
+            }
         }
     }
     None
@@ -231,6 +286,33 @@ mod tests {
         assert_eq!(shown(&made)[3..], ["y = RdnaConv2D x w bias scale shift x"]);
         assert_eq!(made.nodes[3].text("parts"), Some("bias scale residual"));
         assert_eq!(made.nodes[3].text("activation"), Some("relu"));
+    }
+
+    #[test]
+    fn sums_in_another_order_are_known() {
+        let lines = [
+            ("x", "Placeholder", ""),
+            ("scale", "Placeholder", ""),
+            ("shift", "Placeholder", ""),
+            ("c", "Conv2D", "x w"),
+            ("m", "Mul", "scale c"),
+            ("n", "AddN", "x m"),
+            ("r", "AddV2", "shift n"),
+            ("y", "Relu", "r"),
+        ];
+        let whole = vec![2, 8, 8, 4];
+        let mut table = Table(HashMap::from([
+            ("x", whole.clone()),
+            ("c", whole.clone()),
+            ("m", whole),
+            ("scale", vec![1, 1, 1, 4]),
+            ("shift", vec![1, 1, 1, 4]),
+        ]));
+        let mut graph = Graph::new(nodes(&lines), HashSet::new(), &mut table);
+        assert_eq!(join(&mut graph), (1, 5));
+        let made = graph.finished();
+        assert_eq!(shown(&made)[3..], ["y = RdnaConv2D x w scale shift x"]);
+        assert_eq!(made.nodes[3].text("parts"), Some("scale residual"));
     }
 
     #[test]

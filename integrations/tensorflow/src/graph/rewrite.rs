@@ -26,7 +26,9 @@ pub fn parts_of(input: &str) -> (&str, u32, bool) {
 }
 
 pub struct Graph<'s> {
-    graph: GraphDef,
+    nodes: Vec<Node>,
+    /// What the graph has beside its nodes.
+    others: GraphDef,
     places: HashMap<String, Place>,
     /// Of each node those that read it or wait for it, once for each input that says so.
     readers: Vec<Vec<Place>>,
@@ -37,20 +39,22 @@ pub struct Graph<'s> {
 
 impl<'s> Graph<'s> {
     /// `kept` names nodes whose results are asked for from outside.
-    pub fn new(graph: GraphDef, kept: HashSet<String>, shapes: &'s mut dyn Shapes) -> Self {
-        let named = graph.nodes.iter().enumerate();
+    pub fn new(mut graph: GraphDef, kept: HashSet<String>, shapes: &'s mut dyn Shapes) -> Self {
+        let nodes = std::mem::take(&mut graph.nodes);
+        let named = nodes.iter().enumerate();
         let places: HashMap<_, _> = named
             .map(|(place, node)| (node.name.clone(), place))
             .collect();
         let mut made = Self {
-            readers: vec![Vec::new(); graph.nodes.len()],
-            is_gone: vec![false; graph.nodes.len()],
-            graph,
+            readers: vec![Vec::new(); nodes.len()],
+            is_gone: vec![false; nodes.len()],
+            nodes,
+            others: graph,
             places,
             kept,
             shapes,
         };
-        for place in 0..made.graph.nodes.len() {
+        for place in 0..made.nodes.len() {
             made.add_reader(place);
         }
         made
@@ -59,18 +63,18 @@ impl<'s> Graph<'s> {
     /// The graph as it is now.
     pub fn finished(mut self) -> GraphDef {
         let mut gone = self.is_gone.iter();
-        self.graph
-            .nodes
+        self.nodes
             .retain(|_| !gone.next().copied().unwrap_or(false));
-        self.graph
+        self.others.nodes = self.nodes;
+        self.others
     }
 
     pub fn len(&self) -> usize {
-        self.graph.nodes.len()
+        self.nodes.len()
     }
 
     pub fn node(&self, place: Place) -> &Node {
-        &self.graph.nodes[place]
+        &self.nodes[place]
     }
 
     pub fn is_gone(&self, place: Place) -> bool {
@@ -123,7 +127,7 @@ impl<'s> Graph<'s> {
 
     /// The shape of a node's first result; negative extents that are equal are the same unknown ones, but for -1.
     pub fn shape(&mut self, place: Place) -> Option<Vec<i64>> {
-        let name = &self.graph.nodes[place].name;
+        let name = &self.nodes[place].name;
         self.shapes.shape(name)
     }
 
@@ -152,7 +156,7 @@ impl<'s> Graph<'s> {
             let name = self.node(*place).name.clone();
             self.places.remove(&name);
         }
-        self.graph.nodes[root] = node;
+        self.nodes[root] = node;
         self.add_reader(root);
     }
 
@@ -172,9 +176,9 @@ impl<'s> Graph<'s> {
 
     /// Adds a node, whose name nobody has yet.
     pub fn add(&mut self, node: Node) -> Place {
-        let place = self.graph.nodes.len();
+        let place = self.nodes.len();
         self.places.insert(node.name.clone(), place);
-        self.graph.nodes.push(node);
+        self.nodes.push(node);
         self.readers.push(Vec::new());
         self.is_gone.push(false);
         self.add_reader(place);
@@ -193,11 +197,11 @@ impl<'s> Graph<'s> {
 
     /// Moves a node to another device.
     pub fn move_to(&mut self, place: Place, device: &str) {
-        device.clone_into(&mut self.graph.nodes[place].device);
+        device.clone_into(&mut self.nodes[place].device);
     }
 
     fn add_reader(&mut self, reader: Place) {
-        for input in &self.graph.nodes[reader].inputs {
+        for input in &self.nodes[reader].inputs {
             if let Some(read) = self.places.get(parts_of(input).0) {
                 self.readers[*read].push(reader);
             }
@@ -205,7 +209,7 @@ impl<'s> Graph<'s> {
     }
 
     fn remove_reader(&mut self, reader: Place) {
-        for input in &self.graph.nodes[reader].inputs {
+        for input in &self.nodes[reader].inputs {
             if let Some(read) = self.places.get(parts_of(input).0) {
                 self.readers[*read].retain(|one| *one != reader);
             }

@@ -225,17 +225,16 @@ impl Settings {
         c.copied(&self.outputs_first(filter))
     }
 
-    /// The same, each output of which is multiplied by a factor.
+    /// The same, each output of which is multiplied by a factor. The copy comes first, as it permutes faster than products do.
     fn scaled_weights(&self, c: &Call, filter: &View, factor: &View) -> Outcome<Tensor> {
-        let given = self.outputs_first(filter);
-        let made = c.temporary(filter.dtype, &given.shape)?;
+        let made = self.weights(c, filter)?;
         let mut factor = factor.clone();
-        while factor.rank() < given.rank() {
+        while factor.rank() < made.rank() {
             factor = factor.with_axis(factor.rank());
         }
         launch(
             c"multiply",
-            &[(&given).into(), (&factor).into()],
+            &[(&*made).into(), (&factor).into()],
             &made,
             0.0,
         )?;

@@ -90,23 +90,15 @@ fn matmul(a: &Attributes) -> Outcome<Kernel> {
 
 /// What follows a convolution, as the attribute `parts` says it.
 struct Following {
-    has_bias: bool,
-    has_scale: bool,
-    has_norm: bool,
-    has_residual: bool,
+    parts: String,
     epsilon: f64,
     activation: Option<CString>,
 }
 
 fn convolution(a: &Attributes) -> Outcome<Kernel> {
     let settings = Settings::of(a, false)?;
-    let parts = a.text(c"parts")?;
-    let has = |part: &str| parts.split_whitespace().any(|one| one == part);
     let following = Following {
-        has_bias: has(part::BIAS),
-        has_scale: has(part::SCALE),
-        has_norm: has(part::NORM),
-        has_residual: has(part::RESIDUAL),
+        parts: a.text(c"parts")?,
         epsilon: a.real(c"epsilon")?,
         activation: activation(a)?,
     };
@@ -121,7 +113,7 @@ fn convolution(a: &Attributes) -> Outcome<Kernel> {
             next += 1;
             c.input(next - 1)
         };
-        let bias = following.has_bias.then(&mut taken).transpose()?;
+        let bias = following.has(part::BIAS).then(&mut taken).transpose()?;
         let (factor, addend) = following.channels(c, bias.as_ref(), &mut taken)?;
         let addend = addend.as_deref().or(bias.as_ref());
         if x.is_empty() || filter.is_empty() {
@@ -136,12 +128,16 @@ fn convolution(a: &Attributes) -> Outcome<Kernel> {
             };
             settings.convolve(c, (&x, &filter), channels, &out)?;
         }
-        let residual = following.has_residual.then(&mut taken).transpose()?;
+        let residual = following.has(part::RESIDUAL).then(&mut taken).transpose()?;
         following.finish(residual.as_ref(), &out)
     }))
 }
 
 impl Following {
+    fn has(&self, part: &str) -> bool {
+        self.parts.split_whitespace().any(|one| one == part)
+    }
+
     /// The factor and the addend of each channel, where there is a batch normalisation; the bias comes before it.
     fn channels(
         &self,
@@ -149,13 +145,15 @@ impl Following {
         bias: Option<&View>,
         taken: &mut impl FnMut() -> Outcome<View>,
     ) -> Outcome<(Option<Tensor>, Option<Tensor>)> {
-        if !self.has_scale && !self.has_norm {
+        let has_norm = self.has(part::NORM);
+        if !has_norm && !self.has(part::SCALE) {
             return Ok((None, None));
         }
-        let (scale, shift) = (taken()?, taken()?);
+        let mut channels = || taken().map(|given| given.reshaped(&[given.len()]));
+        let (scale, shift) = (channels()?, channels()?);
         let s = c.steps(scale.dtype);
-        let (factor, mut addend) = if self.has_norm {
-            let (mean, variance) = (taken()?, taken()?);
+        let (factor, mut addend) = if has_norm {
+            let (mean, variance) = (channels()?, channels()?);
             let root = inverse_root(s, &variance, self.epsilon)?;
             let factor = s.made(c"multiply", &[(&root).into(), (&scale).into()])?;
             let moved = s.made(c"multiply", &[(&mean).into(), (&factor).into()])?;
