@@ -41,7 +41,8 @@ class CompileFailed(Exception):
 def example_program(name: str) -> Path:
     """An example of the compiler, built when it is not up to date."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    subprocess.run(["cargo", "build", "--quiet", "-p", "amdgpu-compiler", "--example", name], cwd=ROOT, check=True)
+    # Of the workspace: alone, the crate would get dependencies with fewer features, which the tests in Rust could not use.
+    subprocess.run(["cargo", "build", "--quiet", "--workspace", "--example", name], cwd=ROOT, check=True)
     return target / "debug" / "examples" / name
 
 

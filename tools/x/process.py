@@ -27,6 +27,8 @@ PIPE_READ_BYTES = 1 << 16
 LIVE_LINE_WINDOW_BYTES = 4096
 # Colour codes would land in the log files and hide the summaries that the suites read.
 PLAIN_OUTPUT = {"NO_COLOR": "1", "CARGO_TERM_COLOR": "never", "PY_COLORS": "0", "CLICOLOR": "0", "TERM": "dumb"}
+# Where the environment forbids it, Python compiles the package anew in each of the many processes that tests start, and pytest all tests.
+KEPT_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def run(
         process = subprocess.Popen(
             list(command),
             cwd=cwd,
-            env={**os.environ, **PLAIN_OUTPUT, **(environment or {})},
+            env={**os.environ, **PLAIN_OUTPUT, **KEPT_BYTECODE, **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -31,8 +31,10 @@ FRAMEWORKS_ONLY = (
     tensorflow_suite.TESTS,
     torch_suite.TESTS,
 )
-# Under the model checker, all threads and locks of the crate are others, so it is built on its own.
-ORDER_MODEL = ("-p", "amdgpu-hal", "--features", "model", "--test", "order_model")
+# Under the model checker, all threads and locks of the crate are others, so it is built on its own; of the workspace, so that its
+# dependencies are those of all other tests.
+ORDER_MODEL_CRATE = "amdgpu-hal"
+ORDER_MODEL = ("--workspace", "--features", f"{ORDER_MODEL_CRATE}/model", "--test", "order_model")
 
 # Tests that draw some of many cases draw the same again with it, and all of them with `all`.
 TEST_SEED = "AMDGPU_TEST_SEED"
@@ -121,7 +123,7 @@ def _rust(ctx: Context) -> Counts:
     command += ["--show-output"] if "--" in ctx.passed_on else ["--", "--show-output"]
     done = ctx.run(command, name="rust", environment=libraries_environment(), excerpt=excerpts.of_cargo)
     counts = summaries.read_cargo(done.output).settle(done.exit_code, "cargo test")
-    if not ctx.passed_on and (ctx.reached is None or ORDER_MODEL[1] in ctx.reached.crates):
+    if not ctx.passed_on and (ctx.reached is None or ORDER_MODEL_CRATE in ctx.reached.crates):
         done = ctx.run([rust.cargo_command(), "test", *ORDER_MODEL], name="rust-model", excerpt=excerpts.of_cargo)
         counts.add(summaries.read_cargo(done.output).settle(done.exit_code, "cargo test of the order model"))
     return counts

@@ -33,16 +33,16 @@ const Mode = enum(u32) {
 pub fn scatter(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi.Tensor, options: ?*const abi.BlocksOptions) abi.Status {
     std.debug.assert(input_count == 2);
     const mode: Mode = @fromBackingInt(@intCast(options.?.mode));
-    if (mode == .assign) return switch (blocks.itemBytes(out.?.dtype)) {
-        inline 1, 2, 4, 8, 16 => |bytes| run(Assigned(blocks.Item(bytes)), .assign, inputs.?, out.?, options.?),
+    const writePart = if (mode == .assign) switch (blocks.itemBytes(out.?.dtype)) {
+        inline 1, 2, 4, 8, 16 => |bytes| &Part(Assigned(blocks.Item(bytes))).write,
         else => unreachable,
-    };
-    return switch (View.of(out.?).storage) {
+    } else switch (View.of(out.?).storage) {
         inline else => |storage| switch (mode) {
             .assign => unreachable,
-            inline else => |known| run(Joined(storage, known), known, inputs.?, out.?, options.?),
+            inline else => |known| &Part(Joined(storage, known)).write,
         },
     };
+    return run(writePart, mode, inputs.?, out.?, options.?);
 }
 
 /// Elements that are replaced.
@@ -91,7 +91,7 @@ inline fn ofFloats(comptime T: type, comptime mode: Mode, old: T, value: T) T {
     };
 }
 
-fn run(comptime Operation: type, comptime mode: Mode, inputs: [*]const abi.Tensor, out: *const abi.Tensor, options: *const abi.BlocksOptions) abi.Status {
+fn run(writePart: WritePart, mode: Mode, inputs: [*]const abi.Tensor, out: *const abi.Tensor, options: *const abi.BlocksOptions) abi.Status {
     const values = blocks.anyView(&inputs[1]);
     if (values.len() == 0) return abi.ok;
     const at: View = .of(&inputs[0]);
@@ -99,7 +99,8 @@ fn run(comptime Operation: type, comptime mode: Mode, inputs: [*]const abi.Tenso
     var places: strided.Space(2) = .of(.{ &at, &values.axes(0, at.rank) });
     places.coalesce();
     const parts = @max(1, @min(block.len() / least_part, parallel.threadCount(options.executor)));
-    const job: Job(Operation) = .{
+    const job: Job = .{
+        .writePart = writePart,
         .target = strided.dataOf(out),
         .values = values.address,
         .offsets = &at,
@@ -111,44 +112,52 @@ fn run(comptime Operation: type, comptime mode: Mode, inputs: [*]const abi.Tenso
     job.check(options, &bad);
     const outcome = bad.outcome(options, "scatter");
     if (outcome != abi.ok) return outcome;
-    parallel.run(options.executor, parts, Job(Operation), &job) catch {
+    parallel.run(options.executor, parts, Job, &job) catch {
         return status.fail(abi.errors.internal, "the executor could not run the parts of a scatter ({s})", .{@tagName(mode)});
     };
     return abi.ok;
 }
 
-fn Job(comptime Operation: type) type {
+const WritePart = *const fn (job: *const Job, first: usize, last: usize) void;
+
+/// What a scatter is told of memory and values, whatever their type: only `writePart` is compiled for each type and operation.
+const Job = struct {
+    writePart: WritePart,
+    target: usize,
+    values: usize,
+    offsets: *const View,
+    /// View 0 is the offsets, view 1 the values.
+    places: *const strided.Space(2),
+    /// View 0 is the memory, view 1 the values.
+    block: *const strided.Space(2),
+    parts: usize,
+
+    fn check(job: *const Job, options: *const abi.BlocksOptions, bad: *blocks.Bad) void {
+        const table = tensor_kernels.table(i64);
+        var buffer: [tile_len]i64 align(64) = undefined;
+        var walk = job.places.walk(0, 0);
+        var first: usize = 0;
+        while (first < job.places.len()) : (first += tile_len) {
+            const len = @min(tile_len, job.places.len() - first);
+            strided.readElements(i64, table, job.offsets, &walk, len, &buffer);
+            if (bad.note(options, buffer[0..len], first)) return;
+        }
+    }
+
+    /// Parts [begin, end) of every block.
+    pub fn run(job: *const Job, begin: usize, end: usize) void {
+        const len = job.block.len();
+        job.writePart(job, begin * len / job.parts, end * len / job.parts);
+    }
+};
+
+/// Elements [first, last) of every block, of one element type and operation.
+fn Part(comptime Operation: type) type {
     const T = Operation.Raw;
     return struct {
-        target: usize,
-        values: usize,
-        offsets: *const View,
-        /// View 0 is the offsets, view 1 the values.
-        places: *const strided.Space(2),
-        /// View 0 is the memory, view 1 the values.
-        block: *const strided.Space(2),
-        parts: usize,
-
-        const Self = @This();
-
-        fn check(job: *const Self, options: *const abi.BlocksOptions, bad: *blocks.Bad) void {
-            const table = tensor_kernels.table(i64);
-            var buffer: [tile_len]i64 align(64) = undefined;
-            var walk = job.places.walk(0, 0);
-            var first: usize = 0;
-            while (first < job.places.len()) : (first += tile_len) {
-                const len = @min(tile_len, job.places.len() - first);
-                strided.readElements(i64, table, job.offsets, &walk, len, &buffer);
-                if (bad.note(options, buffer[0..len], first)) return;
-            }
-        }
-
-        /// Parts [begin, end) of every block.
-        pub fn run(job: *const Self, begin: usize, end: usize) void {
+        fn write(job: *const Job, first: usize, last: usize) void {
             const table = tensor_kernels.table(i64);
             const len = job.block.len();
-            const first = begin * len / job.parts;
-            const last = end * len / job.parts;
             var buffer: [tile_len]i64 align(64) = undefined;
             var walk = job.places.walk(0, 0);
             var of_values = job.places.walk(1, 0);
@@ -162,15 +171,15 @@ fn Job(comptime Operation: type) type {
                     if (len == 1) {
                         const element = blocks.at(T, job.target, offset);
                         element.* = Operation.join(element.*, blocks.at(T, job.values, from).*);
-                    } else job.write(offset, from, first, last);
+                    } else writeBlock(job, offset, from, first, last);
                 }
                 of_values.pass(count);
                 done += count;
             }
         }
 
-        /// Elements [first, last) of a block.
-        fn write(job: *const Self, offset: isize, from: isize, first: usize, last: usize) void {
+        /// Elements [first, last) of the block at an offset.
+        fn writeBlock(job: *const Job, offset: isize, from: isize, first: usize, last: usize) void {
             var to_walk = job.block.walk(0, first);
             var from_walk = job.block.walk(1, first);
             const to_step = job.block.innerStride(0);

@@ -62,11 +62,12 @@ pub fn segments(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const abi
         }
     }
     const rank = if (has_offsets) 1 else rows.rank;
-    const outcome = switch (target.storage) {
+    const joinRows = switch (target.storage) {
         inline else => |storage| switch (@as(Operation, @fromBackingInt(@intCast(options.?.operation)))) {
-            inline else => |operation| run(storage, operation, &values, rank, &target, &ordered, options.?),
+            inline else => |operation| &Rows(storage, operation).join,
         },
     };
+    const outcome = run(joinRows, &values, rank, &target, &ordered, options.?);
     outcome catch return failed();
     return abi.ok;
 }
@@ -102,8 +103,7 @@ fn readOffsets(view: *const View, values: usize, starts: []usize) abi.Status {
 }
 
 fn run(
-    comptime storage: Storage,
-    comptime operation: Operation,
+    joinRows: JoinRows,
     values: *const View,
     rows_rank: usize,
     target: *const View,
@@ -116,7 +116,8 @@ fn run(
     var block: strided.Space(2) = .of(.{ &target.axes(1, target.rank - 1), &values.axes(rows_rank, values.rank - rows_rank) });
     block.coalesce();
     const threads = parallel.threadCount(options.executor);
-    const job: Job(storage, operation) = .{
+    const job: Job = .{
+        .joinRows = joinRows,
         .values = values.address,
         .target = target.address,
         .target_step = target.strides[0],
@@ -126,62 +127,71 @@ fn run(
         .start = @fromBackingInt(@intCast(options.start)),
         .pieces = if (threads == 1) 1 else @min(target.shape[0], pieces_per_thread * threads),
     };
-    try parallel.run(options.executor, job.pieces, Job(storage, operation), &job);
+    try parallel.run(options.executor, job.pieces, Job, &job);
 }
 
-fn Job(comptime storage: Storage, comptime operation: Operation) type {
+const JoinRows = *const fn (job: *const Job, first: usize, last: usize) void;
+
+/// What joining is told of values and rows, whatever their type: only `joinRows` is compiled for each type and operation.
+const Job = struct {
+    joinRows: JoinRows,
+    values: usize,
+    target: usize,
+    target_step: isize,
+    /// Of the values, without the elements of each.
+    places: *const strided.Space(1),
+    /// View 0 is a row of the target, view 1 a value.
+    block: *const strided.Space(2),
+    ordered: *const SegmentOrder,
+    start: Start,
+    pieces: usize,
+
+    pub fn run(job: *const Job, begin: usize, end: usize) void {
+        const rows = job.ordered.starts.len - 1;
+        job.joinRows(job, job.firstRow(begin, rows), job.firstRow(end, rows));
+    }
+
+    /// Pieces have as many rows and values together as the others.
+    fn firstRow(job: *const Job, piece: usize, rows: usize) usize {
+        if (piece == job.pieces) return rows;
+        const starts = job.ordered.starts;
+        const wanted = piece * (rows + starts[rows] - starts[0]) / job.pieces;
+        var first: usize = 0;
+        var left = rows;
+        while (left > 0) {
+            const half = left / 2;
+            const row = first + half;
+            if (row + starts[row] - starts[0] < wanted) {
+                first = row + 1;
+                left -= half + 1;
+            } else left = half;
+        }
+        return first;
+    }
+
+    inline fn valueOffset(job: *const Job, place: usize) isize {
+        const value = job.ordered.value(place);
+        if (job.places.rank == 0) return 0;
+        if (job.places.rank == 1) return @as(isize, @intCast(value)) * job.places.strides[0][0];
+        return job.places.offset(0, value);
+    }
+};
+
+/// The rows of one element type and operation.
+fn Rows(comptime storage: Storage, comptime operation: Operation) type {
     const Raw = storage.Raw();
     const Joining = Joined(storage, operation);
     const State = Joining.State;
     return struct {
-        values: usize,
-        target: usize,
-        target_step: isize,
-        /// Of the values, without the elements of each.
-        places: *const strided.Space(1),
-        /// View 0 is a row of the target, view 1 a value.
-        block: *const strided.Space(2),
-        ordered: *const SegmentOrder,
-        start: Start,
-        pieces: usize,
-
-        const Self = @This();
-
-        pub fn run(job: *const Self, begin: usize, end: usize) void {
-            const rows = job.ordered.starts.len - 1;
-            for (job.firstRow(begin, rows)..job.firstRow(end, rows)) |row| job.joinRow(row);
-        }
-
-        /// Pieces have as many rows and values together as the others.
-        fn firstRow(job: *const Self, piece: usize, rows: usize) usize {
-            if (piece == job.pieces) return rows;
-            const starts = job.ordered.starts;
-            const wanted = piece * (rows + starts[rows] - starts[0]) / job.pieces;
-            var first: usize = 0;
-            var left = rows;
-            while (left > 0) {
-                const half = left / 2;
-                const row = first + half;
-                if (row + starts[row] - starts[0] < wanted) {
-                    first = row + 1;
-                    left -= half + 1;
-                } else left = half;
-            }
-            return first;
+        fn join(job: *const Job, first: usize, last: usize) void {
+            for (first..last) |row| joinRow(job, row);
         }
 
         inline fn element(address: usize, elements: isize) *Raw {
             return @ptrFromInt(address +% @as(usize, @bitCast(elements * @sizeOf(Raw))));
         }
 
-        inline fn valueOffset(job: *const Self, place: usize) isize {
-            const value = job.ordered.value(place);
-            if (job.places.rank == 0) return 0;
-            if (job.places.rank == 1) return @as(isize, @intCast(value)) * job.places.strides[0][0];
-            return job.places.offset(0, value);
-        }
-
-        fn joinRow(job: *const Self, row: usize) void {
+        fn joinRow(job: *const Job, row: usize) void {
             const first = job.ordered.starts[row];
             const last = job.ordered.starts[row + 1];
             if (first == last and job.start != .fill) return;
@@ -192,7 +202,7 @@ fn Job(comptime storage: Storage, comptime operation: Operation) type {
             var done: usize = 0;
             while (done < len) {
                 const count = @min(tile_len, to.runLen(), len - done);
-                job.joinTile(first, last, target + to.start, from.start, count);
+                joinTile(job, first, last, target + to.start, from.start, count);
                 to.pass(count);
                 from.pass(count);
                 done += count;
@@ -200,7 +210,7 @@ fn Job(comptime storage: Storage, comptime operation: Operation) type {
         }
 
         /// Elements that lie one after the other in a row and in the values.
-        fn joinTile(job: *const Self, first: usize, last: usize, to: isize, from: isize, count: usize) void {
+        fn joinTile(job: *const Job, first: usize, last: usize, to: isize, from: isize, count: usize) void {
             var states: [tile_len]State = undefined;
             const own = states[0..count];
             const to_step = job.block.innerStride(0);
