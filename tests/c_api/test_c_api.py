@@ -146,7 +146,7 @@ def test_every_program_is_run() -> None:
     assert sources - others == set(PROGRAMS)
 
 
-@pytest.mark.sampled(0.5)
+@pytest.mark.sampled(0.25)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program_compiles_with_clang(name: str, tmp_path: Path) -> None:
     """As `ziglang` brings it: other warnings than those of GCC."""

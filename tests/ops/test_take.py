@@ -228,22 +228,37 @@ def test_empty_takes():
     equal(ops.take(np.zeros((3, 0)), [1], 0), np.zeros((1, 0)))
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(st.integers(0, 7), max_size=4).map(tuple), layouts, st.sampled_from(DTYPES), st.integers(0, 9))
-def test_what_is_not_zero_is_found(shape, layout, dtype, seed):
+shapes = st.lists(st.integers(0, 7), max_size=4).map(tuple)
+
+
+def with_zeros(shape, layout, dtype, seed):
+    """Values of which many are zero; of floats, some are NaN or a negative zero."""
     rng = np.random.default_rng(seed)
     values = random_values(rng, shape, dtype)
     if dtype.kind not in "biu":
         values = np.where(rng.random(shape) < 0.2, np.asarray(np.nan, dtype), values)
         values = np.where(rng.random(shape) < 0.2, np.asarray(-0.0, dtype), values)
-    x = arrange(np.where(rng.random(shape) < 0.4, values, np.asarray(0, dtype)).astype(dtype), layout)
-    wanted = np.argwhere(x)
-    equal(ops.argwhere(x), wanted)
-    with amdgpu.initialize_device("cpu:0") as cpu:
-        equal(cases.on_device("nonzero")(x, device=cpu), wanted)
+    return arrange(np.where(rng.random(shape) < 0.4, values, np.asarray(0, dtype)).astype(dtype), layout)
+
+
+@settings(max_examples=150, deadline=None)
+@given(shapes, layouts, st.sampled_from(DTYPES), st.integers(0, 9))
+def test_what_is_not_zero_is_found(shape, layout, dtype, seed):
+    x = with_zeros(shape, layout, dtype, seed)
+    equal(ops.argwhere(x), np.argwhere(x))
     if shape:
         for ours, theirs in zip(ops.nonzero(x), np.nonzero(x), strict=True):
             equal(ours, theirs)
+
+
+@pytest.mark.sampled(0.34)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@settings(max_examples=15, deadline=None)
+@given(shape=shapes, layout=layouts, seed=st.integers(0, 9))
+def test_kernels_find_what_is_not_zero(shape, layout, dtype, seed):
+    x = with_zeros(shape, layout, dtype, seed)
+    with amdgpu.initialize_device("cpu:0") as cpu:
+        equal(cases.on_device("nonzero")(x, device=cpu), np.argwhere(x))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 1.0])

@@ -1,6 +1,7 @@
 """The files that took longest the last time come first, so that the processes of pytest-xdist end together.
 
-The seconds of each file are kept in `.x/test-seconds.json`; files that it does not know come before all others.
+The seconds of each file are kept in `.x/test-seconds.json`; files that it does not know come before all others. Before the first run of a
+working tree nothing is known but which files are the longest.
 """
 
 from __future__ import annotations
@@ -13,6 +14,18 @@ from pathlib import Path
 import pytest
 
 RECORD = Path(__file__).resolve().parents[2] / ".x" / "test-seconds.json"
+# The longest first. One that came last would keep one processor busy for minutes while the others have nothing to do.
+LONGEST = (
+    "tests/ops/test_device_ops.py",
+    "tests/c_api/test_c_api.py",
+    "tests/compiler/test_hostile.py",
+    "tests/ops/test_kernel_archives.py",
+    "tests/compiler/test_nontemporal.py",
+    "tests/ops/test_vendor_convolutions.py",
+    "tests/compiler/test_random_waves.py",
+    "tests/graph/test_fused_reductions.py",
+    "tests/server/test_soak.py",
+)
 _seconds: dict[str, float] = defaultdict(float)
 
 
@@ -32,7 +45,11 @@ def known(record: Path = RECORD) -> dict[str, float]:
 def sort(items: list[pytest.Item], record: Path = RECORD) -> None:
     """Files in the order of their seconds; the tests of a file stay as they are."""
     seconds = known(record)
-    items.sort(key=lambda item: -seconds.get(file_of(item.nodeid), float("inf")))
+    if seconds:
+        items.sort(key=lambda item: -seconds.get(file_of(item.nodeid), float("inf")))
+        return
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(file_of(item.nodeid), len(place)))
 
 
 def count(report: pytest.TestReport) -> None:

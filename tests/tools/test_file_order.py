@@ -23,13 +23,20 @@ def test_unknown_files_come_first_then_the_longest_and_tests_keep_their_order(tm
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", '{"a.py": '])
-def test_without_a_record_the_order_stays(content: str | None, tmp_path: Path) -> None:
+def test_without_a_record_the_longest_come_first_and_the_order_of_others_stays(
+    content: str | None, tmp_path: Path
+) -> None:
     record = tmp_path / "seconds.json"
     if content is not None:
         record.write_text(content)
-    found = items("b.py::x", "a.py::y")
+    second, first = (f"{name}::z" for name in (file_order.LONGEST[1], file_order.LONGEST[0]))
+    found = items("b.py::x", second, "a.py::y", first)
     file_order.sort(found, record)
-    assert [item.nodeid for item in found] == ["b.py::x", "a.py::y"]
+    assert [item.nodeid for item in found] == [first, second, "b.py::x", "a.py::y"]
+
+
+def test_the_longest_files_are_there() -> None:
+    assert [name for name in file_order.LONGEST if not (Path(__file__).resolve().parents[2] / name).is_file()] == []
 
 
 def test_what_was_counted_is_kept_beside_what_other_files_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -361,14 +361,13 @@ class Suite:
     alone: Callable[[Context], Counts] | None = None
 
 
-# Suites that run side by side begin in this order. The longest comes first; those of one processor fill what it leaves, one after the
-# other, to the end. That of Rust is one of them, although cargo compiles on all processors: crowded processors cost less than one that is
-# idle at the end.
+# Suites that run side by side begin in this order. The longest comes first; those of one processor fill what the others leave, one after
+# the other, to the end. That of Rust waits for that of Python, some of whose tests build with cargo, which lets one build at a time.
 SUITES: dict[str, Suite] = {
     "python": Suite(_python, processors=0, alone=_python_alone),
     "zig": Suite(_zig),
     "js": Suite(_js),
-    "rust": Suite(_rust),
+    "rust": Suite(_rust, processors=0),
     "nim": Suite(_nim),
     "julia": Suite(_julia),
     "tools": Suite(_tools),
