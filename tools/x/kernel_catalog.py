@@ -174,7 +174,7 @@ PROTOTYPES = {
     "convolution wgmma": _CONVOLUTION + ", const void* maps",
     "attention_masked": (
         "void* result, unsigned queries, unsigned keys, unsigned group_heads, unsigned size, unsigned heads, unsigned is_causal,"
-        " double scale, const void* maps, const void* mask, unsigned mask_format, unsigned long long stride_batch,"
+        " double scale, const void* maps, unsigned long long mask, unsigned mask_format, unsigned long long stride_batch,"
         " unsigned long long stride_head, unsigned stride_query, unsigned stride_key"
     ),
     **dict.fromkeys(("attention", "attention_levels", "attention_by_queries", "attention_by_keys"), _ATTENTION),
