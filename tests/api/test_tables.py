@@ -159,8 +159,6 @@ def test_sources_of_gpu_kernels_have_the_formats_and_activations_of_the_tables()
     assert sorted(names_in(variant, r"pub const Number = enum \{(.*?)\n\};")) == sorted(dtypes.FORMATS)
     archived = [name for name, row in ACTIVATIONS.items() if row.is_archived]
     assert names_in(variant, r"pub const Activation = enum \{(.*?)\};") == ["none", *archived]
-    operations = names_in(variant, r"pub const Operation = enum \{(.*?)pub fn")
-    assert set(operations) - set(ELEMENTWISE) == {"negate"}
 
 
 def test_the_generator_knows_the_functions_of_formulas():

@@ -75,10 +75,10 @@ class Program:
             elif kind == "close":
                 scopes.pop()
             else:
-                made._add(statement, scopes[-1] if scopes else None)
+                made.add(statement, scopes[-1] if scopes else None)
         return made
 
-    def _add(self, statement: str, scope: tuple[int, list[str]] | None) -> None:
+    def add(self, statement: str, scope: tuple[int, list[str]] | None) -> None:
         while label := re.match(r"([\w$]+):\s*(.*)", statement, re.DOTALL):
             self.labels[f"{label[1]}@{scope[0]}" if scope else label[1]] = len(self.instructions)
             statement = label[2]

@@ -105,12 +105,17 @@ impl Flash<'_> {
         args.push(int(u64::from(self.is_causal)));
         args.push(Arg::Float(self.scale));
         args.push(Arg::Array(&maps.maps));
-        args.push(Arg::pointer(mask));
+        let data = mask
+            .array
+            .as_ref()
+            .ok_or_else(|| Error::no_kernel("a mask that is a number"))?;
+        args.push(Arg::Address(data));
         args.push(int(format));
         args.extend(strides.map(int));
         let blocks = self.blocks_of_queries() as i64;
         let shape = Shape::line(blocks, i64::from(kernel.threads));
-        Steps::of(self.ops)?.launch(kernel, shape, &args)?;
+        let read = self.read(&maps);
+        Steps::of(self.ops)?.launch_beside(kernel, shape, &args, &read)?;
         Ok(true)
     }
 
@@ -196,10 +201,7 @@ impl Flash<'_> {
             inputs: [inputs[0], inputs[1], inputs[2], inputs[3]],
         };
         let maps = Archived::of(self.ops).maps.of_attention(self.ops, &key)?;
-        Ok(Maps {
-            maps,
-            _copies: copies,
-        })
+        Ok(Maps { maps, copies })
     }
 
     fn launch(
@@ -216,14 +218,21 @@ impl Flash<'_> {
         args.push(Arg::Float(self.scale));
         args.push(Arg::Array(&maps.maps));
         let shape = Shape::line(blocks as i64, i64::from(kernel.threads));
-        Steps::of(self.ops)?.launch(kernel, shape, &args)
+        let read = self.read(maps);
+        Steps::of(self.ops)?.launch_beside(kernel, shape, &args, &read)
+    }
+
+    /// The arrays that descriptors lead to.
+    fn read<'b>(&'b self, maps: &'b Maps) -> SmallVec<[&'b Array; 8]> {
+        let inputs = self.inputs.iter().filter_map(|one| one.array.as_ref());
+        inputs.chain(&maps.copies).collect()
     }
 }
 
 /// What a launch reads its inputs by.
 struct Maps {
     maps: Array,
-    _copies: SmallVec<[Array; 4]>,
+    copies: SmallVec<[Array; 4]>,
 }
 
 /// The rows of an array as TMA walks them. `None` for others.

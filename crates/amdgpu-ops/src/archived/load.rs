@@ -18,7 +18,7 @@ use super::tensor_map::TensorMaps;
 use crate::choices::Choices;
 use crate::convolve::Ways;
 use crate::kernel_form::KernelForm;
-use crate::launch::{Shape, launch};
+use crate::launch::{Shape, launch_beside};
 use crate::vendor::{Libraries, SumLibraries};
 use crate::{Arg, DeviceOps, Error, KernelKey, Result, toolchain};
 
@@ -232,6 +232,21 @@ impl<'a> Steps<'a> {
     ///
     /// Code that the device does not load; what the device reports.
     pub fn launch(&self, kernel: &ArchivedKernel, shape: Shape, args: &[Arg<'_>]) -> Result<()> {
+        self.launch_beside(kernel, shape, args, &[])
+    }
+
+    /// [`Self::launch`] of a kernel that also reaches other arrays, whose addresses it reads from memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::launch`].
+    pub fn launch_beside(
+        &self,
+        kernel: &ArchivedKernel,
+        shape: Shape,
+        args: &[Arg<'_>],
+        others: &[&Array],
+    ) -> Result<()> {
         let slot = &self.loaded.kernels[kernel.index];
         let loaded = if let Some(found) = slot.get() {
             found
@@ -244,7 +259,7 @@ impl<'a> Steps<'a> {
             shared_bytes: shape.shared_bytes + kernel.dynamic_shared_bytes as i64,
             ..shape
         };
-        launch(loaded, shape, args)
+        launch_beside(loaded, shape, args, others)
     }
 }
 
