@@ -11,6 +11,7 @@ use amdgpu_compiler::{CompileOptions, OptimizationLevel};
 use amdgpu_hal::{DeviceKind, ForkLocal};
 use rustc_hash::FxHashMap;
 
+use crate::blank_notes::BlankNotes;
 use crate::key::KernelKey;
 use crate::lists::tables::Tables;
 use crate::{Result, toolchain};
@@ -25,6 +26,7 @@ pub struct DeviceOps {
     kernels: RwLock<FxHashMap<KernelKey, Arc<Kernel>>>,
     attached: OnceLock<Box<dyn Any + Send + Sync>>,
     tables: Mutex<Tables>,
+    blank_notes: BlankNotes,
     /// The CPU computes in place; else kernels do, on a CPU device too.
     is_in_place: bool,
     /// Held while a kernel is compiled, so that threads which want the same one compile it once.
@@ -77,6 +79,7 @@ impl DeviceOps {
             kernels: RwLock::default(),
             attached: OnceLock::new(),
             tables: Mutex::default(),
+            blank_notes: BlankNotes::default(),
             is_in_place,
             compiling: Mutex::default(),
         });
@@ -108,6 +111,11 @@ impl DeviceOps {
     /// Tables of lists of tensors that lie on the device.
     pub(crate) fn tables(&self) -> &Mutex<Tables> {
         &self.tables
+    }
+
+    /// Memory for notes about indices that is between two calls.
+    pub(crate) fn blank_notes(&self) -> &BlankNotes {
+        &self.blank_notes
     }
 
     pub(crate) fn context(&self) -> &Context {

@@ -14,6 +14,7 @@
 pub mod archived;
 pub mod attention;
 pub mod batch_norm;
+mod blank_notes;
 pub mod blocks;
 pub mod cast;
 mod choices;
@@ -45,6 +46,7 @@ pub mod matmul;
 pub mod nonzero;
 mod norm_gradient;
 pub mod normalize;
+mod notes;
 pub mod offsets;
 mod operand;
 pub mod operation;
@@ -66,6 +68,7 @@ pub mod top_k;
 pub mod trace;
 pub mod transpose;
 pub mod tuning;
+pub mod unique_consecutive;
 pub mod vendor;
 mod words;
 
@@ -98,3 +101,4 @@ pub use segments::{embedding_gradient, index_add, scatter_reduce, segment_reduce
 pub use sort::{argsort, searchsorted, sort};
 pub use top_k::top_k;
 pub use transpose::transpose;
+pub use unique_consecutive::unique_consecutive;

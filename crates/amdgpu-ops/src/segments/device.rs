@@ -4,25 +4,27 @@
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims, coalesce, recording, row_major};
+use amdgpu_array::{Array, Dims, coalesce, row_major};
 use amdgpu_aura::Kernel;
 use amdgpu_hal::MemoryKind;
 use smallvec::SmallVec;
 
-use super::{JoinOptions, ScatterReduce, Start, check_index_add, index_add_options};
+use super::{Join, JoinOptions, ScatterReduce, Start, check_index_add, index_add_options};
 use crate::cast;
 use crate::div_ceil::DivCeil;
 use crate::generated::radix::KeySource;
 use crate::generated::segments::{
-    CHUNK, SegmentKernel, at_once_source, chunks_source, finish_source, is_joined_at_once,
-    offsets_source, rows_of_starts_source, rows_source, start_source, starts_source, state_of,
+    CHUNK, RowOf, SegmentKernel, at_once_source, chunks_source, crossing_source, finish_source,
+    is_joined_at_once, offsets_source, rows_of_starts_source, rows_source, start_source,
+    starts_source, state_of,
 };
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::lines::Lines;
+use crate::notes::Note;
 use crate::offsets;
 use crate::operand::Operand;
-use crate::radix::{Radix, UINT32, place_type};
+use crate::radix::{Radix, Sorted, UINT32, place_type};
 use crate::transpose::dense;
 use crate::words::words;
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
@@ -135,16 +137,6 @@ fn empty(ops: &DeviceOps, shape: &[i64], dtype: Dtype) -> Result<Array> {
     )?)
 }
 
-/// Waits for the device.
-fn read_notes(notes: &Array) -> Result<[u64; 2]> {
-    let bytes = notes.read()?;
-    let note = |place: usize| {
-        let bytes = bytes.get(8 * place..)?;
-        bytes.first_chunk().copied().map(u64::from_ne_bytes)
-    };
-    Ok([0, 1].map(|place| note(place).unwrap_or_default()))
-}
-
 fn blocks(count: i64) -> Shape {
     Shape::line(count.div_ceil_positive(source::BLOCK), source::BLOCK)
 }
@@ -152,9 +144,23 @@ fn blocks(count: i64) -> Shape {
 /// Values in the order of their rows.
 struct Ordered {
     rows: Array,
-    /// `None` where they are in order already.
-    order: Option<Array>,
-    starts: Array,
+    /// `None` where the rows are in order by what they are made of.
+    sorted: Option<SortedRows>,
+    /// Where the values of each row begin; `None` where nobody asks.
+    starts: Option<Array>,
+}
+
+/// Rows in order and the places of their values, unless the word says that the rows were in order before.
+struct SortedRows {
+    rows: Array,
+    order: Array,
+    falls: Array,
+}
+
+impl SortedRows {
+    fn args(&self) -> [Arg<'_>; 2] {
+        [&self.rows, &self.falls].map(Arg::Array)
+    }
 }
 
 /// Joins values into the rows of `out`, which is dense.
@@ -182,17 +188,77 @@ fn join(
         count,
         row_type,
     };
-    let ordered = if placed.options.has_offsets {
-        joiner.by_offsets(rows)?
-    } else if count > 0 && is_joined_at_once(placed.options.join, values.dtype) {
-        return joiner.at_once(&dense(ops, values)?, rows, out);
-    } else {
-        joiner.by_rows(rows)?
-    };
-    if out.is_empty() {
-        return Ok(());
+    // What is noted about the indices is read last: the device joins values meanwhile.
+    let note = Note::new(ops)?;
+    if placed.options.has_offsets {
+        let ordered = joiner.by_offsets(rows, &note)?;
+        joiner.run(values, &ordered, out)?;
+        return joiner.refuse_offsets(note, rows);
     }
-    joiner.run(&dense(ops, values)?, &ordered, out)
+    let indices = Indices::of(ops, placed, rows)?;
+    if count > 0 && is_joined_at_once(placed.options.join, values.dtype) {
+        joiner.at_once(values, &indices, out, &note)?;
+    } else {
+        let ordered = joiner.by_rows(&indices, &note)?;
+        joiner.run(values, &ordered, out)?;
+    }
+    joiner.refuse(note, &indices.given)
+}
+
+type Args<'a> = SmallVec<[Arg<'a>; 24]>;
+
+/// Indices, and how rows follow from them.
+struct Indices {
+    given: Operand,
+    text: RowOf,
+    extents: Dims,
+    strides: Vec<Dims>,
+    /// Of an axis, the distance between its rows, how many rows there are, and the one that receives nothing.
+    numbers: [i64; 4],
+}
+
+impl Indices {
+    fn of(ops: &DeviceOps, placed: &Placed<'_>, indices: &Operand) -> Result<Self> {
+        let Placed {
+            options, segments, ..
+        } = *placed;
+        // A number is an array of one.
+        let given = if indices.is_number() {
+            Operand::of_array(cast::on_device(ops, indices, indices.dtype, None)?)
+        } else {
+            indices.clone()
+        };
+        let plain = (Dims::from_elem(0, given.rank()), 1, segments, 0);
+        let (line, step, extent, _) = placed.line.as_ref().unwrap_or(&plain);
+        let (extents, strides) = coalesce(&given.shape, [&given.strides, line]);
+        let text = RowOf {
+            index: given.dtype,
+            rank: extents.len(),
+            is_dense: given.is_dense(),
+            wraps: options.wraps || placed.line.is_some(),
+        };
+        Ok(Self {
+            given,
+            text,
+            extents,
+            strides: strides.to_vec(),
+            numbers: [*extent, *step, segments, options.skipped.unwrap_or(-1)],
+        })
+    }
+
+    fn key(&self, family: &'static str) -> KernelKey {
+        KernelKey::new(family)
+            .dtype(self.text.index)
+            .with(self.text.rank as u64)
+            .flag(self.text.is_dense)
+            .flag(self.text.wraps)
+    }
+
+    /// Adds the arguments behind those of the kernel.
+    fn add_numbers(&self, args: &mut Args<'_>) {
+        args.extend(self.numbers.map(Arg::from));
+        args.extend_from_slice(&source::walk_arguments(&self.extents, &self.strides));
+    }
 }
 
 struct Joiner<'a> {
@@ -217,76 +283,107 @@ impl Joiner<'_> {
         KernelKey::new("segments").dtype(self.row_type)
     }
 
-    fn by_rows(&self, indices: &Operand) -> Result<Ordered> {
+    /// Whether rows are finished one by one, by where they begin.
+    fn asks_where_rows_begin(&self) -> bool {
+        let options = self.placed.options;
+        options.start == Start::Fill || options.join == Join::Mean
+    }
+
+    fn by_rows(&self, indices: &Indices, note: &Note<'_>) -> Result<Ordered> {
         let (count, segments) = (self.count, self.placed.segments);
-        let starts = empty(self.ops, &[segments + 1], Dtype::I64)?;
         if count == 0 {
+            let starts = empty(self.ops, &[segments + 1], Dtype::I64)?;
             starts.fill(&0_i64.to_ne_bytes())?;
             return Ok(Ordered {
                 rows: empty(self.ops, &[1], self.row_type)?,
-                order: None,
-                starts,
+                sorted: None,
+                starts: Some(starts),
             });
         }
-        let (mut rows, notes) = self.number_rows(indices)?;
-        let mut order = None;
-        if !self.is_in_order(&notes, indices)? {
-            let radix = Radix {
-                ops: self.ops,
-                memory: &rows,
-                source: KeySource::keys(self.row_type, "key".to_owned()),
-                key: self.of_rows().text("keys"),
-                lines: Lines {
-                    count: 1,
-                    length: count,
-                    stride: 1,
-                },
-                // Rows that take no part have the number behind the last one.
-                bits: i64::from(64 - segments.leading_zeros()).max(1),
-                place: Some(place_type(count)),
-            };
-            let sorted = radix.sort()?;
-            (rows, order) = (sorted.keys, sorted.places);
-        }
-        let kernel = self.kernel("segment_starts", self.of_rows(), || {
-            starts_source(self.row_type)
-        })?;
-        let mut args = [&rows, &starts].map(Arg::Array).to_vec();
-        args.extend([count, segments].map(Arg::from));
-        launch(&kernel, blocks(segments + 1), &args)?;
+        let rows = empty(self.ops, &[count], self.row_type)?;
+        let falls = words(self.ops, 1, 1)?;
+        self.note_rows(indices, note, Some([&rows, &falls]))?;
+        let radix = Radix {
+            ops: self.ops,
+            memory: &rows,
+            source: KeySource::keys(self.row_type, "key".to_owned()),
+            key: self.of_rows().text("keys"),
+            lines: Lines {
+                count: 1,
+                length: count,
+                stride: 1,
+            },
+            // Rows that take no part have the number behind the last one.
+            bits: i64::from(64 - segments.leading_zeros()).max(1),
+            place: Some(place_type(count)),
+            wanted: Some(&falls),
+        };
+        let Sorted { keys, places } = radix.sort()?;
+        let order = places.ok_or_else(|| Error::no_kernel("a sort without places"))?;
+        let sorted = SortedRows {
+            rows: keys,
+            order,
+            falls,
+        };
+        let starts = if self.asks_where_rows_begin() {
+            let starts = empty(self.ops, &[segments + 1], Dtype::I64)?;
+            let kernel = self.kernel("segment_starts", self.of_rows(), || {
+                starts_source(self.row_type)
+            })?;
+            let mut args = [&rows, &starts].map(Arg::Array).to_vec();
+            args.extend([count, segments].map(Arg::from));
+            args.extend(sorted.args());
+            launch(&kernel, blocks(segments + 1), &args)?;
+            Some(starts)
+        } else {
+            None
+        };
         Ok(Ordered {
             rows,
-            order,
+            sorted: Some(sorted),
             starts,
         })
     }
 
     /// Joins values with their rows in any order.
-    fn at_once(&self, values: &Array, indices: &Operand, out: &Array) -> Result<()> {
+    fn at_once(
+        &self,
+        values: &Operand,
+        indices: &Indices,
+        out: &Array,
+        note: &Note<'_>,
+    ) -> Result<()> {
         let Placed {
             options,
-            segments,
             width,
             inner,
             ..
         } = *self.placed;
-        let (rows, notes) = self.number_rows(indices)?;
-        if !out.is_empty() {
-            self.start(&rows, out)?;
-            let key = self.of_rows().text(options.join.name()).dtype(values.dtype);
-            let kernel = self.kernel("segment_at_once", key, || {
-                at_once_source(options.join, values.dtype, self.row_type)
-            })?;
-            let mut args = [values, &rows, out].map(Arg::Array).to_vec();
-            args.extend([self.count, segments, width, inner].map(Arg::from));
-            launch(&kernel, blocks(self.count * width), &args)?;
+        self.note_rows(indices, note, None)?;
+        if out.is_empty() {
+            return Ok(());
         }
-        self.is_in_order(&notes, indices)?;
-        Ok(())
+        self.start(indices, out)?;
+        let values = dense(self.ops, values)?;
+        let is_narrow = source::is_narrow(self.count * width);
+        let key = indices
+            .key("segment at once")
+            .text(options.join.name())
+            .dtype(values.dtype)
+            .flag(is_narrow);
+        let kernel = self.kernel("segment_at_once", key, || {
+            at_once_source(options.join, values.dtype, &indices.text, is_narrow)
+        })?;
+        let mut args = Args::new();
+        args.push(Arg::pointer(&indices.given));
+        args.extend([&values, out].map(Arg::Array));
+        args.extend([self.count, width, inner].map(Arg::from));
+        indices.add_numbers(&mut args);
+        launch(&kernel, blocks(self.count * width), &args)
     }
 
     /// Rows begin with what joins to any value without a change, unless what they hold takes part.
-    fn start(&self, rows: &Array, out: &Array) -> Result<()> {
+    fn start(&self, indices: &Indices, out: &Array) -> Result<()> {
         let Placed {
             options,
             segments,
@@ -294,80 +391,63 @@ impl Joiner<'_> {
             inner,
             ..
         } = *self.placed;
-        let (row_type, count) = match options.start {
+        let (of, count) = match options.start {
             Start::Include => return Ok(()),
-            Start::Keep => (Some(self.row_type), self.count),
+            Start::Keep => (Some(&indices.text), self.count),
             Start::Fill => (None, segments),
         };
-        let mut key = KernelKey::new("segment start")
-            .text(options.join.name())
-            .dtype(out.dtype);
-        if let Some(dtype) = row_type {
-            key = key.dtype(dtype);
-        }
+        let key = match of {
+            Some(_) => indices.key("segment start of rows"),
+            None => KernelKey::new("segment start"),
+        };
+        let key = key.text(options.join.name()).dtype(out.dtype);
         let kernel = self.kernel("segment_start", key, || {
-            start_source(options.join, out.dtype, row_type)
+            start_source(options.join, out.dtype, of)
         })?;
-        let mut args = Vec::with_capacity(6);
-        args.extend(row_type.map(|_| Arg::Array(rows)));
+        let mut args = Args::new();
+        args.extend(of.map(|_| Arg::pointer(&indices.given)));
         args.push(Arg::Array(out));
-        args.extend([count, segments, width, inner].map(Arg::from));
+        args.extend([count, width, inner].map(Arg::from));
+        if of.is_some() {
+            indices.add_numbers(&mut args);
+        } else {
+            args.push(Arg::from(segments));
+        }
         launch(&kernel, blocks(count * width), &args)
     }
 
-    /// The number of the row of each index, and notes about the indices.
-    fn number_rows(&self, indices: &Operand) -> Result<(Array, Array)> {
-        let Placed {
-            options, segments, ..
-        } = *self.placed;
-        // A number is an array of one.
-        let indices = if indices.is_number() {
-            Operand::of_array(cast::on_device(self.ops, indices, indices.dtype, None)?)
-        } else {
-            indices.clone()
-        };
-        let plain = (Dims::from_elem(0, indices.rank()), 1, segments, 0);
-        let (line, step, extent, _) = self.placed.line.as_ref().unwrap_or(&plain);
-        let (extents, strides) = coalesce(&indices.shape, [&indices.strides, line]);
-        let wraps = options.wraps || self.placed.line.is_some();
-        let key = self
-            .of_rows()
-            .dtype(indices.dtype)
-            .with(extents.len() as u64)
-            .flag(indices.is_dense())
-            .flag(wraps);
-        let kernel = self.kernel("segment_rows", key, || {
-            rows_source(
-                indices.dtype,
-                self.row_type,
-                extents.len(),
-                indices.is_dense(),
-                wraps,
-            )
-        })?;
-        let rows = empty(self.ops, &[self.count], self.row_type)?;
-        let found = words(self.ops, 2, 2)?;
-        let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
-        args.extend([
-            Arg::pointer(&indices),
-            Arg::Array(&rows),
-            Arg::Array(&found),
-        ]);
-        let skipped = options.skipped.unwrap_or(-1);
-        args.extend([self.count, *extent, *step, segments, skipped].map(Arg::from));
-        args.extend_from_slice(&source::walk_arguments(&extents, &strides));
+    /// Notes an index that is none, and makes the number of the row of each index, with a word that says whether they fall anywhere.
+    fn note_rows(
+        &self,
+        indices: &Indices,
+        note: &Note<'_>,
+        made: Option<[&Array; 2]>,
+    ) -> Result<()> {
+        let row = made.map(|_| self.row_type);
+        let mut key = indices.key("segment rows");
+        if let Some(dtype) = row {
+            key = key.dtype(dtype);
+        }
+        let kernel = self.kernel("segment_rows", key, || rows_source(&indices.text, row))?;
+        let mut args = Args::new();
+        args.push(Arg::pointer(&indices.given));
+        args.extend(note.arrays().map(Arg::Array));
+        args.extend(made.into_iter().flatten().map(Arg::Array));
+        args.push(Arg::from(self.count));
+        indices.add_numbers(&mut args);
         launch(&kernel, blocks(self.count), &args)?;
-        drop(args);
-        Ok((rows, found))
+        note.end()
     }
 
     /// Refuses an index that a kernel has noted.
-    fn refuse(&self, noted: u64, indices: &Operand) -> Result<()> {
-        if noted == 0 {
+    fn refuse(&self, note: Note<'_>, indices: &Operand) -> Result<()> {
+        if self.count == 0 {
             return Ok(());
         }
-        let place = !noted as i64;
-        let index = offsets::element(indices, place)?;
+        let Some(place) = note.read()? else {
+            return Ok(());
+        };
+        let index = offsets::element(indices, place as i64)?;
         let message = match &self.placed.line {
             Some((_, _, extent, axis)) => format!(
                 "index {index} is out of bounds for axis {axis} with size {extent}: it stands at place {place} of the indices"
@@ -380,44 +460,18 @@ impl Joiner<'_> {
         Err(Error::refused(ErrorCode::IndexOutOfRange, message))
     }
 
-    /// Whether no number of a row is smaller than the one before it; waits for the device, to refuse what is no index. A graph that is recorded knows
-    /// neither.
-    fn is_in_order(&self, notes: &Array, indices: &Operand) -> Result<bool> {
-        recording::note_outside(recording::CHECKED_BY_THE_HOST);
-        if recording::is_recording() {
-            return Ok(false);
-        }
-        let [bad, falls] = read_notes(notes)?;
-        self.refuse(bad, indices)?;
-        Ok(falls == 0)
-    }
-
-    fn by_offsets(&self, given: &Operand) -> Result<Ordered> {
+    fn by_offsets(&self, given: &Operand, note: &Note<'_>) -> Result<Ordered> {
         let segments = self.placed.segments;
         let index = dense(self.ops, given)?;
         let starts = empty(self.ops, &[segments + 1], Dtype::I64)?;
         let rows = empty(self.ops, &[self.count.max(1)], self.row_type)?;
-        let found = words(self.ops, 2, 2)?;
         let key = KernelKey::new("segments").dtype(index.dtype);
         let kernel = self.kernel("segment_offsets", key, || offsets_source(index.dtype))?;
-        let mut args = [&index, &starts, &found].map(Arg::Array).to_vec();
+        let mut args = [&index, &starts].map(Arg::Array).to_vec();
+        args.extend(note.arrays().map(Arg::Array));
         args.extend([segments, self.count].map(Arg::from));
         launch(&kernel, blocks(segments + 1), &args)?;
-        recording::note_outside(recording::CHECKED_BY_THE_HOST);
-        if !recording::is_recording() {
-            let [noted, _] = read_notes(&found)?;
-            if noted != 0 {
-                let place = !noted as i64;
-                let offset = offsets::element(given, place)?;
-                return Err(Error::refused(
-                    ErrorCode::IndexOutOfRange,
-                    format!(
-                        "offset {offset} at place {place} is not between the one before it and the number of values ({})",
-                        self.count
-                    ),
-                ));
-            }
-        }
+        note.end()?;
         if self.count > 0 {
             let kernel = self.kernel("segment_of_starts", self.of_rows(), || {
                 rows_of_starts_source(self.row_type)
@@ -428,12 +482,31 @@ impl Joiner<'_> {
         }
         Ok(Ordered {
             rows,
-            order: None,
-            starts,
+            sorted: None,
+            starts: Some(starts),
         })
     }
 
-    fn run(&self, values: &Array, ordered: &Ordered, out: &Array) -> Result<()> {
+    /// Refuses an offset that the kernel of [`Self::by_offsets`] has noted.
+    fn refuse_offsets(&self, note: Note<'_>, given: &Operand) -> Result<()> {
+        let Some(place) = note.read()? else {
+            return Ok(());
+        };
+        let offset = offsets::element(given, place as i64)?;
+        Err(Error::refused(
+            ErrorCode::IndexOutOfRange,
+            format!(
+                "offset {offset} at place {place} is not between the one before it and the number of values ({})",
+                self.count
+            ),
+        ))
+    }
+
+    fn run(&self, values: &Operand, ordered: &Ordered, out: &Array) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let values = &dense(self.ops, values)?;
         let Placed {
             options,
             segments,
@@ -441,12 +514,13 @@ impl Joiner<'_> {
             inner,
             ..
         } = *self.placed;
+        let sorted = ordered.sorted.as_ref();
         let text = SegmentKernel {
             join: options.join,
             start: options.start,
             dtype: values.dtype,
             row: self.row_type,
-            place: ordered.order.as_ref().map(|order| order.dtype),
+            place: sorted.map(|sorted| sorted.order.dtype),
         };
         let mut key = self
             .of_rows()
@@ -459,21 +533,30 @@ impl Joiner<'_> {
         let chunks = self.count.div_ceil_positive(CHUNK);
         let state = state_of(options.join, values.dtype);
         let parts = empty(self.ops, &[(chunks * 2 * width).max(1)], state)?;
+        let sizes = [self.count, segments, width, inner].map(Arg::from);
         if self.count > 0 {
             let kernel = self.kernel("segment_chunks", key.clone(), || chunks_source(&text))?;
-            let arrays = [values, &ordered.rows, &ordered.starts, out, &parts];
-            let mut args = arrays.map(Arg::Array).to_vec();
-            args.extend([self.count, segments, width, inner].map(Arg::from));
-            args.extend(ordered.order.as_ref().map(Arg::Array));
+            let mut args = [values, &ordered.rows, out, &parts]
+                .map(Arg::Array)
+                .to_vec();
+            args.extend(sizes);
+            args.extend(sorted.into_iter().flat_map(SortedRows::args));
+            args.extend(sorted.map(|sorted| Arg::Array(&sorted.order)));
             launch(&kernel, blocks(chunks * width), &args)?;
         }
-        let crosses = chunks > 1 || options.start == Start::Fill;
-        if !crosses {
+        if chunks <= 1 && options.start != Start::Fill {
             return Ok(());
         }
-        let kernel = self.kernel("segment_finish", key, || finish_source(&text))?;
-        let mut args = [&parts, &ordered.starts, out].map(Arg::Array).to_vec();
-        args.extend([segments, width, inner].map(Arg::from));
-        launch(&kernel, blocks(segments * width), &args)
+        if let Some(starts) = &ordered.starts {
+            let kernel = self.kernel("segment_finish", key, || finish_source(&text))?;
+            let mut args = [&parts, starts, out].map(Arg::Array).to_vec();
+            args.extend([segments, width, inner].map(Arg::from));
+            return launch(&kernel, blocks(segments * width), &args);
+        }
+        let kernel = self.kernel("segment_crossing", key, || crossing_source(&text))?;
+        let mut args = [&parts, &ordered.rows, out].map(Arg::Array).to_vec();
+        args.extend(sizes);
+        args.extend(sorted.into_iter().flat_map(SortedRows::args));
+        launch(&kernel, blocks((chunks - 1) * width), &args)
     }
 }
