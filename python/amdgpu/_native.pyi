@@ -208,8 +208,6 @@ __all__ = [
     "transpose",
     "transpose_fast_call",
     "transpose_on_device",
-    "unique_consecutive",
-    "unique_consecutive_on_device",
     "tuning_architectures",
     "tuning_budget_seconds",
     "tuning_changes",
@@ -218,6 +216,8 @@ __all__ = [
     "tuning_folder",
     "tuning_import",
     "tuning_parse",
+    "unique_consecutive",
+    "unique_consecutive_on_device",
 ]
 
 _Function: TypeAlias = Callable[..., Any]
