@@ -206,8 +206,6 @@ __all__ = [
     "transpose",
     "transpose_fast_call",
     "transpose_on_device",
-    "unique_consecutive",
-    "unique_consecutive_on_device",
     "tuning_architectures",
     "tuning_budget_seconds",
     "tuning_changes",
@@ -216,6 +214,8 @@ __all__ = [
     "tuning_folder",
     "tuning_import",
     "tuning_parse",
+    "unique_consecutive",
+    "unique_consecutive_on_device",
 ]
 
 _Function: TypeAlias = Callable[..., Any]

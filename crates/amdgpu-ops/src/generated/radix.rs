@@ -190,29 +190,41 @@ extern "C" __global__ void radix_count(const {memory}* memory, unsigned long lon
 /// Declarations in a kernel that ranks so many keys of each work-item.
 pub(super) fn rank_setup(own: i64) -> String {
     format!(
-        r"    __shared__ int counts[{entries}];
-    __shared__ unsigned peers_of[{entries}];
+        "    __shared__ unsigned peers_of[{PEER_WORDS}];\n{}",
+        rank_setup_with_peers(own)
+    )
+}
+
+/// Words that lanes find each other by: one for each digit of each wave.
+pub(super) const PEER_WORDS: i64 = WAVES * DIGITS;
+
+/// [`rank_setup`] where the kernel declares `peers_of` itself, of [`PEER_WORDS`].
+pub(super) fn rank_setup_with_peers(own: i64) -> String {
+    format!(
+        r"    __shared__ int counts[{PEER_WORDS}];
     __shared__ int sums[{WAVES}];
     const unsigned lane = threadIdx.x % {LANES}, wave = threadIdx.x / {LANES};
     const unsigned begin = wave * {LANES} * {own} + lane;
     const unsigned long long all_lanes = warpSize == 64 ? ~0ull : 0xffffffffull;
     U keys[{own}];
     int ranks[{own}];
-",
-        entries = WAVES * DIGITS,
+"
     )
 }
 
+/// The peers of a lane by the bits that they set in a word of their digit.
+pub(super) const BY_BITS: &str =
+    "atomicOr(&peers_of[cell], 1u << lane); __syncwarp(); peers = peers_of[cell];";
+
 /// Statements that add to the counts of each wave what keys it has of every digit, one after the other, and note what was there before each: lanes
-/// whose keys have the same digit find each other by the bits that they set in a word. `cell` is the number of the counter of key `k`.
-pub(super) fn votes(own: i64, cell: &str) -> String {
+/// whose keys have the same digit find each other by what `peers` says. `cell` is the number of the counter of key `k`.
+pub(super) fn votes(own: i64, cell: &str, peers: &str) -> String {
     format!(
         r"    #pragma unroll
     for (int k = 0; k < {own}; k++) {{
         const unsigned cell = {cell};
-        atomicOr(&peers_of[cell], 1u << lane);
-        __syncwarp();
-        const unsigned peers = peers_of[cell];
+        unsigned peers;
+        {peers}
         const unsigned first_peer = __ffs(peers) - 1;
         int base = 0;
         if (lane == first_peer) {{
@@ -247,7 +259,11 @@ pub(super) fn rank(own: i64) -> [String; 2] {
     }}
 ",
         entries = WAVES * DIGITS,
-        votes = votes(own, &format!("wave * {DIGITS} + digit_of(keys[k], shift)")),
+        votes = votes(
+            own,
+            &format!("wave * {DIGITS} + digit_of(keys[k], shift)"),
+            BY_BITS,
+        ),
     );
     let in_block = format!(
         r"    const int start = sum_before(total, sums);
