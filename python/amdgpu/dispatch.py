@@ -80,6 +80,7 @@ _table: list[Implementation] = [
             "search_sorted",
             "segment_reduce",
             "sort",
+            "unique_consecutive",
         )
     ),
     Implementation("scan", "matrix", "cpu", "zig", "zig", "amdgpu._native:scan"),
@@ -118,6 +119,7 @@ _table: list[Implementation] = [
             "sort",
             "top_k",
             "transpose",
+            "unique_consecutive",
         )
         for kind in ("cuda", "hip", "null")
     ),

@@ -102,6 +102,23 @@ def test_scans_moves_and_indices_agree_with_the_library(cpu: Any, group: Any) ->
     compare(cpu, group())
 
 
+@pytest.mark.parametrize("bad_places", [(700, 2000), (0,), (2999,)], ids=str)
+def test_the_first_bad_index_is_refused_and_the_next_call_works(cpu: Any, bad_places: tuple[int, ...]) -> None:
+    x, ones = (amdgpu.array(np.full(n, k, np.float32), device="cpu:0") for n, k in ((5, 0), (3000, 1)))
+    good = np.arange(3000) % 5
+    bad = good.copy()
+    bad[list(bad_places)] = 9
+    for operation, options in (("index_add", ()), ("scatter_reduce", ("amax",))):
+        compute = cases.on_device(operation)
+        with pytest.raises(errors.IndexOutOfRangeError, match=f"index 9 .*place {bad_places[0]}"):
+            compute(x, 0, amdgpu.array(bad, device="cpu:0"), ones, *options, device=cpu)
+        joined = compute(x, 0, amdgpu.array(good, device="cpu:0"), ones, *options, device=cpu)
+        assert joined.tolist() == [1.0 if options else 600.0] * 5
+    bad_offsets = amdgpu.array(np.array([0, 5, 3, 3000]), device="cpu:0")
+    with pytest.raises(errors.IndexOutOfRangeError, match="offset 3 at place 2"):
+        cases.on_device("segment_reduce")("sum", ones, bad_offsets, offsets=True, device=cpu)
+
+
 @pytest.mark.sampled(0.34)
 @pytest.mark.parametrize("dtype", cases.DTYPES, ids=str)
 def test_segments_agree_with_the_library(cpu: Any, dtype: Any) -> None:
@@ -214,7 +231,7 @@ def test_kernels_compile_for_amd_gpus(architecture: str) -> None:
                 case
                 for group in (cases.conversions_and_sorts, cases.indexing)
                 for case in group()
-                if case.operation not in ("nonzero", "masked_select")
+                if case.operation not in ("nonzero", "masked_select", "unique_consecutive")
             ][::7],
         ]
         for case in wanted:

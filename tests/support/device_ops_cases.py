@@ -364,7 +364,12 @@ def segments(dtypes: tuple[Any, ...] = DTYPES) -> Iterator[Case]:
             for include in (True, False):
                 arguments = (values((5, 3), dtype), 0, index, own[:40, :2].copy(), reduce)
                 yield Case("scatter_reduce", arguments, {"include_self": include}, SUMMED, 1e-2)
+        # One row for all values, long rows that cross chunks, and rows in order already.
         yield Case("segment_reduce", ("sum", many, np.zeros(5000, np.int64), 3), {}, SUMMED, 1e-2)
+        for index in (np.sort(rng.integers(-4, 4, 5000)), rng.integers(-4, 4, 5000)):
+            yield Case("index_add", (many[:4], 0, index, many), {}, SUMMED, 1e-2)
+            arguments = (many[:4], 0, index, np.asarray(1 + many % 2, dtype), "sum" if dtype.kind == "b" else "mean")
+            yield Case("scatter_reduce", arguments, {"include_self": False}, SUMMED, 1e-2)
         yield Case("segment_reduce", ("sum", x[:0], ids[:0], 4), {}, SUMMED, 1e-2)
         yield Case(
             "index_add",
@@ -456,6 +461,16 @@ def indexing() -> Iterator[Case]:
         line = values((70_000,), dtype, special=dtype == "float32")
         yield Case("sort", (line, 0), {}, EXACT, 0.0)
         yield Case("sort", (line, 0), {"descending": True, "places": True})
+    # More groups of chunks than that, of several lines, and keys of which some digits are the same everywhere.
+    any_bits = np.random.default_rng(3).integers(0, 2**64, (2, 300_000), dtype=np.uint64)
+    yield Case("sort", (any_bits, 1), {"places": True})
+    yield Case("sort", (any_bits.astype(np.float32), 1), {}, EXACT, 0.0)
+    yield Case("sort", (values((2, 300_000), "int64") % 1000, 1), {"places": True})
+    yield Case("sort", (values((300_000,), "int32") % 1000, 0), {}, EXACT, 0.0)
+    for dtype in DTYPES:
+        for length in (0, 1, 9000):
+            runs = np.sort(values((length,), dtype, special=dtype.kind == "f"))
+            yield Case("unique_consecutive", (runs,), {}, EXACT, 0.0)
     rows, columns = np.array([[1, -2], [4, 0]]), np.array([3, -37], np.int8)
     yield Case("offsets", ((rows, columns), (5, 37), (37, 1)))
     for dtype in ("uint8", "float16", "float32", "float64"):

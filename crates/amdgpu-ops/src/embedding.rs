@@ -96,6 +96,7 @@ pub fn on_device(
     if index_notes::is_deferred() {
         let note = Note::of(ops, NAME)?;
         write_rows(ops, table, &index, &made, Some(&note))?;
+        note.end()?;
     } else {
         if !index.is_empty() {
             check_indices(ops, &index, table.shape[0])?;
@@ -120,7 +121,7 @@ fn write_rows(
     table: &Operand,
     index: &Array,
     made: &Array,
-    note: Option<&Note>,
+    note: Option<&Note<'_>>,
 ) -> Result<()> {
     if made.is_empty() {
         return Ok(());

@@ -28,6 +28,7 @@ pub mod offsets;
 pub mod patches;
 pub mod pool;
 pub mod radix;
+pub mod radix_pass;
 pub mod random;
 pub mod reduce;
 pub mod scan;

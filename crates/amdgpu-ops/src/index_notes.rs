@@ -1,25 +1,27 @@
 //! Notes that kernels take of indices and labels that are none.
 //!
-//! A kernel notes the first one in the order of the indices, and neither reads nor writes what it names. The host looks at the note at once and
-//! waits for it; where the thread has put that off ([`defer`]), it looks at the notes of all operations when somebody waits for the device
-//! anyway ([`check_deferred`]).
+//! A kernel notes the first one in the order of the indices, and neither reads nor writes what it names. The host waits until all were looked at
+//! ([`Note::end`], [`Note::read`]), while the device goes on with what was launched behind; where the thread has put that off ([`defer`]), it looks
+//! at the notes of all operations when somebody waits for the device anyway ([`check_deferred`]).
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use amdgpu_abi::ErrorCode;
+use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims, recording};
 use amdgpu_aura::OpenDevice;
+use amdgpu_hal::{Event, MemoryKind};
 
 use crate::words::words;
 use crate::{Arg, DeviceOps, Error, Result};
 
 /// Words of a note: the complement of the first bad place, then of the index that was noted first its value, its place and what it should be
-/// below. The next one is the kernel's own; the others keep notes of different operations on different cache lines.
+/// below. The next one is the address of a word of the host that is set too, or 0; the others keep notes of different operations on different
+/// cache lines.
 const WORDS: i64 = 8;
-/// The word that kernels use as they like.
-pub(crate) const OWN_WORD: usize = 4;
+/// The word with the address.
+const FLAG_WORD: usize = 4;
 /// Operations that have a note of their own; those that come later share the last one.
 const OPERATIONS: usize = 16;
 
@@ -132,51 +134,158 @@ fn read_words(words: &Array) -> Result<Vec<u64>> {
         .collect())
 }
 
-/// Where the kernels of a call note the first index that is none.
-pub(crate) struct Note {
+/// Memory of a note that is looked at by the call itself.
+struct OwnNote {
+    /// On the device. Zero but for the address of the flag, while nothing was noted.
     words: Array,
-    is_deferred: bool,
+    /// In memory of the host, where the device writes to: whether there is an index that is none. Reading it costs the device nothing.
+    flag: Array,
+    /// Behind the kernel that looks at the indices.
+    event: Arc<dyn Event>,
 }
 
-impl Note {
+impl OwnNote {
+    fn new(device: &Arc<OpenDevice>) -> Result<Self> {
+        let one = Dims::from_slice(&[1]);
+        let flag = Array::empty(device, one, Dtype::U64, MemoryKind::PinnedHost)?;
+        // SAFETY: the word is memory of the host that nobody else knows.
+        unsafe { flag.data().cast::<u64>().write_volatile(0) };
+        let mut words = [0; WORDS as usize];
+        words[FLAG_WORD] = flag.address().address();
+        let bytes = words.map(u64::to_ne_bytes);
+        let shape = Dims::from_slice(&[WORDS]);
+        Ok(Self {
+            words: Array::from_host(device, bytes.as_flattened(), shape, Dtype::U64)?,
+            flag,
+            event: device.device().create_event()?,
+        })
+    }
+}
+
+/// Notes that are between two calls, with nothing in them.
+#[derive(Default)]
+struct SpareNotes(Mutex<Vec<OwnNote>>);
+
+impl SpareNotes {
+    /// As many as threads call at a time.
+    const MAX_COUNT: usize = 16;
+
+    fn take(&self) -> Option<OwnNote> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    /// Keeps a note in which nothing was written, unless there are many.
+    fn give_back(&self, note: OwnNote) {
+        let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() < Self::MAX_COUNT {
+            spare.push(note);
+        }
+    }
+}
+
+/// Where the kernels of a call note the first index that is none.
+pub(crate) struct Note<'a> {
+    ops: &'a DeviceOps,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Words that nobody looks at now: they are looked at later, or are part of a graph.
+    Unread(Array),
+    Own(OwnNote),
+    /// What was noted is known.
+    Ended,
+}
+
+impl<'a> Note<'a> {
     /// A note that is looked at when it is asked for or, where the thread has put that off, later.
-    pub fn of(ops: &DeviceOps, operation: &'static str) -> Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// `out-of-memory`; what the device reports.
+    pub fn of(ops: &'a DeviceOps, operation: &'static str) -> Result<Self> {
         if !is_deferred() {
-            return Self::waiting(ops);
+            return Self::own(ops);
         }
         let notes = ops.device().cache(DeferredNotes::default);
-        Ok(Self {
-            words: notes.of(ops, operation)?,
-            is_deferred: true,
-        })
+        let kind = Kind::Unread(notes.of(ops, operation)?);
+        Ok(Self { ops, kind })
     }
 
     /// A note that is looked at when it is asked for.
-    pub fn waiting(ops: &DeviceOps) -> Result<Self> {
-        Ok(Self {
-            words: words(ops, WORDS, WORDS)?,
-            is_deferred: false,
-        })
+    ///
+    /// # Errors
+    ///
+    /// `out-of-memory`; what the device reports.
+    pub fn own(ops: &'a DeviceOps) -> Result<Self> {
+        let kind = if recording::is_recording() {
+            Kind::Unread(words(ops, WORDS, WORDS)?)
+        } else {
+            let spare = ops.device().cache(SpareNotes::default).take();
+            Kind::Own(spare.map_or_else(|| OwnNote::new(ops.device()), Ok)?)
+        };
+        Ok(Self { ops, kind })
     }
 
+    /// The argument of kernels that note.
+    ///
+    /// # Panics
+    ///
+    /// Never: [`Self::read`] takes the note.
     pub fn argument(&self) -> Arg<'_> {
-        Arg::Array(&self.words)
-    }
-
-    /// The place of the first bad index, and the kernel's own word; `None` where it is not known yet: in a graph that is recorded, and where somebody
-    /// looks later. Waits for the device.
-    pub fn look(&self) -> Result<Option<(Option<u64>, u64)>> {
-        recording::note_outside(recording::CHECKED_BY_THE_HOST);
-        if self.is_deferred || recording::is_recording() {
-            return Ok(None);
+        match &self.kind {
+            Kind::Unread(words) | Kind::Own(OwnNote { words, .. }) => Arg::Array(words),
+            Kind::Ended => unreachable!("the note was read"),
         }
-        let words = read_words(&self.words)?;
-        let first = (words[0] != 0).then_some(!words[0]);
-        Ok(Some((first, words[OWN_WORD])))
     }
 
-    /// The place of the first bad index, where it is known that there is one.
-    pub fn first_bad(&self) -> Result<Option<u64>> {
-        Ok(self.look()?.and_then(|(first, _)| first))
+    /// What was launched so far has noted what there is to note.
+    ///
+    /// # Errors
+    ///
+    /// What the device reports.
+    pub fn end(&self) -> Result<()> {
+        recording::note_outside(recording::CHECKED_BY_THE_HOST);
+        if let Kind::Own(own) = &self.kind {
+            let stream = self.ops.device().device().default_stream();
+            stream.record(&own.event)?;
+        }
+        Ok(())
+    }
+
+    /// The place of the first index that is none; waits until the device was at [`Self::end`]. Nothing is known yet in a graph that is recorded,
+    /// nor where somebody looks later.
+    ///
+    /// # Errors
+    ///
+    /// What the device reports.
+    pub fn read(mut self) -> Result<Option<u64>> {
+        let Kind::Own(own) = &self.kind else {
+            return Ok(None);
+        };
+        own.event.synchronize()?;
+        // SAFETY: the word is memory of the host, which lives as long as the array; kernels that write to it have passed the event.
+        let is_bad = unsafe { own.flag.data().cast::<u64>().read_volatile() } != 0;
+        let first = if is_bad {
+            read_words(&own.words)?.first().map(|noted| !noted)
+        } else {
+            None
+        };
+        if let (Kind::Own(own), None) = (std::mem::replace(&mut self.kind, Kind::Ended), first) {
+            let spare = self.ops.device().cache(SpareNotes::default);
+            spare.give_back(own);
+        }
+        Ok(first)
+    }
+}
+
+impl Drop for Note<'_> {
+    /// Kernels know the flag by its address alone: where a call fails before it has read its note, they end first.
+    fn drop(&mut self) {
+        if matches!(self.kind, Kind::Own(_)) {
+            let stream = self.ops.device().device().default_stream();
+            // What the device reports, the next call that waits reports too.
+            let _ = stream.synchronize();
+        }
     }
 }

@@ -67,6 +67,7 @@ pub mod top_k;
 pub mod trace;
 pub mod transpose;
 pub mod tuning;
+pub mod unique_consecutive;
 pub mod vendor;
 mod words;
 
@@ -99,3 +100,4 @@ pub use segments::{embedding_gradient, index_add, scatter_reduce, segment_reduce
 pub use sort::{argsort, searchsorted, sort};
 pub use top_k::top_k;
 pub use transpose::transpose;
+pub use unique_consecutive::unique_consecutive;

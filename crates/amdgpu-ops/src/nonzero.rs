@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use crate::cpu::{self, Call, Host};
 use crate::div_ceil::DivCeil;
 use crate::fallback;
-use crate::generated::nonzero::{CHUNK, Found, nonzero_source};
+use crate::generated::nonzero::{CHUNK, Found, Sought, nonzero_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::Operand;
@@ -139,11 +139,11 @@ pub fn select_on_device(ops: &DeviceOps, x: &Operand, mask: &Operand) -> Result<
     if mask.is_empty() {
         return vector(0);
     }
-    let ends = ends_of_chunks(ops, mask)?;
+    let ends = ends_of_chunks(ops, mask, Sought::NotZero)?;
     let made = vector(total(&ends)?)?;
     if !made.is_empty() {
-        let found = Found::Selected(x.item_bytes());
-        run(ops, mask, &ends, &made, found, Some(&dense(ops, x)?))?;
+        let what = (Sought::NotZero, Found::Selected(x.item_bytes()));
+        run(ops, mask, what, (&ends, &made), Some(&dense(ops, x)?))?;
     }
     Ok(made)
 }
@@ -164,16 +164,17 @@ pub fn on_device(ops: &DeviceOps, x: &Operand) -> Result<Array> {
     if x.is_empty() {
         return empty(ops, 0, x);
     }
-    let ends = ends_of_chunks(ops, x)?;
+    let ends = ends_of_chunks(ops, x, Sought::NotZero)?;
     let made = empty(ops, total(&ends)?, x)?;
     if !made.is_empty() {
-        run(ops, x, &ends, &made, Found::Indexed, None)?;
+        let what = (Sought::NotZero, Found::Indexed);
+        run(ops, x, what, (&ends, &made), None)?;
     }
     Ok(made)
 }
 
-/// How many elements are not zero up to the end of each chunk.
-fn ends_of_chunks(ops: &DeviceOps, x: &Operand) -> Result<Array> {
+/// How many elements that are sought there are up to the end of each chunk.
+pub(crate) fn ends_of_chunks(ops: &DeviceOps, x: &Operand, sought: Sought) -> Result<Array> {
     let chunks = x.len().div_ceil_positive(CHUNK);
     let counts = Array::empty(
         ops.device(),
@@ -181,25 +182,24 @@ fn ends_of_chunks(ops: &DeviceOps, x: &Operand) -> Result<Array> {
         Dtype::I64,
         MemoryKind::Device,
     )?;
-    run(ops, x, &counts, &counts, Found::Counted, None)?;
+    run(ops, x, (sought, Found::Counted), (&counts, &counts), None)?;
     let sum = ScanOptions::new(Scan::Sum, 0);
     scan::on_device(ops, &Operand::of_array(counts), &sum, None)
 }
 
 /// The last of the ends; waits for the device.
-fn total(ends: &Array) -> Result<i64> {
+pub(crate) fn total(ends: &Array) -> Result<i64> {
     let last = (ends.len() - 1) * size_of::<i64>() as i64;
     let bytes = fallback::read_bytes(ends, last, size_of::<i64>())?;
     Ok(bytes.first_chunk().copied().map_or(0, i64::from_ne_bytes))
 }
 
 /// Counts into `out`, or writes what is found to it.
-fn run(
+pub(crate) fn run(
     ops: &DeviceOps,
     x: &Operand,
-    counts: &Array,
-    out: &Array,
-    found: Found,
+    (sought, found): (Sought, Found),
+    (counts, out): (&Array, &Array),
     values: Option<&Array>,
 ) -> Result<()> {
     // Indices are told axis by axis; else an array without gaps is one line.
@@ -216,8 +216,9 @@ fn run(
         .with(rank as u64)
         .flag(x.is_number())
         .flag(x.is_dense())
+        .flag(sought == Sought::Changed)
         .with(found.code());
-    let kernel = ops.kernel(key, NAME, || nonzero_source(x, found))?;
+    let kernel = ops.kernel(key, NAME, || nonzero_source(x, sought, found))?;
     let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
     args.push(if x.is_number() {
         Arg::from(x.number.for_dtype(x.dtype))

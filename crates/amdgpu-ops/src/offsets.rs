@@ -182,13 +182,14 @@ pub fn on_device(ops: &DeviceOps, indices: &[Operand], axes: &[IndexedAxis]) -> 
     let blocks = count.div_ceil_positive(source::BLOCK);
     launch(&kernel, Shape::line(blocks, source::BLOCK), &args)?;
     drop(args);
-    check(&note, &wide, axes)?;
+    note.end()?;
+    refuse(note, &wide, axes)?;
     Ok(made)
 }
 
 /// Refuses what the kernel has noted, where it is looked at now.
-fn check(note: &Note, wide: &[Operand], axes: &[IndexedAxis]) -> Result<()> {
-    let Some(noted) = note.first_bad()? else {
+fn refuse(note: Note<'_>, wide: &[Operand], axes: &[IndexedAxis]) -> Result<()> {
+    let Some(noted) = note.read()? else {
         return Ok(());
     };
     let (k, place) = (

@@ -10,9 +10,10 @@ use amdgpu_hal::MemoryKind;
 
 use crate::div_ceil::DivCeil;
 use crate::generated::radix::{
-    COUNTED_CHUNK, DIGIT_BITS, DIGITS, KeySource, LineResult, Pass, chunk, count_source,
-    line_source, own_keys, place_source, word_dtype,
+    COUNTED_CHUNK, DIGIT_BITS, DIGITS, KeySource, LineResult, chunk, count_source, line_source,
+    word_dtype,
 };
+use crate::generated::radix_pass::{self, Pass, line_words, place_source};
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::lines::Lines;
@@ -34,6 +35,8 @@ pub struct Radix<'a> {
     pub bits: i64,
     /// The type of places within a line, where they are wanted.
     pub place: Option<Dtype>,
+    /// A word of 64 bits on the device, unless which is set nothing is sorted.
+    pub wanted: Option<&'a Array>,
 }
 
 /// Sorted keys, line by line, and where they come from.
@@ -177,21 +180,23 @@ impl<'a> Passes<'a> {
     fn counted(of: &'a Radix<'a>) -> Result<Self> {
         let Lines { count, length, .. } = of.lines;
         let passes = of.bits.div_ceil_positive(DIGIT_BITS);
-        let chunks = length.div_ceil_positive(chunk(of.source.is_wide()));
+        let chunks = length.div_ceil_positive(radix_pass::chunk(of.source.is_wide(), of.place));
         let word = word_dtype(length);
         let tickets_at = count * passes * DIGITS;
-        let words = count * chunks * DIGITS * i64::from(word.bits) / 64;
+        let words = count * line_words(chunks) * i64::from(word.bits) / 64;
         let words_at = [tickets_at + passes, tickets_at + passes + words];
         let memory = crate::words::words(of.ops, words_at[1] + words, words_at[1])?;
+        let is_optional = of.wanted.is_some();
         let key = of.key.clone().text("count").with(passes as u64);
-        let kernel = of
-            .ops
-            .kernel(key, "radix_count", || count_source(&of.source, passes))?;
+        let kernel = of.ops.kernel(key.flag(is_optional), "radix_count", || {
+            count_source(&of.source, passes, is_optional)
+        })?;
         let parts = length
             .div_ceil_positive(COUNTED_CHUNK)
             .min((COUNTING_BLOCKS / count).max(1));
         let mut args = [of.memory, &memory].map(Arg::Array).to_vec();
         args.extend([length, of.lines.stride, parts].map(Arg::from));
+        args.extend(of.wanted.map(Arg::Array));
         launch(&kernel, Shape::line(count * parts, source::BLOCK), &args)?;
         Ok(Self {
             of,
@@ -229,6 +234,7 @@ impl<'a> Passes<'a> {
         let sizes = [length, stride, self.chunks, pass, entries];
         args.extend(sizes.map(Arg::from));
         args.extend([self.tickets_at, own, next].map(Arg::from));
+        args.extend(self.of.wanted.map(Arg::Array));
         launch(
             &kernel,
             Shape::line(count * self.chunks, source::BLOCK),
@@ -248,9 +254,9 @@ impl<'a> Passes<'a> {
                 None,
             ),
         };
-        let own = own_keys(source.is_wide()) as u64;
-        let key = key.text("place").dtype(source.key).with(own);
-        let mut key = key.flag(is_first).dtype(self.word);
+        let key = key.text("place").dtype(source.key);
+        let is_optional = self.of.wanted.is_some();
+        let mut key = key.flag(is_first).flag(is_optional).dtype(self.word);
         if let Some(dtype) = self.of.place {
             key = key.dtype(dtype);
         }
@@ -261,6 +267,7 @@ impl<'a> Passes<'a> {
                 is_first,
                 result,
                 word: self.word,
+                is_optional,
             })
         })
     }

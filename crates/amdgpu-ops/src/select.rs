@@ -79,6 +79,7 @@ pub fn first_keys(of: &Radix<'_>, k: i64) -> Result<Selected> {
         },
         bits: of.bits,
         place: Some(place_type(k)),
+        wanted: None,
     };
     let order = candidates.places()?;
     Ok(Selected { places, order })

@@ -163,6 +163,7 @@ pub(crate) fn radix_of<'a>(
         lines,
         bits: key_bits(dtype),
         place,
+        wanted: None,
     }
 }
 

@@ -131,7 +131,10 @@ mod _native {
         matmul_is_verified, matmul_libraries, matmul_on_device, matmul_problem, matmul_ways,
     };
     #[pymodule_export]
-    use super::ops::nonzero::{masked_select, masked_select_on_device, nonzero, nonzero_on_device};
+    use super::ops::nonzero::{
+        masked_select, masked_select_on_device, nonzero, nonzero_on_device, unique_consecutive,
+        unique_consecutive_on_device,
+    };
     #[pymodule_export]
     use super::ops::normalize::{
         normalize, normalize_fast_call, normalize_gradient, normalize_gradient_on_device,

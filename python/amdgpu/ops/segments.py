@@ -1,8 +1,9 @@
 """Values joined row by row: segmented reductions, values added and reduced by index, rows by index, gradients of embeddings.
 
 Each row joins its values in a fixed order, so that sums of floats have the same bits in every run, on a GPU as well.
-float16 and bfloat16 are joined in float32, sums of float32 in float64, and rounded once; integers wrap. Indices are
-looked at before the values: on a GPU a call waits for that to be known.
+float16 and bfloat16 are joined in float32, sums of float32 in float64, and rounded once; integers wrap. A GPU checks
+the indices first and joins the values meanwhile: a call waits for the check alone, and refuses an index before anybody
+can use the result.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from amdgpu.ops import placement
+
 if TYPE_CHECKING:
     from amdgpu._native import Array
 
@@ -100,8 +102,6 @@ def unique_inverse(x: Array, /) -> UniqueInverse:
 
 def unique_values(x: Array, /) -> Array:
     """The different values in ascending order."""
-    from amdgpu import ops
-    from amdgpu.ops.manipulation import concat
     from amdgpu.ops.sorting import sort
 
     flat = x.reshape(-1)
@@ -111,9 +111,7 @@ def unique_values(x: Array, /) -> Array:
         found: Array = unique_all(flat).values
         return found
     ordered = sort(flat)
-    # The first value, and those that differ from the one before.
-    others = ordered[1:]
-    result: Array = concat([ordered[:1], others[ops.not_equal(others, ordered[:-1])]])
+    result: Array = placement.run(("unique_consecutive", "unique_values"), (ordered,), ordered)
     return result
 
 

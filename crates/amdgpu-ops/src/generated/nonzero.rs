@@ -1,4 +1,4 @@
-//! The text of searches for what is not zero.
+//! The text of searches for elements: those that are not zero, or differ from the one before.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,25 @@ const WAVES: i64 = source::BLOCK / 32;
 /// Elements that a block looks at.
 pub const CHUNK: i64 = source::BLOCK * STEPS;
 
-/// What a kernel does with the elements that are not zero.
+/// Which elements are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sought {
+    NotZero,
+    /// The first of a line, and those that are not equal to the one before: NaN is equal to nothing.
+    Changed,
+}
+
+impl Sought {
+    /// Of the element that `read` reads, which is number `i`.
+    fn condition(self, read: &str) -> String {
+        match self {
+            Self::NotZero => format!("{read} != 0"),
+            Self::Changed => "(i == 0 || (C)x[i] != (C)x[i - 1])".to_owned(),
+        }
+    }
+}
+
+/// What a kernel does with the elements that are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     Counted,
@@ -52,7 +70,7 @@ const fn results(is_selected: bool) -> (&'static str, &'static str) {
 
 /// The kernel that counts chunks, or writes what is found in each chunk, behind that of the chunks before it.
 #[must_use]
-pub fn nonzero_source(x: &Operand, found: Found) -> String {
+pub fn nonzero_source(x: &Operand, sought: Sought, found: Found) -> String {
     let rank = x.rank();
     let computed = compute_type(x.dtype);
     let (parameter, setup, read) = reader(x);
@@ -92,7 +110,7 @@ extern "C" __global__ void nonzero({parameter}, long long* counts, {result}, uns
     for (int step = 0; step < {STEPS}; step++) {{
         const unsigned long long place = first + step * {block}, i = place < count ? place : count - 1;
         long long from = 0;
-{walk}        const bool is_found = {read} != 0 && place < count;
+{walk}        const bool is_found = {condition} && place < count;
         found |= (unsigned)is_found << step;
     }}
     __syncthreads();
@@ -117,6 +135,7 @@ extern "C" __global__ void nonzero({parameter}, long long* counts, {result}, uns
         } else {
             walked(&["from"])
         },
+        condition = sought.condition(read),
         sum_before = source::SUM_BEFORE,
         entries = STEPS * WAVES,
     )

@@ -14,10 +14,11 @@ use amdgpu_matrix::{Join, Start};
 use super::join::{Joining, definitions};
 use super::sort::FloatBits;
 use super::source;
-use crate::index_notes::OWN_WORD;
 
 /// Values of a chunk.
-pub const CHUNK: i64 = 64;
+pub const CHUNK: i64 = 32;
+/// Values that a work-item reads at a time.
+const AHEAD: i64 = 8;
 
 /// What the kernels of a reduction depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,67 +100,122 @@ __device__ inline void finish(X* element, S sum, long long joined) {{
     }
 }
 
-/// The kernel that makes the number of a row of each index, those of values that take no part behind all others. It notes the complement of the first
-/// place with an index that is none, and then whether any number is smaller than the one before it.
-#[must_use]
-pub fn rows_source(index: Dtype, row: Dtype, rank: usize, is_dense: bool, wraps: bool) -> String {
-    let (parameter, setup) = source::pointer_parameter(is_dense, "I", "indices", false);
-    let wrapped = if wraps {
-        "given < 0 ? given + extent : given"
-    } else {
-        "given"
-    };
-    format!(
-        r#"{types}{note}
-__device__ inline U row_of(const I* indices, unsigned long long i, long long extent, long long step, unsigned long long segments, long long skipped,
-                           bool* is_known, long long* value{walk_parameters}) {{
+/// How the rows of values follow from their indices.
+#[derive(Clone, Copy, Debug)]
+pub struct RowOf {
+    pub index: Dtype,
+    /// Axes that are walked.
+    pub rank: usize,
+    pub is_dense: bool,
+    /// Whether negative indices count from the end.
+    pub wraps: bool,
+}
+
+impl RowOf {
+    /// The function `row_of` of the place of an index: its row, or `segments` where the value takes no part.
+    fn function(&self) -> String {
+        let wrapped = if self.wraps {
+            "given < 0 ? given + extent : given"
+        } else {
+            "given"
+        };
+        format!(
+            r"{types}
+__device__ inline unsigned long long row_of(const I* indices, unsigned long long i, long long extent, long long step, unsigned long long segments,
+                                            long long skipped, bool* is_known, long long* value{walk_parameters}) {{
     long long from = 0, line = 0;
 {walk}    const long long given = (long long)indices[from];
     const long long index = {wrapped};
     const bool is_skipped = given == skipped && skipped >= 0, is_good = index >= 0 && index < extent;
     *is_known = is_good || is_skipped;
     *value = given;
-    return (U)(is_good && !is_skipped ? (unsigned long long)(line + index * step) : segments);
+    return is_good && !is_skipped ? (unsigned long long)(line + index * step) : segments;
 }}
+",
+            types = source::types(&[("I", self.index)]),
+            walk_parameters = source::walk_parameters("d", self.rank, 2),
+            walk = source::walk("d", self.rank, &["from", "line"], "i", "unsigned long long"),
+        )
+    }
 
-extern "C" __global__ void segment_rows({parameter}, U* rows, unsigned long long* notes, unsigned long long count, long long extent,
-                                        long long step, unsigned long long segments, long long skipped{walk_parameters}) {{
-    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count) return;
-{setup}    bool is_good;
-    long long given;
-    const U own = row_of(indices, i, extent, step, segments, skipped, &is_good, &given{walk_names});
-    if (!is_good) note_bad_index(notes, i, given, extent);
-    rows[i] = own;
-    // One note is enough.
-    if (i > 0 && *(volatile unsigned long long*)(notes + {OWN_WORD}) == 0) {{
-        if (own < row_of(indices, i - 1, extent, step, segments, skipped, &is_good, &given{walk_names}))
-            *(volatile unsigned long long*)(notes + {OWN_WORD}) = 1;
-    }}
-}}
-"#,
-        types = source::types(&[("I", index), ("U", row)]),
-        note = source::NOTE_BAD_INDEX,
-        walk_names = source::walk_parameters("d", rank, 2)
+    /// Parameters for the indices and behind all others, the statement that makes a pointer of the first, and the call for the index at `place`.
+    fn call(&self, place: &str) -> [String; 4] {
+        let (parameter, setup) = source::pointer_parameter(self.is_dense, "I", "indices", false);
+        let walk = source::walk_parameters("d", self.rank, 2);
+        let names = walk
             .replace("unsigned long long ", "")
-            .replace("long long ", ""),
-        walk_parameters = source::walk_parameters("d", rank, 2),
-        walk = source::walk("d", rank, &["from", "line"], "i", "unsigned long long"),
+            .replace("long long ", "");
+        [
+            parameter,
+            format!(
+                ", long long extent, long long step, unsigned long long segments, long long skipped{walk}"
+            ),
+            setup,
+            format!(
+                "row_of(indices, {place}, extent, step, segments, skipped, &is_known, &given{names})"
+            ),
+        ]
+    }
+}
+
+/// The kernel that notes indices that are none, and with `row` makes the number of the row of each index, those of values that take no part behind all
+/// others; then it notes, too, whether any number is smaller than the one before it.
+#[must_use]
+pub fn rows_source(of: &RowOf, row: Option<Dtype>) -> String {
+    let [parameter, parameters, setup, call] = of.call("i");
+    let [_, _, _, before] = of.call("i - 1");
+    let (types, rows, write) = match row {
+        None => (String::new(), "", String::new()),
+        Some(row) => (
+            source::types(&[("U", row)]),
+            ", U* rows, unsigned long long* falls",
+            format!(
+                r"    if (is_there) rows[i] = (U)own;
+    const bool falls_here = __syncthreads_or(is_there && i > 0 && own < {before});
+    // One note is enough: those who write to one word wait for each other.
+    volatile unsigned long long* const note_of_all = falls;
+    if (falls_here && threadIdx.x == 0 && *note_of_all == 0) *note_of_all = 1;
+"
+            ),
+        ),
+    };
+    format!(
+        r#"{types}{function}{note}
+extern "C" __global__ void segment_rows({parameter}, unsigned long long* notes{rows}, unsigned long long count{parameters}) {{
+    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    const bool is_there = i < count;
+{setup}    bool is_known = true;
+    long long given = 0;
+    const unsigned long long own = is_there ? {call} : 0;
+    if (!is_known) note_bad_index(notes, i, given, extent);
+{write}}}
+"#,
+        function = of.function(),
+        note = source::NOTE_BAD_INDEX,
     )
 }
 
-/// The kernel that finds where the values of each row begin among the sorted rows.
+/// A parameter with the rows in order, and with a word that says whether they had to be sorted; and which of both are in order.
+const ORDERED: [&str; 2] = [
+    ", const U* sorted, const unsigned long long* falls",
+    "    const U* const ordered = *falls ? sorted : rows;\n",
+];
+/// Without a sort.
+const AS_GIVEN: [&str; 2] = ["", "    const U* const ordered = rows;\n"];
+
+/// The kernel that finds where the values of each row begin among the rows in order.
 #[must_use]
 pub fn starts_source(row: Dtype) -> String {
+    let [parameters, ordered] = ORDERED;
     format!(
         r#"{types}
-extern "C" __global__ void segment_starts(const U* rows, long long* starts, unsigned long long count, unsigned long long segments) {{
+extern "C" __global__ void segment_starts(const U* rows, long long* starts, unsigned long long count, unsigned long long segments{parameters}) {{
     const unsigned long long row = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (row > segments) return;
-    unsigned long long first = 0, left = count;
+{ordered}    unsigned long long first = 0, left = count;
     while (left > 0) {{
         const unsigned long long half = left / 2;
-        const bool is_before = (unsigned long long)rows[first + half] < row;
+        const bool is_before = (unsigned long long)ordered[first + half] < row;
         first = is_before ? first + half + 1 : first;
         left = is_before ? left - half - 1 : half;
     }}
@@ -170,21 +226,21 @@ extern "C" __global__ void segment_starts(const U* rows, long long* starts, unsi
     )
 }
 
-/// The kernel that reads offsets of any integer type; it notes the complement of the first place where they fall, or pass the number of values.
+/// The kernel that reads offsets of any integer type; it notes where they fall, or pass the number of values.
 #[must_use]
 pub fn offsets_source(index: Dtype) -> String {
     format!(
-        r#"{types}
-extern "C" __global__ void segment_offsets(const I* offsets, long long* starts, unsigned long long* notes, unsigned long long segments,
-                                           long long count) {{
+        r#"{types}{note}
+extern "C" __global__ void segment_offsets(const I* offsets, long long* starts, unsigned long long* notes, unsigned long long segments, long long count) {{
     const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i > segments) return;
     const long long own = (long long)offsets[i], before = i ? (long long)offsets[i - 1] : 0;
-    if (own < before || own > count) atomicMax(notes, ~i);
+    if (own < before || own > count) note_bad_index(notes, i, own, count);
     starts[i] = own < 0 ? 0 : own > count ? count : own;
 }}
 "#,
         types = source::types(&[("I", index)]),
+        note = source::NOTE_BAD_INDEX,
     )
 }
 
@@ -214,44 +270,59 @@ extern "C" __global__ void segment_of_starts(const long long* starts, U* rows, u
 /// The kernel that joins the values of each chunk.
 #[must_use]
 pub fn chunks_source(kernel: &SegmentKernel) -> String {
-    let (parameter, place) = if kernel.place.is_some() {
-        (", const I* order", "(unsigned long long)order[j]")
-    } else {
-        ("", "j")
+    let ([parameters, ordered], order, place) = match kernel.place {
+        Some(_) => (
+            ORDERED,
+            ", const I* order",
+            "*falls ? (unsigned long long)order[at] : at",
+        ),
+        None => (AS_GIVEN, "", "at"),
     };
     format!(
         r#"{head}
 // What a chunk joined of a row: the result where it has all values of the row, else a part, which the row begins with or which ends in the chunk.
-__device__ inline void leave(X* out, S* parts, const long long* starts, S sum, unsigned long long row, unsigned long long begin,
-                             unsigned long long end, unsigned long long chunk, unsigned long long column, unsigned long long width,
-                             unsigned long long segments, unsigned long long inner) {{
-    if (row >= segments) return;
-    if (starts[row] == (long long)begin && starts[row + 1] == (long long)end) {{
-        finish(out + address(column, row, segments, inner), sum, (long long)(end - begin));
-        return;
-    }}
-    parts[(chunk * 2 + (begin % {CHUNK} != 0)) * width + column] = sum;
+__device__ inline void leave(X* row_out, S* part, S sum, bool is_whole, unsigned long long joined) {{
+    if (is_whole) finish(row_out, sum, (long long)joined);
+    else *part = sum;
 }}
 
-extern "C" __global__ void segment_chunks(const X* x, const U* rows, const long long* starts, X* out, S* parts, unsigned long long count,
-                                          unsigned long long segments, unsigned long long width, unsigned long long inner{parameter}) {{
+extern "C" __global__ void segment_chunks(const X* x, const U* rows, X* out, S* parts, unsigned long long count, unsigned long long segments,
+                                          unsigned long long width, unsigned long long inner{parameters}{order}) {{
     const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     const unsigned long long chunk = i / width, column = i % width, first = chunk * {CHUNK};
     if (first >= count) return;
+{ordered}    const X* const column_x = x + address(column, 0, count, inner);
+    X* const column_out = out + address(column, 0, segments, inner);
+    S* const chunk_parts = parts + chunk * 2 * width + column;
     const unsigned long long last = first + {CHUNK} < count ? first + {CHUNK} : count;
-    unsigned long long row = rows[first], begin = first;
+    unsigned long long row = ordered[first], begin = first;
+    bool is_begun = first == 0 || ordered[first - 1] != row;
     S sum = START;
-    for (unsigned long long j = first; j < last; j++) {{
-        const unsigned long long own = rows[j];
-        if (own != row) {{
-            leave(out, parts, starts, sum, row, begin, j, chunk, column, width, segments, inner);
-            row = own;
-            begin = j;
-            sum = START;
+    for (unsigned long long base = first; base < last; base += {AHEAD}) {{
+        // Nothing that is read hangs on what was read before, so that it arrives together.
+        U own[{AHEAD}];
+        X values[{AHEAD}];
+        #pragma unroll
+        for (int j = 0; j < {AHEAD}; j++) {{
+            const unsigned long long at = base + j < last ? base + j : last - 1, place = {place};
+            own[j] = ordered[at];
+            values[j] = column_x[place * inner];
         }}
-        if (row < segments) sum = JOIN(sum, (S)x[address(column, {place}, count, inner)]);
+        #pragma unroll
+        for (int j = 0; j < {AHEAD}; j++) {{
+            const bool is_there = base + j < last;
+            if (is_there && own[j] != row) {{
+                if (row < segments) leave(column_out + row * inner, chunk_parts + (begin != first ? width : 0), sum, is_begun, base + j - begin);
+                row = own[j];
+                begin = base + j;
+                is_begun = true;
+                sum = START;
+            }}
+            if (is_there && row < segments) sum = JOIN(sum, (S)values[j]);
+        }}
     }}
-    leave(out, parts, starts, sum, row, begin, last, chunk, column, width, segments, inner);
+    const bool is_whole = is_begun && (last == count || ordered[last] != row);
+    if (row < segments) leave(column_out + row * inner, chunk_parts + (begin != first ? width : 0), sum, is_whole, last - begin);
 }}
 "#,
         head = kernel.head(),
@@ -284,6 +355,49 @@ extern "C" __global__ void segment_finish(const S* parts, const long long* start
     S sum = parts[(first * 2 + (begin % {CHUNK} != 0)) * width + column];
     for (unsigned long long chunk = first + 1; chunk <= last; chunk++) sum = JOIN(sum, parts[chunk * 2 * width + column]);
     finish(out + address(column, row, segments, inner), sum, (long long)(end - begin));
+}}
+"#,
+        head = kernel.head(),
+    )
+}
+
+/// The kernel that joins what chunks left of the rows that go on from one to the next: a work-item for each chunk that such a row goes on in first.
+/// Means ask how many values a row has, and rows without values are left alone: else [`finish_source`] joins them.
+#[must_use]
+pub fn crossing_source(kernel: &SegmentKernel) -> String {
+    let [parameters, ordered] = if kernel.place.is_some() {
+        ORDERED
+    } else {
+        AS_GIVEN
+    };
+    format!(
+        r#"{head}
+extern "C" __global__ void segment_crossing(const S* parts, const U* rows, X* out, unsigned long long count, unsigned long long segments,
+                                            unsigned long long width, unsigned long long inner{parameters}) {{
+    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned long long chunk = i / width + 1, column = i % width, chunks = (count + {CHUNK} - 1) / {CHUNK};
+    if (chunk >= chunks) return;
+{ordered}    const unsigned long long row = ordered[chunk * {CHUNK}], before = (chunk - 1) * {CHUNK};
+    const bool goes_on = ordered[chunk * {CHUNK} - 1] == row, began_earlier = before > 0 && ordered[before - 1] == row;
+    if (row >= segments || !goes_on || began_earlier) return;
+    S sum = parts[((chunk - 1) * 2 + (ordered[before] != row)) * width + column];
+    bool is_over = false;
+    for (unsigned long long base = chunk; !is_over; base += {AHEAD}) {{
+        U own[{AHEAD}];
+        S seen[{AHEAD}];
+        #pragma unroll
+        for (int j = 0; j < {AHEAD}; j++) {{
+            const unsigned long long at = base + j < chunks ? base + j : chunks - 1;
+            own[j] = ordered[at * {CHUNK}];
+            seen[j] = parts[at * 2 * width + column];
+        }}
+        #pragma unroll
+        for (int j = 0; j < {AHEAD}; j++) {{
+            is_over = is_over || base + j >= chunks || own[j] != row;
+            if (!is_over) sum = JOIN(sum, seen[j]);
+        }}
+    }}
+    finish(out + address(column, row, segments, inner), sum, 0);
 }}
 "#,
         head = kernel.head(),
@@ -343,7 +457,7 @@ __device__ inline unsigned long long address(unsigned long long column, unsigned
 /// The kernel that joins every value with the row that it belongs to, in any order. Integers have atomic sums and bests of their own; else an element
 /// is exchanged as long as others come between, and left alone where nothing would change.
 #[must_use]
-pub fn at_once_source(join: Join, dtype: Dtype, row: Dtype) -> String {
+pub fn at_once_source(join: Join, dtype: Dtype, of: &RowOf, is_narrow: bool) -> String {
     let is_whole = !is_float(dtype) && dtype.bits >= 32;
     let native = match join {
         Join::Sum if is_whole => Some("atomicAdd"),
@@ -366,13 +480,18 @@ pub fn at_once_source(join: Join, dtype: Dtype, row: Dtype) -> String {
     }"
         .to_owned(),
     };
+    let [parameter, parameters, setup, call] = of.call("at");
     format!(
-        r#"{joined}{rows}{ADDRESS}
-extern "C" __global__ void segment_at_once(const X* x, const U* rows, X* out, unsigned long long count, unsigned long long segments,
-                                           unsigned long long width, unsigned long long inner) {{
-    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= count * width) return;
-    const unsigned long long at = i / inner % count, column = i / inner / count * inner + i % inner, row = rows[at];
+        r#"{joined}{function}{ADDRESS}
+typedef {number} N;
+extern "C" __global__ void segment_at_once({parameter}, const X* x, X* out, unsigned long long count, unsigned long long width,
+                                           unsigned long long inner{parameters}) {{
+    const N i = (N)blockIdx.x * (N)blockDim.x + threadIdx.x, own_count = (N)count, own_inner = (N)inner;
+    if (i >= own_count * (N)width) return;
+{setup}    const N line = i / own_inner, at = line % own_count, column = line / own_count * own_inner + i % own_inner;
+    bool is_known;
+    long long given;
+    const unsigned long long row = {call};
     if (row >= segments) return;
     const unsigned long long to = address(column, row, segments, inner);
     const X value = x[i];
@@ -380,28 +499,43 @@ extern "C" __global__ void segment_at_once(const X* x, const U* rows, X* out, un
 }}
 "#,
         joined = joined_function(join, dtype),
-        rows = source::types(&[("U", row)]),
+        function = of.function(),
+        number = if is_narrow {
+            "unsigned"
+        } else {
+            "unsigned long long"
+        },
     )
 }
 
-/// The kernel that writes what joins to any value without a change: to all rows, or with `rows` to those that values belong to.
+/// The kernel that writes what joins to any value without a change: to all rows, or with `of` to those that values belong to.
 #[must_use]
-pub fn start_source(join: Join, dtype: Dtype, row: Option<Dtype>) -> String {
-    let (types, parameter, place) = match row {
-        None => (String::new(), "", "i / width"),
-        Some(row) => (
-            source::types(&[("U", row)]),
-            "const U* rows, ",
-            "rows[i / width]",
+pub fn start_source(join: Join, dtype: Dtype, of: Option<&RowOf>) -> String {
+    let (function, [parameter, parameters, setup, row]) = match of {
+        None => (
+            String::new(),
+            [
+                String::new(),
+                ", unsigned long long segments".to_owned(),
+                String::new(),
+                "i / width".to_owned(),
+            ],
         ),
+        Some(of) => {
+            let [parameter, parameters, setup, call] = of.call("i / width");
+            let setup = format!("{setup}    bool is_known;\n    long long given;\n");
+            (
+                of.function(),
+                [format!("{parameter}, "), parameters, setup, call],
+            )
+        }
     };
     format!(
-        r#"{own}{types}{definitions}{ADDRESS}
-extern "C" __global__ void segment_start({parameter}X* out, unsigned long long count, unsigned long long segments, unsigned long long width,
-                                         unsigned long long inner) {{
+        r#"{own}{definitions}{function}{ADDRESS}
+extern "C" __global__ void segment_start({parameter}X* out, unsigned long long count, unsigned long long width, unsigned long long inner{parameters}) {{
     const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count * width) return;
-    const unsigned long long row = {place};
+{setup}    const unsigned long long row = {row};
     if (row < segments) out[address(i % width, row, segments, inner)] = (X)START;
 }}
 "#,

@@ -26,6 +26,7 @@ __device__ inline void note_bad_index(unsigned long long* notes, unsigned long l
         notes[1] = (unsigned long long)index;
         notes[2] = place;
         notes[3] = (unsigned long long)extent;
+        if (notes[4]) *(volatile unsigned long long*)notes[4] = 1;
     }
 }
 ";

@@ -215,7 +215,8 @@ impl RowLoss<'_> {
             )?;
         }
         drop(args);
-        self.refuse(&note)?;
+        note.end()?;
+        self.refuse(note)?;
         if self.options.reduction != Reduction::Mean {
             return Ok(None);
         }
@@ -231,8 +232,8 @@ impl RowLoss<'_> {
     }
 
     /// Refuses a label that a kernel has noted, where that is looked at now.
-    fn refuse(&self, note: &Note) -> Result<()> {
-        let Some(noted) = note.first_bad()? else {
+    fn refuse(&self, note: Note<'_>) -> Result<()> {
+        let Some(noted) = note.read()? else {
             return Ok(());
         };
         let place = noted as i64;

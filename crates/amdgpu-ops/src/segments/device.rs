@@ -9,13 +9,14 @@ use amdgpu_aura::Kernel;
 use amdgpu_hal::MemoryKind;
 use smallvec::SmallVec;
 
-use super::{JoinOptions, ScatterReduce, Start, check_index_add, index_add_options};
+use super::{Join, JoinOptions, ScatterReduce, Start, check_index_add, index_add_options};
 use crate::cast;
 use crate::div_ceil::DivCeil;
 use crate::generated::radix::KeySource;
 use crate::generated::segments::{
-    CHUNK, SegmentKernel, at_once_source, chunks_source, finish_source, is_joined_at_once,
-    offsets_source, rows_of_starts_source, rows_source, start_source, starts_source, state_of,
+    CHUNK, RowOf, SegmentKernel, at_once_source, chunks_source, crossing_source, finish_source,
+    is_joined_at_once, offsets_source, rows_of_starts_source, rows_source, start_source,
+    starts_source, state_of,
 };
 use crate::generated::source;
 use crate::index_notes::Note;
@@ -23,8 +24,9 @@ use crate::launch::{Shape, launch};
 use crate::lines::Lines;
 use crate::offsets;
 use crate::operand::Operand;
-use crate::radix::{Radix, UINT32, place_type};
+use crate::radix::{Radix, Sorted, UINT32, place_type};
 use crate::transpose::dense;
+use crate::words::words;
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
 
 /// [`super::segment_reduce`] by kernels of the device.
@@ -135,9 +137,6 @@ fn empty(ops: &DeviceOps, shape: &[i64], dtype: Dtype) -> Result<Array> {
     )?)
 }
 
-/// Indices from so many on are looked at before they are sorted, although that waits for the device: of ordered ones it spares the sort.
-const LOOK_FIRST_COUNT: i64 = 1 << 18;
-
 fn blocks(count: i64) -> Shape {
     Shape::line(count.div_ceil_positive(source::BLOCK), source::BLOCK)
 }
@@ -145,9 +144,23 @@ fn blocks(count: i64) -> Shape {
 /// Values in the order of their rows.
 struct Ordered {
     rows: Array,
-    /// `None` where they are in order already.
-    order: Option<Array>,
-    starts: Array,
+    /// `None` where the rows are in order by what they are made of.
+    sorted: Option<SortedRows>,
+    /// Where the values of each row begin; `None` where nobody asks.
+    starts: Option<Array>,
+}
+
+/// Rows in order and the places of their values, unless the word says that the rows were in order before.
+struct SortedRows {
+    rows: Array,
+    order: Array,
+    falls: Array,
+}
+
+impl SortedRows {
+    fn args(&self) -> [Arg<'_>; 2] {
+        [&self.rows, &self.falls].map(Arg::Array)
+    }
 }
 
 /// Joins values into the rows of `out`, which is dense.
@@ -175,17 +188,81 @@ fn join(
         count,
         row_type,
     };
-    let ordered = if placed.options.has_offsets {
-        joiner.by_offsets(rows)?
-    } else if count > 0 && is_joined_at_once(placed.options.join, values.dtype) {
-        return joiner.at_once(&dense(ops, values)?, rows, out);
-    } else {
-        joiner.by_rows(rows)?
-    };
-    if out.is_empty() {
-        return Ok(());
+    if count == 0 && !placed.options.has_offsets {
+        return joiner.run(values, &joiner.of_none()?, out);
     }
-    joiner.run(&dense(ops, values)?, &ordered, out)
+    // What is noted about the indices is read last: the device joins values meanwhile.
+    if placed.options.has_offsets {
+        let note = Note::own(ops)?;
+        let ordered = joiner.by_offsets(rows, &note)?;
+        joiner.run(values, &ordered, out)?;
+        return joiner.refuse_offsets(note, rows);
+    }
+    let note = Note::of(ops, placed.options.name)?;
+    let indices = Indices::of(ops, placed, rows)?;
+    if is_joined_at_once(placed.options.join, values.dtype) {
+        joiner.at_once(values, &indices, out, &note)?;
+    } else {
+        let ordered = joiner.by_rows(&indices, &note)?;
+        joiner.run(values, &ordered, out)?;
+    }
+    joiner.refuse(note, &indices.given)
+}
+
+type Args<'a> = SmallVec<[Arg<'a>; 24]>;
+
+/// Indices, and how rows follow from them.
+struct Indices {
+    given: Operand,
+    text: RowOf,
+    extents: Dims,
+    strides: Vec<Dims>,
+    /// Of an axis, the distance between its rows, how many rows there are, and the one that receives nothing.
+    numbers: [i64; 4],
+}
+
+impl Indices {
+    fn of(ops: &DeviceOps, placed: &Placed<'_>, indices: &Operand) -> Result<Self> {
+        let Placed {
+            options, segments, ..
+        } = *placed;
+        // A number is an array of one.
+        let given = if indices.is_number() {
+            Operand::of_array(cast::on_device(ops, indices, indices.dtype, None)?)
+        } else {
+            indices.clone()
+        };
+        let plain = (Dims::from_elem(0, given.rank()), 1, segments, 0);
+        let (line, step, extent, _) = placed.line.as_ref().unwrap_or(&plain);
+        let (extents, strides) = coalesce(&given.shape, [&given.strides, line]);
+        let text = RowOf {
+            index: given.dtype,
+            rank: extents.len(),
+            is_dense: given.is_dense(),
+            wraps: options.wraps || placed.line.is_some(),
+        };
+        Ok(Self {
+            given,
+            text,
+            extents,
+            strides: strides.to_vec(),
+            numbers: [*extent, *step, segments, options.skipped.unwrap_or(-1)],
+        })
+    }
+
+    fn key(&self, family: &'static str) -> KernelKey {
+        KernelKey::new(family)
+            .dtype(self.text.index)
+            .with(self.text.rank as u64)
+            .flag(self.text.is_dense)
+            .flag(self.text.wraps)
+    }
+
+    /// Adds the arguments behind those of the kernel.
+    fn add_numbers(&self, args: &mut Args<'_>) {
+        args.extend(self.numbers.map(Arg::from));
+        args.extend_from_slice(&source::walk_arguments(&self.extents, &self.strides));
+    }
 }
 
 struct Joiner<'a> {
@@ -210,82 +287,109 @@ impl Joiner<'_> {
         KernelKey::new("segments").dtype(self.row_type)
     }
 
-    fn by_rows(&self, indices: &Operand) -> Result<Ordered> {
+    /// Whether rows are finished one by one, by where they begin.
+    fn asks_where_rows_begin(&self) -> bool {
+        let options = self.placed.options;
+        options.start == Start::Fill || options.join == Join::Mean
+    }
+
+    /// No values at all.
+    fn of_none(&self) -> Result<Ordered> {
+        let starts = empty(self.ops, &[self.placed.segments + 1], Dtype::I64)?;
+        starts.fill(&0_i64.to_ne_bytes())?;
+        Ok(Ordered {
+            rows: empty(self.ops, &[1], self.row_type)?,
+            sorted: None,
+            starts: Some(starts),
+        })
+    }
+
+    fn by_rows(&self, indices: &Indices, note: &Note<'_>) -> Result<Ordered> {
         let (count, segments) = (self.count, self.placed.segments);
-        let starts = empty(self.ops, &[segments + 1], Dtype::I64)?;
-        if count == 0 {
-            starts.fill(&0_i64.to_ne_bytes())?;
-            return Ok(Ordered {
-                rows: empty(self.ops, &[1], self.row_type)?,
-                order: None,
-                starts,
-            });
-        }
-        let note = if count < LOOK_FIRST_COUNT {
-            Note::of(self.ops, self.placed.options.name)?
-        } else {
-            Note::waiting(self.ops)?
+        let rows = empty(self.ops, &[count], self.row_type)?;
+        let falls = words(self.ops, 1, 1)?;
+        self.note_rows(indices, note, Some([&rows, &falls]))?;
+        let radix = Radix {
+            ops: self.ops,
+            memory: &rows,
+            source: KeySource::keys(self.row_type, "key".to_owned()),
+            key: self.of_rows().text("keys"),
+            lines: Lines {
+                count: 1,
+                length: count,
+                stride: 1,
+            },
+            // Rows that take no part have the number behind the last one.
+            bits: i64::from(64 - segments.leading_zeros()).max(1),
+            place: Some(place_type(count)),
+            wanted: Some(&falls),
         };
-        let mut rows = self.number_rows(indices, &note)?;
-        let mut order = None;
-        if !self.is_in_order(&note, indices)? {
-            let radix = Radix {
-                ops: self.ops,
-                memory: &rows,
-                source: KeySource::keys(self.row_type, "key".to_owned()),
-                key: self.of_rows().text("keys"),
-                lines: Lines {
-                    count: 1,
-                    length: count,
-                    stride: 1,
-                },
-                // Rows that take no part have the number behind the last one.
-                bits: i64::from(64 - segments.leading_zeros()).max(1),
-                place: Some(place_type(count)),
-            };
-            let sorted = radix.sort()?;
-            (rows, order) = (sorted.keys, sorted.places);
-        }
-        let kernel = self.kernel("segment_starts", self.of_rows(), || {
-            starts_source(self.row_type)
-        })?;
-        let mut args = [&rows, &starts].map(Arg::Array).to_vec();
-        args.extend([count, segments].map(Arg::from));
-        launch(&kernel, blocks(segments + 1), &args)?;
+        let Sorted { keys, places } = radix.sort()?;
+        let order = places.ok_or_else(|| Error::no_kernel("a sort without places"))?;
+        let sorted = SortedRows {
+            rows: keys,
+            order,
+            falls,
+        };
+        let starts = if self.asks_where_rows_begin() {
+            let starts = empty(self.ops, &[segments + 1], Dtype::I64)?;
+            let kernel = self.kernel("segment_starts", self.of_rows(), || {
+                starts_source(self.row_type)
+            })?;
+            let mut args = [&rows, &starts].map(Arg::Array).to_vec();
+            args.extend([count, segments].map(Arg::from));
+            args.extend(sorted.args());
+            launch(&kernel, blocks(segments + 1), &args)?;
+            Some(starts)
+        } else {
+            None
+        };
         Ok(Ordered {
             rows,
-            order,
+            sorted: Some(sorted),
             starts,
         })
     }
 
     /// Joins values with their rows in any order.
-    fn at_once(&self, values: &Array, indices: &Operand, out: &Array) -> Result<()> {
+    fn at_once(
+        &self,
+        values: &Operand,
+        indices: &Indices,
+        out: &Array,
+        note: &Note<'_>,
+    ) -> Result<()> {
         let Placed {
             options,
-            segments,
             width,
             inner,
             ..
         } = *self.placed;
-        let note = Note::of(self.ops, options.name)?;
-        let rows = self.number_rows(indices, &note)?;
-        if !out.is_empty() {
-            self.start(&rows, out)?;
-            let key = self.of_rows().text(options.join.name()).dtype(values.dtype);
-            let kernel = self.kernel("segment_at_once", key, || {
-                at_once_source(options.join, values.dtype, self.row_type)
-            })?;
-            let mut args = [values, &rows, out].map(Arg::Array).to_vec();
-            args.extend([self.count, segments, width, inner].map(Arg::from));
-            launch(&kernel, blocks(self.count * width), &args)?;
+        self.note_rows(indices, note, None)?;
+        if out.is_empty() {
+            return Ok(());
         }
-        self.is_in_order(&note, indices)?;
-        Ok(())
+        self.start(indices, out)?;
+        let values = dense(self.ops, values)?;
+        let is_narrow = source::is_narrow(self.count * width);
+        let key = indices
+            .key("segment at once")
+            .text(options.join.name())
+            .dtype(values.dtype)
+            .flag(is_narrow);
+        let kernel = self.kernel("segment_at_once", key, || {
+            at_once_source(options.join, values.dtype, &indices.text, is_narrow)
+        })?;
+        let mut args = Args::new();
+        args.push(Arg::pointer(&indices.given));
+        args.extend([&values, out].map(Arg::Array));
+        args.extend([self.count, width, inner].map(Arg::from));
+        indices.add_numbers(&mut args);
+        launch(&kernel, blocks(self.count * width), &args)
     }
 
     /// Rows begin with what joins to any value without a change, unless what they hold takes part.
-    fn start(&self, rows: &Array, out: &Array) -> Result<()> {
+    fn start(&self, indices: &Indices, out: &Array) -> Result<()> {
         let Placed {
             options,
             segments,
@@ -293,75 +397,60 @@ impl Joiner<'_> {
             inner,
             ..
         } = *self.placed;
-        let (row_type, count) = match options.start {
+        let (of, count) = match options.start {
             Start::Include => return Ok(()),
-            Start::Keep => (Some(self.row_type), self.count),
+            Start::Keep => (Some(&indices.text), self.count),
             Start::Fill => (None, segments),
         };
-        let mut key = KernelKey::new("segment start")
-            .text(options.join.name())
-            .dtype(out.dtype);
-        if let Some(dtype) = row_type {
-            key = key.dtype(dtype);
-        }
+        let key = match of {
+            Some(_) => indices.key("segment start of rows"),
+            None => KernelKey::new("segment start"),
+        };
+        let key = key.text(options.join.name()).dtype(out.dtype);
         let kernel = self.kernel("segment_start", key, || {
-            start_source(options.join, out.dtype, row_type)
+            start_source(options.join, out.dtype, of)
         })?;
-        let mut args = Vec::with_capacity(6);
-        args.extend(row_type.map(|_| Arg::Array(rows)));
+        let mut args = Args::new();
+        args.extend(of.map(|_| Arg::pointer(&indices.given)));
         args.push(Arg::Array(out));
-        args.extend([count, segments, width, inner].map(Arg::from));
+        args.extend([count, width, inner].map(Arg::from));
+        if of.is_some() {
+            indices.add_numbers(&mut args);
+        } else {
+            args.push(Arg::from(segments));
+        }
         launch(&kernel, blocks(count * width), &args)
     }
 
-    /// The number of the row of each index; an index that is none is noted.
-    fn number_rows(&self, indices: &Operand, note: &Note) -> Result<Array> {
-        let Placed {
-            options, segments, ..
-        } = *self.placed;
-        // A number is an array of one.
-        let indices = if indices.is_number() {
-            Operand::of_array(cast::on_device(self.ops, indices, indices.dtype, None)?)
-        } else {
-            indices.clone()
-        };
-        let plain = (Dims::from_elem(0, indices.rank()), 1, segments, 0);
-        let (line, step, extent, _) = self.placed.line.as_ref().unwrap_or(&plain);
-        let (extents, strides) = coalesce(&indices.shape, [&indices.strides, line]);
-        let wraps = options.wraps || self.placed.line.is_some();
-        let key = self
-            .of_rows()
-            .dtype(indices.dtype)
-            .with(extents.len() as u64)
-            .flag(indices.is_dense())
-            .flag(wraps);
-        let kernel = self.kernel("segment_rows", key, || {
-            rows_source(
-                indices.dtype,
-                self.row_type,
-                extents.len(),
-                indices.is_dense(),
-                wraps,
-            )
-        })?;
-        let rows = empty(self.ops, &[self.count], self.row_type)?;
-        let mut args: SmallVec<[Arg<'_>; 24]> = SmallVec::new();
-        args.extend([Arg::pointer(&indices), Arg::Array(&rows), note.argument()]);
-        let skipped = options.skipped.unwrap_or(-1);
-        args.extend([self.count, *extent, *step, segments, skipped].map(Arg::from));
-        args.extend_from_slice(&source::walk_arguments(&extents, &strides));
+    /// Notes an index that is none, and makes the number of the row of each index, with a word that says whether they fall anywhere.
+    fn note_rows(
+        &self,
+        indices: &Indices,
+        note: &Note<'_>,
+        made: Option<[&Array; 2]>,
+    ) -> Result<()> {
+        let row = made.map(|_| self.row_type);
+        let mut key = indices.key("segment rows");
+        if let Some(dtype) = row {
+            key = key.dtype(dtype);
+        }
+        let kernel = self.kernel("segment_rows", key, || rows_source(&indices.text, row))?;
+        let mut args = Args::new();
+        args.push(Arg::pointer(&indices.given));
+        args.push(note.argument());
+        args.extend(made.into_iter().flatten().map(Arg::Array));
+        args.push(Arg::from(self.count));
+        indices.add_numbers(&mut args);
         launch(&kernel, blocks(self.count), &args)?;
-        drop(args);
-        Ok(rows)
+        note.end()
     }
 
     /// Refuses an index that a kernel has noted.
-    fn refuse(&self, noted: Option<u64>, indices: &Operand) -> Result<()> {
-        let Some(noted) = noted else {
+    fn refuse(&self, note: Note<'_>, indices: &Operand) -> Result<()> {
+        let Some(place) = note.read()? else {
             return Ok(());
         };
-        let place = noted as i64;
-        let index = offsets::element(indices, place)?;
+        let index = offsets::element(indices, place as i64)?;
         let message = match &self.placed.line {
             Some((_, _, extent, axis)) => format!(
                 "index {index} is out of bounds for axis {axis} with size {extent}: it stands at place {place} of the indices"
@@ -374,38 +463,18 @@ impl Joiner<'_> {
         Err(Error::refused(ErrorCode::IndexOutOfRange, message))
     }
 
-    /// Whether it is known that no number of a row is smaller than the one before it. Waits for the device, to refuse what is no index, unless that
-    /// is put off; nor does a graph that is recorded know anything.
-    fn is_in_order(&self, note: &Note, indices: &Operand) -> Result<bool> {
-        let Some((bad, falls)) = note.look()? else {
-            return Ok(false);
-        };
-        self.refuse(bad, indices)?;
-        Ok(falls == 0)
-    }
-
-    fn by_offsets(&self, given: &Operand) -> Result<Ordered> {
+    fn by_offsets(&self, given: &Operand, note: &Note<'_>) -> Result<Ordered> {
         let segments = self.placed.segments;
         let index = dense(self.ops, given)?;
         let starts = empty(self.ops, &[segments + 1], Dtype::I64)?;
         let rows = empty(self.ops, &[self.count.max(1)], self.row_type)?;
-        let note = Note::waiting(self.ops)?;
         let key = KernelKey::new("segments").dtype(index.dtype);
         let kernel = self.kernel("segment_offsets", key, || offsets_source(index.dtype))?;
-        let mut args = vec![Arg::Array(&index), Arg::Array(&starts), note.argument()];
+        let mut args = [&index, &starts].map(Arg::Array).to_vec();
+        args.push(note.argument());
         args.extend([segments, self.count].map(Arg::from));
         launch(&kernel, blocks(segments + 1), &args)?;
-        if let Some(noted) = note.first_bad()? {
-            let place = noted as i64;
-            let offset = offsets::element(given, place)?;
-            return Err(Error::refused(
-                ErrorCode::IndexOutOfRange,
-                format!(
-                    "offset {offset} at place {place} is not between the one before it and the number of values ({})",
-                    self.count
-                ),
-            ));
-        }
+        note.end()?;
         if self.count > 0 {
             let kernel = self.kernel("segment_of_starts", self.of_rows(), || {
                 rows_of_starts_source(self.row_type)
@@ -416,12 +485,31 @@ impl Joiner<'_> {
         }
         Ok(Ordered {
             rows,
-            order: None,
-            starts,
+            sorted: None,
+            starts: Some(starts),
         })
     }
 
-    fn run(&self, values: &Array, ordered: &Ordered, out: &Array) -> Result<()> {
+    /// Refuses an offset that the kernel of [`Self::by_offsets`] has noted.
+    fn refuse_offsets(&self, note: Note<'_>, given: &Operand) -> Result<()> {
+        let Some(place) = note.read()? else {
+            return Ok(());
+        };
+        let offset = offsets::element(given, place as i64)?;
+        Err(Error::refused(
+            ErrorCode::IndexOutOfRange,
+            format!(
+                "offset {offset} at place {place} is not between the one before it and the number of values ({})",
+                self.count
+            ),
+        ))
+    }
+
+    fn run(&self, values: &Operand, ordered: &Ordered, out: &Array) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let values = &dense(self.ops, values)?;
         let Placed {
             options,
             segments,
@@ -429,12 +517,13 @@ impl Joiner<'_> {
             inner,
             ..
         } = *self.placed;
+        let sorted = ordered.sorted.as_ref();
         let text = SegmentKernel {
             join: options.join,
             start: options.start,
             dtype: values.dtype,
             row: self.row_type,
-            place: ordered.order.as_ref().map(|order| order.dtype),
+            place: sorted.map(|sorted| sorted.order.dtype),
         };
         let mut key = self
             .of_rows()
@@ -447,21 +536,30 @@ impl Joiner<'_> {
         let chunks = self.count.div_ceil_positive(CHUNK);
         let state = state_of(options.join, values.dtype);
         let parts = empty(self.ops, &[(chunks * 2 * width).max(1)], state)?;
+        let sizes = [self.count, segments, width, inner].map(Arg::from);
         if self.count > 0 {
             let kernel = self.kernel("segment_chunks", key.clone(), || chunks_source(&text))?;
-            let arrays = [values, &ordered.rows, &ordered.starts, out, &parts];
-            let mut args = arrays.map(Arg::Array).to_vec();
-            args.extend([self.count, segments, width, inner].map(Arg::from));
-            args.extend(ordered.order.as_ref().map(Arg::Array));
+            let mut args = [values, &ordered.rows, out, &parts]
+                .map(Arg::Array)
+                .to_vec();
+            args.extend(sizes);
+            args.extend(sorted.into_iter().flat_map(SortedRows::args));
+            args.extend(sorted.map(|sorted| Arg::Array(&sorted.order)));
             launch(&kernel, blocks(chunks * width), &args)?;
         }
-        let crosses = chunks > 1 || options.start == Start::Fill;
-        if !crosses {
+        if chunks <= 1 && options.start != Start::Fill {
             return Ok(());
         }
-        let kernel = self.kernel("segment_finish", key, || finish_source(&text))?;
-        let mut args = [&parts, &ordered.starts, out].map(Arg::Array).to_vec();
-        args.extend([segments, width, inner].map(Arg::from));
-        launch(&kernel, blocks(segments * width), &args)
+        if let Some(starts) = &ordered.starts {
+            let kernel = self.kernel("segment_finish", key, || finish_source(&text))?;
+            let mut args = [&parts, starts, out].map(Arg::Array).to_vec();
+            args.extend([segments, width, inner].map(Arg::from));
+            return launch(&kernel, blocks(segments * width), &args);
+        }
+        let kernel = self.kernel("segment_crossing", key, || crossing_source(&text))?;
+        let mut args = [&parts, &ordered.rows, out].map(Arg::Array).to_vec();
+        args.extend(sizes);
+        args.extend(sorted.into_iter().flat_map(SortedRows::args));
+        launch(&kernel, blocks((chunks - 1) * width), &args)
     }
 }

@@ -1,4 +1,4 @@
-//! Indices of what is not zero, bound to `amdgpu_ops::nonzero`.
+//! Indices of what is not zero and elements that differ from the one before, bound to `amdgpu_ops::nonzero` and `amdgpu_ops::unique_consecutive`.
 
 use amdgpu_abi::Language;
 use amdgpu_ops::nonzero::{on_host, select_on_host};
@@ -71,6 +71,37 @@ pub fn masked_select_on_device(
     let chosen = on_device::lend("masked_select", "mask", mask, &ops)?;
     let made = py
         .detach(|| amdgpu_ops::masked_select(&ops, &values, &chosen))
+        .into_py_result(py)?;
+    Ok(Array::from(made))
+}
+
+/// The first element of `x`, and those that are not equal to the one before, as a new array of one axis.
+#[pyfunction]
+#[pyo3(signature = (x, *, threads=None))]
+pub fn unique_consecutive<'py>(
+    x: &Bound<'py, PyAny>,
+    threads: Option<u32>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _crossing = NONZERO.enter();
+    let input = host::array("unique_consecutive", "x", x)?;
+    let mut call = host::Call::new("unique_consecutive", std::slice::from_ref(x), None);
+    let done = amdgpu_ops::unique_consecutive::on_host(&input.view(), threads, &mut call);
+    Ok(call.finish(done)?.0)
+}
+
+/// The first element of `x`, and those that are not equal to the one before, by kernels of the device, as a new array of one axis there.
+#[pyfunction]
+#[pyo3(signature = (x, *, device))]
+pub fn unique_consecutive_on_device(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    device: &Bound<'_, PyAny>,
+) -> PyResult<Array> {
+    let _crossing = NONZERO.enter();
+    let ops = on_device::ops_of(device)?;
+    let input = on_device::lend("unique_consecutive", "x", x, &ops)?;
+    let made = py
+        .detach(|| amdgpu_ops::unique_consecutive(&ops, &input))
         .into_py_result(py)?;
     Ok(Array::from(made))
 }
