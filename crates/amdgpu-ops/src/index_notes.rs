@@ -34,6 +34,7 @@ thread_local! {
 
 /// Sets whether operations of this thread leave it to [`check_deferred`] to refuse indices that are none, instead of waiting for the device
 /// themselves; returns what was set before. What the host computes is checked at once anyway.
+#[must_use]
 pub fn defer(is_deferred: bool) -> bool {
     IS_DEFERRED.replace(is_deferred)
 }
