@@ -70,6 +70,14 @@ CALLS = {
         (TABLE[:3], BAD, 5, None),
         "embedding_gradient: index 7 at place 1 of the indices is out of range: 5 are there",
     ),
+    "index_add": (
+        (TABLE, 0, BAD, TABLE[:3]),
+        "index_add: index 7 at place 1 of the indices is out of range: 5 are there",
+    ),
+    "scatter_reduce": (
+        (TABLE, 0, BAD[:, None], TABLE[:3, :1], "amax"),
+        "scatter_reduce: index 7 at place 1 of the indices is out of range: 5 are there",
+    ),
     "offsets": (((BAD,), (5,), (2,)), "offsets: index 7 at place 1 of the indices is out of range: 5 are there"),
     "class_loss": (
         ("nll_loss", TABLE, np.array([0, 1, 2, 1, 0]), None, None),
