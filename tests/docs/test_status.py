@@ -69,7 +69,7 @@ def sources():
 
 def test_the_table_names_what_the_requirements_name():
     assert len(names()) > 50
-    assert {"TF_InitGraph", "optimizeFor", "gpu:debug"} <= set(names())
+    assert {"KernelSpec", "optimizeFor", "gpu:debug"} <= set(names())
 
 
 def test_what_stands_as_not_there_is_not_there(sources):
