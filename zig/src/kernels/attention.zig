@@ -45,6 +45,7 @@ pub fn Kernel(comptime v: variant.Attention, comptime purpose: Purpose) type {
         const Scores = hopper.Named("score", v.number, 1, v.tile);
         const Sums = hopper.Named("sum", v.number, 1, v.size);
         const tile_bytes = Tiles.bytes(v.tile);
+        const Memory = shared.Memory(v, 1);
 
         pub const kernel = if (purpose == .masked) withMask else withoutMask;
 
@@ -190,7 +191,7 @@ pub fn Kernel(comptime v: variant.Attention, comptime purpose: Purpose) type {
             const inverses: [2]f32 = .{ if (totals[0] == 0) 0 else 1 / totals[0], if (totals[1] == 0) 0 else 1 / totals[1] };
             const start = @as(u64, place.head) * call.queries * call.size;
             if (purpose != .levels) {
-                Tiles.store(Sums, memory.queries(), place.group, call.result + start, place.first, call.queries, call.size, inverses);
+                Tiles.store(Sums, memory.own(0), place.group, call.result + start, place.first, call.queries, call.size, inverses);
                 return;
             }
             inline for (0..2) |half| {
@@ -226,8 +227,8 @@ pub fn Kernel(comptime v: variant.Attention, comptime purpose: Purpose) type {
             const own_head: shared.Head = .of(head, call.heads);
             const key_head: shared.Head = .of(head / call.group_heads, call.heads / call.group_heads);
             inline for (.{ Source.queries, Source.keys, Source.values }) |source| hopper.acquireMap(source.map(maps));
-            hopper.expectBytes(memory.queriesFull(), Tiles.bytes(Tiles.own_rows));
-            Tiles.copy(Tiles.own_rows, memory.queries(), Source.queries.map(maps), first, own_head, memory.queriesFull());
+            hopper.expectBytes(memory.ownFull(), Tiles.bytes(Tiles.own_rows));
+            Tiles.copy(Tiles.own_rows, memory.own(0), Source.queries.map(maps), first, own_head, memory.ownFull());
             var position: Position = .{};
             for (0..steps) |step| {
                 const key = @as(u32, @intCast(step)) * v.tile;
@@ -243,11 +244,11 @@ pub fn Kernel(comptime v: variant.Attention, comptime purpose: Purpose) type {
         /// Sums of values of all steps.
         inline fn sum(memory: *const Memory, rows: anytype, group: u32, steps: u32) Softmax {
             const order: shared.Order = .{ .group = group };
-            const queries = Tiles.ofGroup(memory.queries(), group);
+            const queries = Tiles.ofGroup(memory.own(0), group);
             var position: Position = .{};
             if (v.alternates) order.open();
             Sums.clear();
-            hopper.wait(memory.queriesFull(), 0);
+            hopper.wait(memory.ownFull(), 0);
             hopper.wait(memory.full(0, 0), 0);
             Scores.fence();
             Tiles.multiply(Scores, queries, memory.tile(0, 0));
@@ -354,48 +355,5 @@ pub fn Kernel(comptime v: variant.Attention, comptime purpose: Purpose) type {
                 }
             };
         }
-
-        /// Addresses in shared memory: the queries, stages of keys and of values, barriers.
-        const Memory = struct {
-            base: u32,
-            const stages_begin = Tiles.bytes(Tiles.own_rows);
-            const barriers_begin = stages_begin + 2 * v.stages * tile_bytes;
-
-            inline fn queries(self: *const Memory) u32 {
-                return self.base;
-            }
-
-            /// Of keys (side 0) or values (side 1).
-            inline fn tile(self: *const Memory, comptime side: u32, stage: u32) u32 {
-                return self.base + stages_begin + (side * v.stages + stage) * tile_bytes;
-            }
-
-            inline fn full(self: *const Memory, comptime side: u32, stage: u32) u32 {
-                return self.base + barriers_begin + (side * v.stages + stage) * 8;
-            }
-
-            inline fn empty(self: *const Memory, comptime side: u32, stage: u32) u32 {
-                return self.full(2 + side, stage);
-            }
-
-            inline fn queriesFull(self: *const Memory) u32 {
-                return self.full(4, 0);
-            }
-
-            inline fn initBarriers(self: *const Memory) void {
-                inline for (0..2) |side| {
-                    for (0..v.stages) |stage| {
-                        hopper.initBarrier(self.full(side, @intCast(stage)), 1);
-                        hopper.initBarrier(self.empty(side, @intCast(stage)), Tiles.multipliers);
-                    }
-                }
-                hopper.initBarrier(self.queriesFull(), 1);
-                hopper.publishBarriers();
-            }
-
-            inline fn release(self: *const Memory, comptime side: u32, stage: u32) void {
-                hopper.arriveFirst(self.empty(side, stage), @workItemId(0) % shared.group_threads);
-            }
-        };
     };
 }

@@ -20,6 +20,7 @@ pub fn Kernel(comptime v: variant.Attention) type {
         const Slopes = hopper.Named("slope", v.number, 1, v.tile);
         const Sums = hopper.Named("sum", v.number, 1, v.size);
         const tile_bytes = Tiles.bytes(v.tile);
+        const Memory = shared.Memory(v, 2);
 
         pub fn kernel(
             result: device.Output(Stored),
@@ -75,14 +76,14 @@ pub fn Kernel(comptime v: variant.Attention) type {
                 .levels = .{ levels[place], levels[place + 8] },
             };
             sum(&memory, &rows, group, steps);
-            Tiles.store(Sums, memory.queries(), group, result + @as(u64, head) * queries * size, first, queries, size, .{ factor, factor });
+            Tiles.store(Sums, memory.own(0), group, result + @as(u64, head) * queries * size, first, queries, size, .{ factor, factor });
         }
 
         inline fn copyAll(memory: *const Memory, maps: device.Input(u8), first: u32, head: shared.Head, key_head: shared.Head, steps: u32) void {
             inline for (.{ Source.queries, Source.keys, Source.values, Source.gradient }) |source| hopper.acquireMap(source.map(maps));
             hopper.expectBytes(memory.ownFull(), 2 * Tiles.bytes(Tiles.own_rows));
-            Tiles.copy(Tiles.own_rows, memory.queries(), Source.queries.map(maps), first, head, memory.ownFull());
-            Tiles.copy(Tiles.own_rows, memory.gradient(), Source.gradient.map(maps), first, head, memory.ownFull());
+            Tiles.copy(Tiles.own_rows, memory.own(0), Source.queries.map(maps), first, head, memory.ownFull());
+            Tiles.copy(Tiles.own_rows, memory.own(1), Source.gradient.map(maps), first, head, memory.ownFull());
             var position: Position = .{};
             for (0..steps) |step| {
                 const key = @as(u32, @intCast(step)) * v.tile;
@@ -97,8 +98,8 @@ pub fn Kernel(comptime v: variant.Attention) type {
 
         /// Scores and slopes, g v^T, of a step.
         inline fn multiply(memory: *const Memory, group: u32, stage: u32) void {
-            Tiles.multiply(Scores, Tiles.ofGroup(memory.queries(), group), memory.tile(0, stage));
-            Tiles.multiply(Slopes, Tiles.ofGroup(memory.gradient(), group), memory.tile(1, stage));
+            Tiles.multiply(Scores, Tiles.ofGroup(memory.own(0), group), memory.tile(0, stage));
+            Tiles.multiply(Slopes, Tiles.ofGroup(memory.own(1), group), memory.tile(1, stage));
         }
 
         /// Sums of keys of all steps.
@@ -167,53 +168,6 @@ pub fn Kernel(comptime v: variant.Attention) type {
                     }
                 }
                 return Tiles.pack(&found);
-            }
-        };
-
-        /// Addresses in shared memory: queries, their gradients, stages of keys and of values, barriers.
-        const Memory = struct {
-            base: u32,
-            const own_bytes = Tiles.bytes(Tiles.own_rows);
-            const barriers_begin = 2 * own_bytes + 2 * v.stages * tile_bytes;
-
-            inline fn queries(self: *const Memory) u32 {
-                return self.base;
-            }
-
-            inline fn gradient(self: *const Memory) u32 {
-                return self.base + own_bytes;
-            }
-
-            /// Of keys (side 0) or values (side 1).
-            inline fn tile(self: *const Memory, comptime side: u32, stage: u32) u32 {
-                return self.base + 2 * own_bytes + (side * v.stages + stage) * tile_bytes;
-            }
-
-            inline fn full(self: *const Memory, comptime side: u32, stage: u32) u32 {
-                return self.base + barriers_begin + (side * v.stages + stage) * 8;
-            }
-
-            inline fn empty(self: *const Memory, comptime side: u32, stage: u32) u32 {
-                return self.full(2 + side, stage);
-            }
-
-            inline fn ownFull(self: *const Memory) u32 {
-                return self.full(4, 0);
-            }
-
-            inline fn initBarriers(self: *const Memory) void {
-                inline for (0..2) |side| {
-                    for (0..v.stages) |stage| {
-                        hopper.initBarrier(self.full(side, @intCast(stage)), 1);
-                        hopper.initBarrier(self.empty(side, @intCast(stage)), Tiles.multipliers);
-                    }
-                }
-                hopper.initBarrier(self.ownFull(), 1);
-                hopper.publishBarriers();
-            }
-
-            inline fn release(self: *const Memory, comptime side: u32, stage: u32) void {
-                hopper.arriveFirst(self.empty(side, stage), @workItemId(0) % shared.group_threads);
             }
         };
     };

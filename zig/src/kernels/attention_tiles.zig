@@ -251,3 +251,51 @@ pub fn Tiles(comptime v: variant.Attention) type {
         }
     };
 }
+
+/// Addresses in shared memory: tiles of a block's own rows (queries, then their gradients), stages of keys and of values, barriers.
+pub fn Memory(comptime v: variant.Attention, comptime own_tiles: u32) type {
+    return struct {
+        base: u32,
+        const Self = @This();
+        const tile_bytes = Tiles(v).bytes(v.tile);
+        const own_bytes = Tiles(v).bytes(Tiles(v).own_rows);
+        const stages_begin = own_tiles * own_bytes;
+        const barriers_begin = stages_begin + 2 * v.stages * tile_bytes;
+
+        pub inline fn own(self: *const Self, comptime place: u32) u32 {
+            return self.base + place * own_bytes;
+        }
+
+        /// Of keys (side 0) or values (side 1).
+        pub inline fn tile(self: *const Self, comptime side: u32, stage: u32) u32 {
+            return self.base + stages_begin + (side * v.stages + stage) * tile_bytes;
+        }
+
+        pub inline fn full(self: *const Self, comptime side: u32, stage: u32) u32 {
+            return self.base + barriers_begin + (side * v.stages + stage) * 8;
+        }
+
+        pub inline fn empty(self: *const Self, comptime side: u32, stage: u32) u32 {
+            return self.full(2 + side, stage);
+        }
+
+        pub inline fn ownFull(self: *const Self) u32 {
+            return self.full(4, 0);
+        }
+
+        pub inline fn initBarriers(self: *const Self) void {
+            inline for (0..2) |side| {
+                for (0..v.stages) |stage| {
+                    hopper.initBarrier(self.full(side, @intCast(stage)), 1);
+                    hopper.initBarrier(self.empty(side, @intCast(stage)), Tiles(v).multipliers);
+                }
+            }
+            hopper.initBarrier(self.ownFull(), 1);
+            hopper.publishBarriers();
+        }
+
+        pub inline fn release(self: *const Self, comptime side: u32, stage: u32) void {
+            hopper.arriveFirst(self.empty(side, stage), @workItemId(0) % group_threads);
+        }
+    };
+}
