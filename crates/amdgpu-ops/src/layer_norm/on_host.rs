@@ -58,6 +58,16 @@ impl<'a> Rows<'a> {
     }
 
     fn over(&self, operation: Reduce, x: &Operand, axis: i64) -> Result<Operand> {
+        self.over_into(operation, x, axis, None)
+    }
+
+    fn over_into(
+        &self,
+        operation: Reduce,
+        x: &Operand,
+        axis: i64,
+        out: Option<&Array>,
+    ) -> Result<Operand> {
         let options = ReduceOptions {
             axes: Some(&[axis]),
             keeps_axes: true,
@@ -65,7 +75,7 @@ impl<'a> Rows<'a> {
             result: Some(self.wide),
             thread_limit: None,
         };
-        let made = reduce(self.ops, operation, x, None, &options)?;
+        let made = reduce(self.ops, operation, x, out, &options)?;
         Ok(Operand::of_array(made))
     }
 
@@ -107,11 +117,21 @@ impl<'a> Rows<'a> {
             let moved = self.each(Elementwise::Add, &[&out_of, &row(shift)?])?;
             self.deliver(&moved, &out)?;
         }
-        self.deliver(&self.over(Reduce::Mean, &x, 1)?, mean)?;
-        let variance = self.over(Reduce::Variance, &x, 1)?;
-        let moved = self.each(Elementwise::Add, &[&variance, &self.number(epsilon)])?;
-        let root = self.each(Elementwise::Sqrt, &[&moved])?;
-        self.deliver(&self.each(Elementwise::Reciprocal, &[&root])?, inverse)
+        let [mean, inverse] = [mean, inverse].map(|one| seen(one, &[self.count, 1]));
+        self.over_into(Reduce::Mean, &x, 1, Some(&mean))?;
+        let variance = self.over_into(Reduce::Variance, &x, 1, Some(&inverse))?;
+        // In place: calls for a few rows take longer than their numbers.
+        let steps = [
+            (Elementwise::Add, Some(self.number(epsilon))),
+            (Elementwise::Sqrt, None),
+            (Elementwise::Reciprocal, None),
+        ];
+        for (operation, other) in steps {
+            let inputs: SmallVec<[Operand; 2]> =
+                std::iter::once(variance.clone()).chain(other).collect();
+            elementwise(self.ops, operation, &inputs, Some(&inverse), 0.0)?;
+        }
+        Ok(())
     }
 
     /// The gradients that are wanted.
