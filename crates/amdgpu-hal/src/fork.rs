@@ -13,6 +13,18 @@ extern "C" fn count_fork_in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Run when the library is loaded. While `fork()` waits in a handler of somebody else, other threads go on, and a handler that one of them registers
+/// then is not run in the child, which would take what it inherits for its own.
+#[cfg(target_os = "linux")]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static REGISTER: extern "C" fn() = register;
+
+#[cfg(target_os = "linux")]
+extern "C" fn register() {
+    let _ = ForkMark::current();
+}
+
 /// Marks the process in which an object was made. Looking at it costs one load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForkMark(u64);
