@@ -233,7 +233,7 @@ class Block:
         self.is_alive = np.ones(threads, bool)
         self.is_waiting = np.zeros(threads, bool)
         self.barriers: dict[int, Barrier] = {}
-        self.meetings: dict[int, tuple[int, list[np.ndarray]]] = {}
+        self.barriers: dict[int, tuple[int, list[np.ndarray]]] = {}
 
     def run(self) -> None:
         """Until every thread has returned."""
@@ -315,20 +315,20 @@ class Block:
         elif kind == "cp":
             self.copy(operation, operands, lanes)
         elif kind == "bar":
-            self.meet(
+            self.arrive(
                 int(self.value(operands[0], lanes)[0]), int((operands[1:] or [self.threads])[0]), lanes, operation
             )
         elif operation.startswith("wgmma.mma_async"):
             Product(self, operation, operands, lanes).execute()
         elif operation.startswith("wgmma.wait_group"):
             # A product takes all four warps of its group.
-            self.meet(-1 - int(lanes[0]) // (4 * WARP), 4 * WARP, lanes, "bar.sync")
+            self.arrive(-1 - int(lanes[0]) // (4 * WARP), 4 * WARP, lanes, "bar.sync")
         elif kind not in ("wgmma", "fence", "setmaxnreg"):
             self.register(operands[0])[lanes] = self.result(operation, kind, operands, lanes)
 
-    def meet(self, number: int, threads: int, lanes: np.ndarray, operation: str) -> None:
+    def arrive(self, number: int, threads: int, lanes: np.ndarray, operation: str) -> None:
         assert len(lanes) == WARP, "lanes of a warp reach a barrier apart"
-        count, waiting = self.meetings.get(number, (0, []))
+        count, waiting = self.barriers.get(number, (0, []))
         count += WARP
         if operation.startswith("bar.sync"):
             waiting = [*waiting, lanes]
@@ -337,7 +337,7 @@ class Block:
             for others in waiting:
                 self.is_waiting[others] = False
             count, waiting = 0, []
-        self.meetings[number] = (count, waiting)
+        self.barriers[number] = (count, waiting)
 
     def move(self, operation: str, operands: list[str], lanes: np.ndarray) -> None:
         is_load, is_shared = operation.startswith("ld"), ".shared" in operation

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,16 @@ def collectives(rank):
     work = dist.all_reduce(grid[:, 1:3], async_op=True)
     work.wait()
     assert grid.sum().item() == 12 + 6
+    # A limit that is given is kept: the other process asks later.
+    if rank == 0:
+        work = dist.all_reduce(own.clone(), async_op=True)
+        if os.environ.get("AMDGPU_TORCH_COLLECTIVES") == "gloo":
+            with pytest.raises(RuntimeError, match="has not ended after 100 ms"):
+                work.wait(timedelta(milliseconds=100))
+        work.wait()
+    else:
+        time.sleep(1)
+        dist.all_reduce(own.clone())
     with pytest.raises(ValueError, match="expected, not one of cpu"):
         dist.all_gather([torch.empty(4, device=device), torch.empty(4)], own)
     dist.barrier()
@@ -191,6 +202,8 @@ def test_two_processes(name):
     for rank in range(PROCESSES):
         program = f"import runpy; runpy.run_path({__file__!r})['run']({rank}, {port}, {name!r})"
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        if not torch.cuda.is_available():
+            environment["AMDGPU_TORCH_COLLECTIVES"] = "gloo"
         children.append(
             subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, env=environment)
         )

@@ -1,7 +1,7 @@
 """What the thresholds of graph passes on CPU devices stand for: reductions and norms with their steps, layouts of convolutions.
 
 A graph that was joined for a large shape is read again from its text with other shapes, so that what the passes would leave as it is
-is timed joined, too. A ratio above 1 says that joining pays. The constants stand in `crates/amdgpu-graph/src/passes`:
+is timed joined, too. A ratio above 1 says that joining pays. The constants are in `crates/amdgpu-graph/src/passes`:
 
 - `reductions.rs`: LEAST_BYTES and LEAST_ROW are where the cases `squares` begin to pay; `softmax` says whether functions such as exp
   still forbid it; MOST_ROW_BYTES (`rows.rs`) is where long rows no longer pay.

@@ -11,6 +11,7 @@
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -101,7 +102,17 @@ public:
     c10::intrusive_ptr<Future> getFuture() override { return future_; }
 
     // What the caller's current stream is given from now on finds the results.
-    bool wait(std::chrono::milliseconds) override {
+    bool wait(std::chrono::milliseconds limit) override {
+        const auto end = std::chrono::steady_clock::now() + limit;
+        // Futures know no limit.
+        while (limit != kNoTimeout && !future_->completed()) {
+            TORCH_CHECK(
+                std::chrono::steady_clock::now() < end,
+                "the collective has not ended after ",
+                limit.count(),
+                " ms: another process may not have asked for it");
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
         future_->wait();
         if (worker_ != nullptr) worker_->clear();
         if (future_->hasError()) std::rethrow_exception(future_->exception_ptr());

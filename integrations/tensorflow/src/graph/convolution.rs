@@ -7,7 +7,7 @@ use super::rewrite::{Graph, Place, T};
 
 pub const OPERATION: &str = "RdnaConv2D";
 
-/// What follows a convolution, in this order. The words stand in the attribute `parts` and say what the further inputs are.
+/// What follows a convolution, in this order. The attribute `parts` has these words, which say what the further inputs are.
 pub mod part {
     /// An addend for each channel.
     pub const BIAS: &str = "bias";

@@ -295,7 +295,7 @@ fn dtypes_of(graph: &Graph, inputs: &[Input]) -> Result<SmallVec<[Dtype; 6]>> {
             Some(id) => dtypes.push(graph.node(id).dtype),
             None => {
                 return refused(
-                    "what joins operations reads nodes; numbers stand in its steps".to_owned(),
+                    "what joins operations reads nodes; write numbers into its steps".to_owned(),
                 );
             }
         }
