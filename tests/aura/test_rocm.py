@@ -242,3 +242,34 @@ print("ok")
 """
     done = run_python(code, LD_LIBRARY_PATH=str(tmp_path))
     assert done.stdout.split() == ["ok"]
+
+
+def test_a_driver_that_brings_an_llvm_of_its_own(tmp_path: Path, run_python: Any) -> None:
+    """As the HIP runtime of Debian does, beside a library that shows another LLVM to the whole process, as TensorFlow does."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+
+    def build(name: str, *arguments: str) -> None:
+        flags = ["-std=gnu11", "-D_GNU_SOURCE", "-shared", "-fPIC"]
+        subprocess.run([compiler, *flags, "-o", str(tmp_path / name), *arguments], check=True)
+
+    function = 'version(void) __asm__("_ZN4llvm11raw_ostream5writeEPKcm")'
+    (tmp_path / "llvm.c").write_text(f"int {function};\nint version(void) {{ return VERSION; }}\n")
+    (tmp_path / "uses_llvm.c").write_text(
+        f"#include <stdlib.h>\nint {function};\n"
+        "__attribute__((constructor)) static void check(void) { if (version() != 17) abort(); }\n"
+    )
+    llvm = str(tmp_path / "llvm.c")
+    build("libother.so", "-DVERSION=20", llvm)
+    build("libown.so", "-DVERSION=17", llvm)
+    sources = [str(tmp_path / "uses_llvm.c"), str(FAKES / "driver.c")]
+    build("libamdhip64.so.7", "-DHIP", *sources, str(tmp_path / "libown.so"), f"-Wl,-rpath,{tmp_path}")
+    code = f"""
+import ctypes
+ctypes.CDLL({str(tmp_path / "libother.so")!r}, ctypes.RTLD_GLOBAL)
+import amdgpu
+print(*amdgpu.array([1.0, 2.0], device="hip:0").numpy())
+"""
+    done = run_python(code, LD_LIBRARY_PATH=str(tmp_path))
+    assert done.stdout.split() == ["1.0", "2.0"]

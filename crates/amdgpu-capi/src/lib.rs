@@ -37,15 +37,17 @@ mod tuning;
 
 pub use raw::array_within;
 
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use folder::register_own_directory;
 
 /// What the first call that opens something does once.
 fn prepare() {
-    static PREPARED: Once = Once::new();
-    PREPARED.call_once(|| {
+    // Not a `Once`: a child forked while another thread is inside would wait for that thread for ever. Doing both twice is as good as once.
+    static IS_PREPARED: AtomicBool = AtomicBool::new(false);
+    if !IS_PREPARED.load(Ordering::Acquire) {
         register_own_directory();
         amdgpu_telemetry::attach::start();
-    });
+        IS_PREPARED.store(true, Ordering::Release);
+    }
 }

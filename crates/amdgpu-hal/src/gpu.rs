@@ -36,6 +36,8 @@ mod watcher;
 
 use std::sync::Arc;
 
+pub use library::vendor_open_flags;
+
 use crate::{Device, DeviceInfo, Error, Result};
 
 pub(crate) use api::Api;

@@ -50,6 +50,7 @@ pub use driver::Driver;
 pub use error::{Error, Result};
 pub use event::Event;
 pub use fork::{ForkLocal, ForkMark};
+pub use gpu::vendor_open_flags;
 pub use graph::{Graph, GraphCommand, GraphFunction, GraphPlan, GraphStep};
 pub use info::{CacheSizes, Capabilities, DeviceInfo, DeviceKind, Peaks};
 pub use module::{Function, GlobalMemory, Module, Residence};

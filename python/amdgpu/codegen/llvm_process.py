@@ -18,7 +18,6 @@ import signal
 # Loaded here, not with the first kernel: a child that is forked while another thread imports a module waits for it for ever.
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -73,8 +72,9 @@ def _folder_of_llvmlite() -> str:
 
 class _Process:
     def __init__(self, interpreter: str) -> None:
-        # A file, since nobody reads while the process runs.
-        self._printed: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 closed by `forget`
+        # A file, since nobody reads while the process runs. In memory: `tempfile` holds a lock while it looks for its folder, and a child that
+        # is forked meanwhile waits for it for ever.
+        self._printed: IO[bytes] = os.fdopen(os.memfd_create("amdgpu-llvm"), "w+b")
         self._process = subprocess.Popen(
             [interpreter, "-I", llvm_worker.__file__, _folder_of_llvmlite()],
             stdin=subprocess.PIPE,

@@ -1,10 +1,11 @@
 //! ops.h: several elementwise steps on memory at addresses, by one kernel.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_graph::parse_steps;
+use amdgpu_hal::ForkLocal;
 use amdgpu_ops::Operand;
 use amdgpu_ops::fused::Region;
 use smallvec::SmallVec;
@@ -22,7 +23,7 @@ const MOST_KEPT: usize = 4096;
 type Dtypes = SmallVec<[Dtype; 6]>;
 type Kept = HashMap<String, SmallVec<[(Dtypes, Arc<Region>); 1]>>;
 
-static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
+static KEPT: ForkLocal<Mutex<Kept>> = ForkLocal::new(Mutex::default);
 
 /// The steps of a text on inputs of these dtypes.
 fn region(text: &str, dtypes: Dtypes) -> Answer<Arc<Region>> {

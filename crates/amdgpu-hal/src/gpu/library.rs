@@ -6,16 +6,36 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
 
 use super::vendor::Vendor;
 
+/// `llvm::raw_ostream::write(const char*, size_t)`, which every LLVM has.
+const FUNCTION_OF_LLVM: &CStr = c"_ZN4llvm11raw_ostream5writeEPKcm";
+
+/// The flags with which libraries of vendors are opened.
+///
+/// The HIP runtime of Debian and Ubuntu brings LLVM as a shared library. Where somebody shows an LLVM of another version to the whole process,
+/// as TensorFlow does, the loader would join the two, and the first call crashes: there a library is bound to what it brings before anything else.
+#[must_use]
+pub fn vendor_open_flags() -> i32 {
+    // SAFETY: a symbol is looked up, nothing runs.
+    let is_llvm_visible =
+        !unsafe { libc::dlsym(libc::RTLD_DEFAULT, FUNCTION_OF_LLVM.as_ptr()) }.is_null();
+    #[cfg(target_env = "gnu")]
+    if is_llvm_visible {
+        return RTLD_NOW | RTLD_LOCAL | libc::RTLD_DEEPBIND;
+    }
+    RTLD_NOW | RTLD_LOCAL
+}
+
 /// An open library, for good.
 pub(super) struct DriverLibrary(Library);
 
 impl DriverLibrary {
     /// Opens the first of the vendor's libraries that can be opened; the error names what was tried.
     pub fn open(vendor: &Vendor) -> Result<Self, String> {
+        let flags = vendor_open_flags();
         let mut failures = Vec::new();
         for path in (vendor.libraries)() {
             // SAFETY: the vendor's driver runs its initialisers when it is loaded, as in every program that uses it.
-            match unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) } {
+            match unsafe { Library::open(Some(&path), flags) } {
                 Ok(library) => return Ok(Self(library)),
                 Err(error) => failures.push(reason(&path.to_string_lossy(), &error)),
             }

@@ -5,7 +5,8 @@ use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use amdgpu_abi::ErrorCode;
-use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, Symbol};
+use amdgpu_hal::vendor_open_flags;
+use libloading::os::unix::{Library, Symbol};
 
 use super::library::VendorLibrary;
 use crate::Error;
@@ -121,7 +122,7 @@ fn open(library: VendorLibrary, folders: &[PathBuf]) -> Result<Found, Error> {
 
 fn load(path: &Path, extra: i32) -> Result<Library, String> {
     // SAFETY: the vendor's library runs its initialisers when it is loaded, as in every program that uses it.
-    unsafe { Library::open(Some(path), RTLD_LAZY | RTLD_LOCAL | extra) }.map_err(|error| {
+    unsafe { Library::open(Some(path), vendor_open_flags() | extra) }.map_err(|error| {
         std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
     })
 }
