@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0x070c5ec88427001f
+const ABI_HASH = 0x71292a150fe6b1cb
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -369,7 +369,7 @@ struct ElementwiseOptions
     executor::Ptr{Executor}
 end
 
-"`agpu_normalize_options`. The last `row_axes` axes are normalised together."
+"`agpu_normalize_options`. The last `row_axes` axes are normalised together. Where asked for, a layer norm of a matrix writes the mean of each row and one over its deviation, in the dtype that is computed in."
 struct NormalizeOptions
     size_bytes::UInt64
     operation::UInt32
@@ -377,6 +377,8 @@ struct NormalizeOptions
     row_axes::UInt64
     epsilon::Float64
     executor::Ptr{Executor}
+    means::Ptr{Cvoid}
+    inverse_deviations::Ptr{Cvoid}
 end
 
 "`agpu_reduce_options`. The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and deviation, whose root is taken for the latter."

@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0x070c5ec88427001f'u64
+  abiHash* = 0x71292a150fe6b1cb'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -353,13 +353,15 @@ type
     compute*: Dtype
     alpha*: float64
     executor*: ptr Executor
-  NormalizeOptions* {.bycopy.} = object ## `agpu_normalize_options` The last `row_axes` axes are normalised together.
+  NormalizeOptions* {.bycopy.} = object ## `agpu_normalize_options` The last `row_axes` axes are normalised together. Where asked for, a layer norm of a matrix writes the mean of each row and one over its deviation, in the dtype that is computed in.
     sizeBytes*: uint64
     operation*: uint32
     compute*: Dtype
     rowAxes*: uint64
     epsilon*: float64
     executor*: ptr Executor
+    means*: pointer
+    inverseDeviations*: pointer
   ReduceOptions* {.bycopy.} = object ## `agpu_reduce_options` The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and deviation, whose root is taken for the latter.
     sizeBytes*: uint64
     operation*: uint32
@@ -546,7 +548,7 @@ proc layoutManifest*(): string =
   result.add ["agpu_activation size=", $sizeof(Activation), " kind@", $offsetOf(Activation, kind), " alpha@", $offsetOf(Activation, alpha), " beta@", $offsetOf(Activation, beta), " reserved@", $offsetOf(Activation, reserved)].join & "\n"
   result.add ["agpu_matmul_options size=", $sizeof(MatmulOptions), " size_bytes@", $offsetOf(MatmulOptions, sizeBytes), " alpha@", $offsetOf(MatmulOptions, alpha), " beta@", $offsetOf(MatmulOptions, beta), " executor@", $offsetOf(MatmulOptions, executor), " bias@", $offsetOf(MatmulOptions, bias), " residual@", $offsetOf(MatmulOptions, residual), " activation@", $offsetOf(MatmulOptions, activation), " precision@", $offsetOf(MatmulOptions, precision), " reserved@", $offsetOf(MatmulOptions, reserved)].join & "\n"
   result.add ["agpu_elementwise_options size=", $sizeof(ElementwiseOptions), " size_bytes@", $offsetOf(ElementwiseOptions, sizeBytes), " operation@", $offsetOf(ElementwiseOptions, operation), " compute@", $offsetOf(ElementwiseOptions, compute), " alpha@", $offsetOf(ElementwiseOptions, alpha), " executor@", $offsetOf(ElementwiseOptions, executor)].join & "\n"
-  result.add ["agpu_normalize_options size=", $sizeof(NormalizeOptions), " size_bytes@", $offsetOf(NormalizeOptions, sizeBytes), " operation@", $offsetOf(NormalizeOptions, operation), " compute@", $offsetOf(NormalizeOptions, compute), " row_axes@", $offsetOf(NormalizeOptions, rowAxes), " epsilon@", $offsetOf(NormalizeOptions, epsilon), " executor@", $offsetOf(NormalizeOptions, executor)].join & "\n"
+  result.add ["agpu_normalize_options size=", $sizeof(NormalizeOptions), " size_bytes@", $offsetOf(NormalizeOptions, sizeBytes), " operation@", $offsetOf(NormalizeOptions, operation), " compute@", $offsetOf(NormalizeOptions, compute), " row_axes@", $offsetOf(NormalizeOptions, rowAxes), " epsilon@", $offsetOf(NormalizeOptions, epsilon), " executor@", $offsetOf(NormalizeOptions, executor), " means@", $offsetOf(NormalizeOptions, means), " inverse_deviations@", $offsetOf(NormalizeOptions, inverseDeviations)].join & "\n"
   result.add ["agpu_reduce_options size=", $sizeof(ReduceOptions), " size_bytes@", $offsetOf(ReduceOptions, sizeBytes), " operation@", $offsetOf(ReduceOptions, operation), " compute@", $offsetOf(ReduceOptions, compute), " reduced_axes@", $offsetOf(ReduceOptions, reducedAxes), " divisor@", $offsetOf(ReduceOptions, divisor), " executor@", $offsetOf(ReduceOptions, executor)].join & "\n"
   result.add ["agpu_transpose_options size=", $sizeof(TransposeOptions), " size_bytes@", $offsetOf(TransposeOptions, sizeBytes), " executor@", $offsetOf(TransposeOptions, executor)].join & "\n"
   result.add ["agpu_embedding_options size=", $sizeof(EmbeddingOptions), " size_bytes@", $offsetOf(EmbeddingOptions, sizeBytes), " executor@", $offsetOf(EmbeddingOptions, executor)].join & "\n"

@@ -138,6 +138,23 @@ static void layer_norm_training(agpu_device device) {
     check_values(slopes, by_x, COUNT);
     check_values(scales, by_scale, COLUMNS);
     check_values(shifts, by_shift, COLUMNS);
+    // The same of memory that is read column by column, and without a scale.
+    float turned[COUNT], other[COUNT], other_means[ROWS], other_inverses[ROWS];
+    for (int i = 0; i < COUNT; i++) turned[i % COLUMNS * ROWS + i / COLUMNS] = rows.x[i];
+    const int64_t strides[2] = {1, ROWS};
+    agpu_operand columns = memory_of(turned, 2, shape);
+    columns.strides = strides;
+    const agpu_operand other_result = memory_of(other, 2, shape), other_mean = memory_of(other_means, 1, shape),
+                       other_inverse = memory_of(other_inverses, 1, shape);
+    DO(agpu_ops_layer_norm_training_at(device, &columns, &scale, &shift, 1, 1e-5, &other_result, &other_mean, &other_inverse));
+    CHECK(memcmp(other, made, sizeof other) == 0 && memcmp(other_means, means, sizeof means) == 0);
+    CHECK(memcmp(other_inverses, inverses, sizeof inverses) == 0);
+    DO(agpu_ops_layer_norm_training_at(device, &x, NULL, &shift, 1, 1e-5, &other_result, &other_mean, &other_inverse));
+    CHECK(memcmp(other_means, means, sizeof means) == 0);
+    for (int i = 0; i < COUNT; i++) {
+        const float even = (rows.x[i] - means[i / COLUMNS]) * inverses[i / COLUMNS];
+        CHECK(fabs(other[i] - (even + rows.shift[i % COLUMNS])) <= 1e-5);
+    }
     CHECK(agpu_ops_layer_norm_training_at(device, &x, &scale, NULL, 1, -1, &result, &mean, &inverse) == AGPU_ERROR_INVALID_ARGUMENT);
     CHECK(agpu_ops_layer_norm_training_at(device, &x, &scale, NULL, 3, 0, &result, &mean, &inverse) == AGPU_ERROR_SHAPE_MISMATCH);
     CHECK(agpu_ops_layer_norm_training_at(device, &x, &scale, NULL, 1, 0, &mean, &mean, &inverse) == AGPU_ERROR_SHAPE_MISMATCH);

@@ -162,7 +162,7 @@ NATIVE = {
         "nll_loss_backward.grad_input", "threshold_backward.grad_input", "sum.IntList_out", "div.out",
     ],
     "BERT": [
-        "addmm.out", "add.out", "native_layer_norm", "native_layer_norm_backward", "gelu.out", "gelu_backward.grad_input",
+        "addmm.out", "add.out", "native_layer_norm.out", "native_layer_norm_backward", "gelu.out", "gelu_backward.grad_input",
         "tanh.out", "tanh_backward.grad_input", "index_select", "embedding_dense_backward", "arange.start_out", "ne.Scalar_out",
         "_fused_sdp_choice", "_scaled_dot_product_fused_attention_overrideable",
         "_scaled_dot_product_fused_attention_overrideable_backward",

@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0x070c5ec88427001f;
+pub const abi_hash: u64 = 0x71292a150fe6b1cb;
 
 pub const Status = i32;
 
@@ -457,7 +457,7 @@ pub const ElementwiseOptions = extern struct {
     executor: ?*const Executor,
 };
 
-/// `agpu_normalize_options`. The last `row_axes` axes are normalised together.
+/// `agpu_normalize_options`. The last `row_axes` axes are normalised together. Where asked for, a layer norm of a matrix writes the mean of each row and one over its deviation, in the dtype that is computed in.
 pub const NormalizeOptions = extern struct {
     size_bytes: u64,
     operation: u32,
@@ -465,6 +465,8 @@ pub const NormalizeOptions = extern struct {
     row_axes: u64,
     epsilon: f64,
     executor: ?*const Executor,
+    means: ?*anyopaque,
+    inverse_deviations: ?*anyopaque,
 };
 
 /// `agpu_reduce_options`. The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and deviation, whose root is taken for the latter.

@@ -159,7 +159,8 @@ typedef struct {
 #define AGPU_NORMALIZE_LAYER_NORM 2
 #define AGPU_NORMALIZE_RMS_NORM 3
 
-/* The last `row_axes` axes are normalised together. */
+/* The last `row_axes` axes are normalised together. Where asked for, a layer norm of a matrix writes the mean of each row and one over its
+ * deviation, in the dtype that is computed in. */
 typedef struct {
     uint64_t size_bytes;
     uint32_t operation;
@@ -167,6 +168,8 @@ typedef struct {
     uint64_t row_axes;
     double epsilon;
     const agpu_executor *executor;
+    void *means;
+    void *inverse_deviations;
 } agpu_normalize_options;
 
 /* The last `reduced_axes` axes are folded; sums are divided by `divisor`, of the squares of distances from the mean for variance and

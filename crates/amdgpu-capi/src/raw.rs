@@ -19,6 +19,7 @@ use crate::device::memory_kind;
 use crate::handles::{self, Handle};
 use crate::memory::MemoryOptions;
 use crate::objects::DeviceObject;
+use crate::ops::{FEW_BYTES, is_at_once};
 use crate::status::{Answer, Failure, Status, answer};
 
 use live::Allocation;
@@ -209,6 +210,13 @@ pub extern "C" fn agpu_raw_fill(
             return Ok(());
         }
         let target = checked("address", address, bytes)?;
+        let is_short = stream.is_null() && bytes <= FEW_BYTES && is_at_once(&device);
+        if is_short && are_settled(&[(target, bytes)], &device) {
+            let first = std::ptr::with_exposed_provenance_mut::<u8>(target as usize);
+            // SAFETY: bytes of the host that no stream was given work on, there and used by nobody else as the caller says.
+            unsafe { first.write_bytes(value, bytes as usize) };
+            return Ok(());
+        }
         let memory: Vec<Array> = of_device("address", target, bytes, &device)?
             .into_iter()
             .collect();

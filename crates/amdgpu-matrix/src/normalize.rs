@@ -1,5 +1,6 @@
 //! Softmax, log-softmax, layer norm and root-mean-square norm.
 
+use std::ffi::c_void;
 use std::mem::size_of;
 
 use amdgpu_abi::layout::{
@@ -196,6 +197,70 @@ impl Matrix {
         out: &mut TensorViewMut,
         options: &NormalizeOptions,
     ) -> Result<(), Error> {
+        self.normalize_into(operation, x, parameters, out, options, None)
+    }
+
+    /// The layer norm of a matrix over its rows, which also writes the mean of each row and one over its deviation: vectors without gaps, in the
+    /// dtype that is computed in (float64 for one of float64, else float32).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::normalize`]; `shape-mismatch` and `unsupported-dtype` for other statistics, or where x is no matrix.
+    pub fn layer_norm_with_statistics(
+        &self,
+        x: &TensorView,
+        parameters: &[TensorView],
+        out: &mut TensorViewMut,
+        statistics: [&mut TensorViewMut; 2],
+        epsilon: f64,
+    ) -> Result<(), Error> {
+        let name = Normalize::LayerNorm.name();
+        let &[rows, _] = x.shape() else {
+            return Err(Error::refused(
+                ErrorCode::ShapeMismatch,
+                format!("{name}: x has shape {:?} and is no matrix", x.shape()),
+            ));
+        };
+        let computed = element::compute_type(element::as_float(x.dtype()));
+        let mut places = [std::ptr::null_mut(); 2];
+        for ((one, argument), place) in { statistics.into_iter() }
+            .zip(["mean", "inverse"])
+            .zip(&mut places)
+        {
+            let layout = Layout::of(name, argument, &one.as_view())?;
+            layout.check_out(name, computed, &[rows])?;
+            if rows > 1 && layout.strides() != [1] {
+                return Err(Error::refused(
+                    ErrorCode::ShapeMismatch,
+                    format!("{name}: {argument} has gaps between its elements"),
+                ));
+            }
+            *place = one.as_view().data().cast_mut();
+        }
+        let options = NormalizeOptions {
+            axes: RowAxes::Named(&[1]),
+            epsilon,
+            thread_limit: None,
+        };
+        self.normalize_into(
+            Normalize::LayerNorm,
+            x,
+            parameters,
+            out,
+            &options,
+            Some(places),
+        )
+    }
+
+    fn normalize_into(
+        &self,
+        operation: Normalize,
+        x: &TensorView,
+        parameters: &[TensorView],
+        out: &mut TensorViewMut,
+        options: &NormalizeOptions,
+        statistics: Option<[*mut c_void; 2]>,
+    ) -> Result<(), Error> {
         static NORMALIZE: Boundary = crossing("agpu_matrix_normalize");
         let name = operation.name();
         let input = Layout::of(name, "x", x)?;
@@ -225,6 +290,7 @@ impl Matrix {
             inputs: &layouts,
             out: &turned,
             row_axes: axes.len(),
+            statistics,
         };
         self.run_rows(&call, described.dtype, options)
     }
@@ -238,6 +304,7 @@ impl Matrix {
     ) -> Result<(), Error> {
         let tensors: Vec<Tensor> = call.inputs.iter().map(Layout::to_abi).collect();
         let target = call.out.to_abi();
+        let [means, inverse_deviations] = call.statistics.unwrap_or([std::ptr::null_mut(); 2]);
         let work = Work {
             operations: call.out.len().saturating_mul(COST),
             dtype,
@@ -251,6 +318,8 @@ impl Matrix {
                 row_axes: call.row_axes as u64,
                 epsilon: options.epsilon,
                 executor,
+                means,
+                inverse_deviations,
             };
             // SAFETY: the views guarantee the memory behind the tensors; the layouts were checked and live until the call returns.
             unsafe {
@@ -274,6 +343,8 @@ pub(crate) struct RowCall<'a> {
     pub inputs: &'a [Layout],
     pub out: &'a Layout,
     pub row_axes: usize,
+    /// Where means and inverse deviations of rows go.
+    pub statistics: Option<[*mut c_void; 2]>,
 }
 
 type RowRoutine = unsafe extern "C" fn(

@@ -111,6 +111,7 @@ impl Matrix {
             inputs: &layouts,
             out: &turned,
             row_axes: axes.len(),
+            statistics: None,
         };
         self.run_rows(&call, described.dtype, options)
     }

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use crate::div_ceil::DivCeil;
 use crate::generated::layer_norm::{LayerNormKernel, PART_BLOCK};
-use crate::generated::loss::computed;
+pub use crate::generated::loss::computed;
 use crate::generated::source;
 use crate::launch::{Shape, launch};
 use crate::operand::{Operand, check_device};

@@ -58,7 +58,7 @@ pub fn normalize(
 }
 
 /// Additions that take as long as the work on one element.
-const COST: u64 = 12;
+pub(crate) const COST: u64 = 12;
 
 /// [`normalize`] in memory of the host.
 ///

@@ -34,6 +34,7 @@
 #include <ATen/ops/sum_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/tanh_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/WrapDimUtilsMulti.h>
+#include <c10/util/SmallVector.h>
 #include <c10/util/strides.h>
 #include <torch/library.h>
 
@@ -74,6 +75,8 @@ enum Kernel : uint8_t {
     fill,
     cat,
     sum_over,
+    sum_all,
+    layer_norm,
     equal,
     equal_number,
     not_equal,
@@ -121,6 +124,8 @@ std::array<Known, kernel_count> known{{
     {"aten::fill_.Scalar", true},
     {"aten::cat.out"},
     {"aten::sum.IntList_out"},
+    {"aten::sum", true},
+    {"aten::native_layer_norm.out"},
     {"aten::eq.Tensor_out"},
     {"aten::eq.Scalar_out"},
     {"aten::ne.Tensor_out"},
@@ -163,20 +168,20 @@ bool call(
     Kernel kernel,
     std::initializer_list<agpu_torch_tensor> tensors,
     std::initializer_list<agpu_torch_scalar> scalars = {},
-    at::Tensor *result = nullptr) {
-    return is_there(kernel) && call_kernel(known[kernel].place, {tensors.begin(), tensors.size()}, {scalars.begin(), scalars.size()}, result);
+    std::span<at::Tensor> results = {}) {
+    return is_there(kernel) && call_kernel(known[kernel].place, {tensors.begin(), tensors.size()}, {scalars.begin(), scalars.size()}, results);
 }
 
-// A whole operator that no kernel takes.
+// A whole operator that no kernel takes: its results.
 template <typename... Arguments>
-c10::IValue on_cpu(Kernel kernel, const Arguments &...arguments) {
+torch::jit::Stack on_cpu(Kernel kernel, const Arguments &...arguments) {
     const std::string name(known[kernel].name);
     const auto dot = name.find('.');
     const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(
         name.substr(0, dot).c_str(), dot == std::string::npos ? "" : name.substr(dot + 1).c_str());
     torch::jit::Stack stack{c10::IValue(arguments)...};
     run_on_cpu(op, &stack);
-    return stack.back();
+    return stack;
 }
 
 template <Kernel kernel, at::Tensor (*rest)(const at::Tensor &)>
@@ -293,8 +298,7 @@ at::Tensor cat_of(const at::ITensorListRef &tensors, int64_t dim) {
     const auto axis = c10::maybe_wrap_dim(dim, first.dim());
     c10::DimVector sizes(first.sizes());
     sizes[axis] = 0;
-    std::vector<agpu_torch_tensor> facts;
-    facts.reserve(parts.size() + 1);
+    c10::SmallVector<agpu_torch_tensor, 6> facts;
     for (const at::Tensor &part : parts) {
         sizes[axis] += part.size(axis);
         facts.push_back(facts_of(part));
@@ -305,13 +309,15 @@ at::Tensor cat_of(const at::ITensorListRef &tensors, int64_t dim) {
         {AGPU_TORCH_TENSORS, 0, static_cast<int64_t>(parts.size()), 0, 0, nullptr},
         {AGPU_TORCH_INT, 0, axis, 0, 0, nullptr},
     }};
-    return call_kernel(known[cat].place, facts, scalars) ? out : general::cat(tensors, dim);
+    return call_kernel(known[cat].place, {facts.data(), facts.size()}, scalars) ? out : general::cat(tensors, dim);
 }
 
 at::Tensor sum_of(const at::Tensor &x, at::OptionalIntArrayRef dims, bool keeps_dims, std::optional<at::ScalarType> dtype) {
-    if (!is_floats(x) || x.numel() == 0 || !dims || dims->empty() || dtype.value_or(x.scalar_type()) != x.scalar_type() || !is_there(sum_over))
+    if (!is_floats(x) || x.numel() == 0 || dtype.value_or(x.scalar_type()) != x.scalar_type() || !is_there(sum_over))
         return general::sum(x, dims, keeps_dims, dtype);
-    const auto is_summed = at::dim_list_to_bitset(*dims, static_cast<size_t>(x.dim()));
+    // No axes are all of them.
+    const auto given = dims.value_or(c10::IntArrayRef{});
+    const auto is_summed = at::dim_list_to_bitset(given.empty() ? at::OptionalIntArrayRef{} : dims, static_cast<size_t>(x.dim()));
     c10::DimVector sizes;
     for (int64_t axis = 0; axis < x.dim(); ++axis) {
         if (!is_summed[axis])
@@ -320,15 +326,23 @@ at::Tensor sum_of(const at::Tensor &x, at::OptionalIntArrayRef dims, bool keeps_
             sizes.push_back(1);
     }
     at::Tensor out = new_dense(sizes, x);
-    const agpu_torch_scalar axes{AGPU_TORCH_INTS, 0, static_cast<int64_t>(dims->size()), 0, 0, dims->data()};
+    const agpu_torch_scalar axes{AGPU_TORCH_INTS, 0, static_cast<int64_t>(given.size()), 0, 0, given.data()};
     const agpu_torch_scalar keeps{AGPU_TORCH_BOOL, 0, keeps_dims ? 1 : 0, 0, 0, nullptr};
     const bool is_done = call(sum_over, {facts_of(x), facts_of(out)}, {axes, keeps, none()});
     return is_done ? out : general::sum(x, dims, keeps_dims, dtype);
 }
 
+at::Tensor sum_all_of(const at::Tensor &x, std::optional<at::ScalarType> dtype) {
+    if (is_floats(x) && x.numel() > 0 && dtype.value_or(x.scalar_type()) == x.scalar_type()) return sum_of(x, std::nullopt, false, dtype);
+    agpu_torch_scalar wanted = none();
+    if (dtype) wanted = {AGPU_TORCH_INT, 0, static_cast<int64_t>(*dtype), 0, 0, nullptr};
+    at::Tensor result;
+    return call(sum_all, {facts_of(x)}, {wanted}, {&result, 1}) ? result : on_cpu(sum_all, x, dtype).back().toTensor();
+}
+
 at::Tensor relu_of(const at::Tensor &x) {
     at::Tensor result;
-    return call(relu, {facts_of(x)}, {}, &result) ? result : on_cpu(relu, x).toTensor();
+    return call(relu, {facts_of(x)}, {}, {&result, 1}) ? result : on_cpu(relu, x).back().toTensor();
 }
 
 at::Tensor &relu_in(at::Tensor &x) {
@@ -336,7 +350,53 @@ at::Tensor &relu_in(at::Tensor &x) {
     return x;
 }
 
+std::tuple<at::Tensor, at::Tensor, at::Tensor> layer_norm_of(
+    const at::Tensor &x,
+    c10::IntArrayRef shape,
+    const std::optional<at::Tensor> &scale,
+    const std::optional<at::Tensor> &shift,
+    double epsilon) {
+    const at::Tensor left_out;
+    const at::Tensor &by = scale ? *scale : left_out, &off = shift ? *shift : left_out;
+    // Of one float64 the statistics are that, of others float32.
+    const auto statistics = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const auto count = shape.size();
+    c10::DimVector rows(x.sizes());
+    std::fill(rows.end() - static_cast<int64_t>(std::min(count, rows.size())), rows.end(), 1);
+    const auto steps = c10::contiguous_strides(rows);
+    // Where x is elsewhere the kernel says so.
+    const auto index = x.device().type() == device_type ? x.device().index() : current_device();
+    at::Tensor result = new_tensor(x.sizes(), c10::contiguous_strides(x.sizes()), x.scalar_type(), index);
+    at::Tensor mean = new_tensor(rows, steps, statistics, index);
+    at::Tensor inverse = new_tensor(rows, steps, statistics, index);
+    const agpu_torch_scalar row{AGPU_TORCH_INTS, 0, static_cast<int64_t>(count), 0, 0, shape.data()};
+    const std::initializer_list<agpu_torch_tensor> all{
+        facts_of(x), facts_of(by), facts_of(off), facts_of(result), facts_of(mean), facts_of(inverse)};
+    if (!call(layer_norm, all, {row, number(epsilon)})) {
+        const auto results = on_cpu(layer_norm, x, shape, scale, shift, epsilon, result, mean, inverse);
+        return {results[0].toTensor(), results[1].toTensor(), results[2].toTensor()};
+    }
+    return {std::move(result), std::move(mean), std::move(inverse)};
+}
+
+// Whether what happens to memory of a device happens in the calling thread.
+bool is_at_once(c10::DeviceIndex index) {
+    static const bool are_cpus = [] {
+        for (c10::DeviceIndex one = 0; one < device_count(); ++one) {
+            if (std::string_view(device_facts(one).kind) != "cpu") return false;
+        }
+        return true;
+    }();
+    return are_cpus && index >= 0;
+}
+
+// Tensors of more bytes are worth the threads of the kernel.
+constexpr size_t few_bytes = 4096;
+
 at::Tensor &zero_in(at::Tensor &x) {
+    const bool is_short = is_there(zero) && x.device().type() == device_type && is_at_once(x.device().index()) &&
+        x.is_non_overlapping_and_dense() && x.numel() > 0 && x.nbytes() <= few_bytes;
+    if (is_short && zero_bytes(known[zero].place, x)) return x;
     if (!call(zero, {facts_of(x)})) on_cpu(zero, x);
     return x;
 }
@@ -383,7 +443,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("ge.Tensor", compare<greater_equal, general::ge>);
     m.impl("ge.Scalar", compare_number<greater_equal_number, general::ge>);
     m.impl("cat", cat_of);
+    m.impl("sum", sum_all_of);
     m.impl("sum.dim_IntList", sum_of);
+    m.impl("native_layer_norm", layer_norm_of);
     m.impl("zero_", zero_in);
     m.impl("fill_.Scalar", fill_in);
 }

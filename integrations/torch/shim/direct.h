@@ -20,11 +20,15 @@ agpu_torch_tensor facts_of(const at::Tensor &tensor);
 agpu_torch_scalar none();
 agpu_torch_scalar number(const at::Scalar &value);
 
-// Runs the kernel of a place, which gives at most one result. False where no kernel takes the arguments; throws where they are refused.
+// Runs the kernel of a place; where it makes tensors, `results` are as many. False where no kernel takes the arguments; throws where they are
+// refused.
 bool call_kernel(
     uint64_t place,
     std::span<const agpu_torch_tensor> tensors,
     std::span<const agpu_torch_scalar> scalars,
-    at::Tensor *result = nullptr);
+    std::span<at::Tensor> results = {});
+
+// Sets all bytes of a tensor without gaps to zero, as the operator of the place would. False where that is to be called.
+bool zero_bytes(uint64_t place, const at::Tensor &x);
 
 } // namespace amdgpu_torch

@@ -118,6 +118,10 @@ const char *agpu_torch_boxed_operator(uint64_t place);
 int32_t agpu_torch_call(uint64_t place, const agpu_torch_tensor *tensors, uint64_t tensor_count, const agpu_torch_scalar *scalars,
                         uint64_t scalar_count, uint64_t *result_count);
 
+/* Sets bytes of a tensor of rdna:`index` to zero, as the operator of the place would. 0: done; 1: refused, with a text in `agpu_torch_last_error`;
+ * 2: telemetry wants to hear of the operator, so call it. */
+int32_t agpu_torch_zero(uint64_t place, int32_t index, void *address, uint64_t bytes);
+
 /* Takes the next result of the last call on this thread, in the order of the schema, those of a list one after the other; 1: there is none left. */
 int32_t agpu_torch_take_result(agpu_torch_result *result);
 

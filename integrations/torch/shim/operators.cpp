@@ -26,6 +26,7 @@ namespace {
 struct Functions {
     decltype(&agpu_torch_boxed_operator) boxed_operator = nullptr;
     decltype(&agpu_torch_call) call = nullptr;
+    decltype(&agpu_torch_zero) zero = nullptr;
     decltype(&agpu_torch_take_result) take_result = nullptr;
     decltype(&agpu_torch_last_error) last_error = nullptr;
     decltype(&agpu_torch_native_calls) native_calls = nullptr;
@@ -386,16 +387,23 @@ agpu_torch_scalar number(const at::Scalar &value) {
 }
 
 bool call_kernel(
-    uint64_t place, std::span<const agpu_torch_tensor> tensors, std::span<const agpu_torch_scalar> scalars, at::Tensor *result) {
-    uint64_t results = 0;
-    const auto outcome = functions.call(place, tensors.data(), tensors.size(), scalars.data(), scalars.size(), &results);
+    uint64_t place, std::span<const agpu_torch_tensor> tensors, std::span<const agpu_torch_scalar> scalars, std::span<at::Tensor> results) {
+    uint64_t count = 0;
+    const auto outcome = functions.call(place, tensors.data(), tensors.size(), scalars.data(), scalars.size(), &count);
     if (outcome == 2) return false;
     TORCH_CHECK(outcome == 0, functions.last_error());
-    if (result == nullptr || results == 0) return true;
-    agpu_torch_result taken{};
-    functions.take_result(&taken);
-    *result = tensor_of(taken);
+    for (auto &result : results.first(std::min<size_t>(results.size(), count))) {
+        agpu_torch_result taken{};
+        functions.take_result(&taken);
+        result = tensor_of(taken);
+    }
     return true;
+}
+
+bool zero_bytes(uint64_t place, const at::Tensor &x) {
+    const auto outcome = functions.zero(place, x.device().index(), x.mutable_data_ptr(), x.nbytes());
+    TORCH_CHECK(outcome != 1, functions.last_error());
+    return outcome == 0;
 }
 
 void load_kernels(const std::string &path) {
@@ -430,6 +438,7 @@ void load_kernels(const std::string &path) {
         host_empty};
     const auto attach = symbol<decltype(agpu_torch_attach)>(library, "agpu_torch_attach");
     TORCH_CHECK(attach(&host) == 0, "the kernel library cannot be used: ", functions.last_error());
+    functions.zero = symbol<decltype(agpu_torch_zero)>(library, "agpu_torch_zero");
     functions.call = symbol<decltype(agpu_torch_call)>(library, "agpu_torch_call");
     register_operators();
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PACKAGE_VERSION = "0.1.0"
-ABI_HASH = 0x070C5EC88427001F
+ABI_HASH = 0x71292A150FE6B1CB
 LAYOUT_MANIFEST = (
     "agpu_str size=16 ptr@0 len@8\n"
     "agpu_library_info size=88 size_bytes@0 abi_version@8 reserved@12 abi_hash@16 name@24 version@40 language@56 layout_manifest@72\n"
@@ -15,7 +15,7 @@ LAYOUT_MANIFEST = (
     "agpu_activation size=16 kind@0 alpha@4 beta@8 reserved@12\n"
     "agpu_matmul_options size=64 size_bytes@0 alpha@8 beta@16 executor@24 bias@32 residual@40 activation@48 precision@56 reserved@60\n"
     "agpu_elementwise_options size=32 size_bytes@0 operation@8 compute@12 alpha@16 executor@24\n"
-    "agpu_normalize_options size=40 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32\n"
+    "agpu_normalize_options size=56 size_bytes@0 operation@8 compute@12 row_axes@16 epsilon@24 executor@32 means@40 inverse_deviations@48\n"
     "agpu_reduce_options size=40 size_bytes@0 operation@8 compute@12 reduced_axes@16 divisor@24 executor@32\n"
     "agpu_transpose_options size=16 size_bytes@0 executor@8\n"
     "agpu_embedding_options size=16 size_bytes@0 executor@8\n"

@@ -40,6 +40,9 @@ pub const Problem = struct {
     shift: ?View = null,
     row_axes: usize,
     epsilon: f64 = 0,
+    /// Where the statistics of the rows of a matrix go.
+    means: ?*anyopaque = null,
+    inverse_deviations: ?*anyopaque = null,
 };
 
 pub const Error = error{OutOfMemory} || parallel.Error;
@@ -55,6 +58,8 @@ pub fn normalize(inputs: ?[*]const abi.Tensor, input_count: u64, out: ?*const ab
         .shift = if (input_count > 2) .of(&inputs.?[2]) else null,
         .row_axes = given.row_axes,
         .epsilon = given.epsilon,
+        .means = given.means,
+        .inverse_deviations = given.inverse_deviations,
     };
     const outcome = if (given.compute.bits == 32) run(f32, &problem, given.executor) else run(f64, &problem, given.executor);
     outcome catch |failure| return report(failure);
@@ -89,6 +94,8 @@ pub fn runWith(comptime T: type, table: *const generic.tensor_table.Table(T), pr
     job.rows.sort();
     job.rows.coalesce();
     job.row.coalesce();
+    // Rows are numbered as they are walked.
+    std.debug.assert(problem.means == null or outer_rank <= 1);
     for (0..2) |k| job.is_ready[k] = job.row.isDense(k) and row_parts[k].storage.is(T);
 
     // Scale, shift, and a row for each piece where `out` cannot hold it.
@@ -179,6 +186,12 @@ fn Job(comptime T: type) type {
             if (job.streams) generic.stream_store.finish();
         }
 
+        /// The place of a row among those of a statistic.
+        fn statistic(all: ?*anyopaque, row: usize) ?[*]T {
+            const values: [*]T = @ptrCast(@alignCast(all orelse return null));
+            return values + row;
+        }
+
         /// As many rows from `first` on as need no buffer and are equally far apart, or one through its buffer. Returns their number.
         fn normalizeRows(job: *const Self, piece: usize, first: usize, last: usize) usize {
             const out = &job.problem.out;
@@ -209,6 +222,8 @@ fn Job(comptime T: type) type {
                 .scale = job.scale,
                 .shift = job.shift,
                 .epsilon = job.problem.epsilon,
+                .means = statistic(job.problem.means, first),
+                .inverse_deviations = statistic(job.problem.inverse_deviations, first),
                 .streams = job.streams,
                 .is_far = job.is_far,
             });
@@ -237,6 +252,8 @@ fn Job(comptime T: type) type {
                         .scale = job.scale,
                         .shift = job.shift,
                         .epsilon = job.problem.epsilon,
+                        .means = statistic(job.problem.means, row + i),
+                        .inverse_deviations = statistic(job.problem.inverse_deviations, row + i),
                     });
                 }
                 job.writeBlock(row, count, buffer);

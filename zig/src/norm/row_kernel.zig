@@ -34,6 +34,9 @@ pub fn Rows(comptime T: type) type {
         scale: ?[*]const T,
         shift: ?[*]const T,
         epsilon: f64,
+        /// Where the mean of each row of layer_norm goes, and one over its deviation; both or neither.
+        means: ?[*]T = null,
+        inverse_deviations: ?[*]T = null,
         /// Whether stores bypass the caches. `stream_store.finish` must follow then.
         streams: bool = false,
         /// Whether `out` is too long for the second cache to hold, and is asked for before it is written: in the caches that would cost 7 %.
@@ -149,6 +152,7 @@ fn Kernel(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: A
 
         /// A row and what is known about it.
         const Line = struct {
+            row: usize,
             x: [*]const T,
             out: [*]T,
             /// Memory in which softmax keeps powers.
@@ -161,7 +165,7 @@ fn Kernel(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: A
             next: ?[*]const T = null,
 
             inline fn of(job: *const Job, row: usize, kept: [*]T) Line {
-                return .{ .x = stepped([*]const T, job.x, job.x_step, row), .out = stepped([*]T, job.out, job.out_step, row), .powers = kept };
+                return .{ .row = row, .x = stepped([*]const T, job.x, job.x_step, row), .out = stepped([*]T, job.out, job.out_step, row), .powers = kept };
             }
         };
 
@@ -255,13 +259,22 @@ fn Kernel(comptime T: type, comptime lanes: comptime_int, comptime arithmetic: A
         inline fn settle(job: *const Job, line: *Line, found: Found) void {
             if (T == f32 and !is_softmax and wide_row.isNeeded(found.sum / @as(f64, @floatFromInt(job.len)), job.epsilon)) {
                 // The values are standardised already, so only scale and shift remain.
-                wide_row.standardize(line.x[0..job.len], line.out, operation == .layer_norm, job.epsilon);
+                const moments = wide_row.standardize(line.x[0..job.len], line.out, operation == .layer_norm, job.epsilon);
+                note(job, line, @floatCast(moments.mean), @floatCast(moments.factor));
                 line.x = line.out;
                 line.shift = 0;
                 line.factor = 1;
                 return;
             }
             line.factor = factorOf(job, found);
+            note(job, line, line.shift, line.factor);
+        }
+
+        inline fn note(job: *const Job, line: *const Line, mean: T, inverse_deviation: T) void {
+            if (operation != .layer_norm) return;
+            const means = job.means orelse return;
+            means[line.row] = mean;
+            job.inverse_deviations.?[line.row] = inverse_deviation;
         }
 
         /// Values [begin, end) of the rows of the given stages: a block at most where sums are taken.

@@ -159,11 +159,62 @@ fn softmaxOf(set: @import("../simd/cpu.zig").InstructionSet, x: []const f32, out
 test "rows far from one in size are standardised as others are" {
     const plain = [_]f32{ 1, 2, 3, 6 };
     var expected: [4]f32 = undefined;
-    generic.wide_row.standardize(&plain, &expected, true, 0);
+    _ = generic.wide_row.standardize(&plain, &expected, true, 0);
     for ([_]f32{ 0x1p-140, 0x1p-80, 0x1p70, 0x1p125 }) |size| {
         var row: [4]f32 = undefined;
         for (&row, plain) |*value, one| value.* = one * size;
-        generic.wide_row.standardize(&row, &row, true, 0);
+        _ = generic.wide_row.standardize(&row, &row, true, 0);
         try std.testing.expectEqual(expected, row);
     }
+}
+
+fn expectStatistics(comptime T: type, x: []const T, epsilon: f64, mean: T, inverse_deviation: T) !void {
+    const count: f64 = @floatFromInt(x.len);
+    var total: f64 = 0;
+    for (x) |value| total += value;
+    const exact = total / count;
+    var squares: f64 = 0;
+    for (x) |value| squares += (value - exact) * (value - exact);
+    const deviation = @sqrt(squares / count + epsilon);
+    try std.testing.expectApproxEqAbs(exact, mean, 1e-6 * deviation);
+    try std.testing.expectApproxEqRel(1.0 / deviation, inverse_deviation, 1e-5);
+}
+
+fn testStatistics(comptime T: type, size: T, epsilon: f64) !void {
+    var random: std.Random.DefaultPrng = .init(43);
+    const fixture = try std.testing.allocator.create(Fixture(T));
+    defer std.testing.allocator.destroy(fixture);
+    fixture.init(random.random());
+    for (&fixture.x) |*row| for (row) |*value| {
+        value.* = (value.* + 1) * size;
+    };
+    var expected: [most_rows][longest]T = undefined;
+    for (kernels.available()) |set| for ([_]usize{ 2, 17, 100, 700, row_kernel.short_row + 70, longest }) |len| for ([_]usize{ 1, most_rows }) |count| {
+        const table = tensor_kernels.tableOf(T, set);
+        var job = fixture.job(.layer_norm, len, 0, out_lens[0]);
+        job.epsilon = epsilon;
+        job.count = count;
+        @memset(&fixture.out, untouched);
+        table.row(&job);
+        for (0..count) |k| @memcpy(expected[k][0..len], fixture.out[k * out_lens[0] ..][0..len]);
+        var means: [most_rows + 1]T = @splat(untouched);
+        var inverses: [most_rows + 1]T = @splat(untouched);
+        job.means = &means;
+        job.inverse_deviations = &inverses;
+        @memset(&fixture.out, untouched);
+        table.row(&job);
+        // What is told beside it changes no result.
+        try fixture.expectOnly(count, &expected, len, 0, out_lens[0]);
+        for (0..count) |k| try expectStatistics(T, fixture.x[k][0..len], epsilon, means[k], inverses[k]);
+        try std.testing.expectEqual(untouched, means[count]);
+        try std.testing.expectEqual(untouched, inverses[count]);
+    };
+}
+
+test "a layer norm tells the mean of each row and one over its deviation" {
+    try testStatistics(f32, 1, 1e-3);
+    try testStatistics(f64, 1, 1e-3);
+    // Squares that float32 does not hold.
+    try testStatistics(f32, 0x1p80, 0);
+    try testStatistics(f32, 0x1p-80, 0);
 }

@@ -26,10 +26,11 @@ fn momentsOf(x: []const f32, is_centered: bool, epsilon: f64) Moments {
     return .{ .mean = mean, .factor = 1.0 / @sqrt(squares / count + epsilon) };
 }
 
-/// out = (x - mean) / sqrt(variance + epsilon), which may be in place; the mean of a root-mean-square norm is zero.
-pub noinline fn standardize(x: []const f32, out: [*]f32, is_centered: bool, epsilon: f64) void {
+/// out = (x - mean) / sqrt(variance + epsilon), which may be in place; the mean of a root-mean-square norm is zero. Returns what it is made with.
+pub noinline fn standardize(x: []const f32, out: [*]f32, is_centered: bool, epsilon: f64) Moments {
     const moments = momentsOf(x, is_centered, epsilon);
     for (x, out) |value, *target| target.* = @floatCast((value - moments.mean) * moments.factor);
+    return moments;
 }
 
 /// The gradient by x of a norm, as row_gradient_kernel.zig defines it; `out` may be x or the gradient.

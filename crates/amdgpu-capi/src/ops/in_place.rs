@@ -1,13 +1,14 @@
 //! Operations on memory of a CPU device: views of the memory that addresses name, and no arrays.
 
 use amdgpu_abi::Dtype;
-use amdgpu_abi::promotion::is_complex;
-use amdgpu_array::{byte_range, is_contiguous, recording};
+use amdgpu_abi::promotion::{is_complex, is_float};
+use amdgpu_array::{Dims, byte_range, is_contiguous, recording};
 use amdgpu_hal::DeviceKind;
-use amdgpu_matrix::ElementwiseOptions;
+use amdgpu_matrix::{ElementwiseOptions, Matrix};
 use amdgpu_ops::complex::cast_on_host;
 use amdgpu_ops::cpu::{HOST, Host, HostMemory};
 use amdgpu_ops::elementwise::{Elementwise, on_host};
+use amdgpu_ops::layer_norm::computed as computed_dtype;
 use amdgpu_ops::{Error, Scalar, TensorView, trace};
 use smallvec::SmallVec;
 
@@ -35,6 +36,9 @@ pub fn computed(
     let Some((target, views)) = seen(device, inputs.iter(), &mut numbers, out)? else {
         return Ok(false);
     };
+    if operation.is_none() && is_moved_at_once(&target, &inputs[0], &views[0]) {
+        return Ok(true);
+    }
     let mut host = Given(&target);
     match operation {
         Some(operation) => {
@@ -64,6 +68,97 @@ pub fn multiplied(
     Ok(true)
 }
 
+/// Bytes up to which the way to the library takes longer than the work.
+pub const FEW_BYTES: u64 = 4096;
+
+/// Copies a few elements as they are, or fills them with a number; false where they have gaps or another dtype, or share memory.
+fn is_moved_at_once(target: &Memory<'_>, input: &COperand, view: &TensorView<'_>) -> bool {
+    let (first, bytes) = target.range;
+    if target.strides.is_some() || bytes > FEW_BYTES || view.dtype() != target.dtype {
+        return false;
+    }
+    let to = std::ptr::with_exposed_provenance_mut::<u8>(first as usize);
+    let from = view.data().cast::<u8>();
+    if input.kind != MEMORY {
+        let item_bytes = target.dtype.size_bytes();
+        for element in 0..bytes as usize / item_bytes {
+            // SAFETY: an element of the target, which nobody else uses during the call, and the number.
+            unsafe {
+                to.add(element * item_bytes)
+                    .copy_from_nonoverlapping(from, item_bytes);
+            }
+        }
+        return true;
+    }
+    let is_apart = (from as u64).abs_diff(first) >= bytes;
+    if view.shape() != target.shape || view.strides().is_some() || !is_apart {
+        return false;
+    }
+    // SAFETY: two ranges of that many bytes that share none, which nobody else uses during the call.
+    unsafe { to.copy_from_nonoverlapping(from, bytes as usize) };
+    true
+}
+
+/// The layer norm of rows of the last `row_axes` axes, with the mean of each and one over its deviation. `inputs` are x, scale and shift, the last
+/// only behind the other. False as in [`computed`].
+pub fn layer_normed(
+    device: &DeviceObject,
+    inputs: &[&COperand],
+    row_axes: usize,
+    epsilon: f64,
+    outs: [&COperand; 3],
+) -> Answer<bool> {
+    if !is_at_once(device) {
+        return Ok(false);
+    }
+    let all = inputs.iter().copied().chain(outs);
+    let found: Option<SmallVec<[Memory<'_>; 6]>> = all.map(Memory::without_gaps).collect();
+    let Some(found) = found else {
+        return Ok(false);
+    };
+    let (given, outs) = found.split_at(inputs.len());
+    let (x, [result, mean, inverse]) = (&given[0], outs) else {
+        return Ok(false);
+    };
+    let Some(lead) = x.shape.len().checked_sub(row_axes) else {
+        return Ok(false);
+    };
+    let (outer, row) = x.shape.split_at(lead);
+    let (rows, length) = (outer.iter().product::<i64>(), row.iter().product::<i64>());
+    let is_statistic = |one: &Memory<'_>| {
+        one.dtype == computed_dtype(x.dtype) && one.shape.iter().product::<i64>() == rows
+    };
+    let is_parameter = |one: &Memory<'_>| one.shape == row && is_float(one.dtype);
+    let ranges: SmallVec<[(u64, u64); 6]> = found.iter().map(|one| one.range).collect();
+    let is_plain = is_float(x.dtype)
+        && epsilon >= 0.0
+        && (result.dtype, result.shape) == (x.dtype, x.shape)
+        && given[1..].iter().all(is_parameter)
+        && is_statistic(mean)
+        && is_statistic(inverse)
+        && are_settled(&ranges, device);
+    if !is_plain {
+        return Ok(false);
+    }
+    let (matrix, statistics, row) = ([rows, length], [rows], [length]);
+    let x = x.seen(&matrix)?;
+    let parameters: SmallVec<[TensorView<'_>; 2]> =
+        { given[1..].iter().map(|one| one.seen(&row)) }.collect::<Answer<_>>()?;
+    let (mut result, mut mean, mut inverse) = (
+        result.host(&matrix),
+        mean.host(&statistics),
+        inverse.host(&statistics),
+    );
+    Matrix::global()?.layer_norm_with_statistics(
+        &x,
+        &parameters,
+        &mut result.view_mut()?,
+        [&mut mean.view_mut()?, &mut inverse.view_mut()?],
+        epsilon,
+    )?;
+    Ok(true)
+}
+
 type Views<'a> = SmallVec<[TensorView<'a>; LIMIT]>;
 
 /// The memory of the result, and views of the operands. `None` where the general path has to look at the call: memory that streams may still
@@ -74,11 +169,7 @@ fn seen<'a>(
     numbers: &'a mut [u64; LIMIT],
     out: &'a COperand,
 ) -> Answer<Option<(Memory<'a>, Views<'a>)>> {
-    if device.context.info().kind != DeviceKind::Cpu
-        || inputs.len() > LIMIT
-        || trace::is_tracing()
-        || recording::is_recording()
-    {
+    if !is_at_once(device) || inputs.len() > LIMIT {
         return Ok(None);
     }
     let Some(target) = Memory::of(out) else {
@@ -94,6 +185,13 @@ fn seen<'a>(
         views.push(view);
     }
     Ok(are_settled(&ranges, device).then_some((target, views)))
+}
+
+/// Whether the device computes in memory of the host, and nobody records what it does.
+pub fn is_at_once(device: &DeviceObject) -> bool {
+    device.context.info().kind == DeviceKind::Cpu
+        && !trace::is_tracing()
+        && !recording::is_recording()
 }
 
 /// Memory that an operand names.
@@ -140,10 +238,28 @@ impl<'a> Memory<'a> {
         })
     }
 
+    fn without_gaps(operand: &'a COperand) -> Option<Self> {
+        Self::of(operand).filter(|memory| memory.strides.is_none())
+    }
+
     fn view(&self) -> Answer<TensorView<'a>> {
         let data = std::ptr::with_exposed_provenance(self.address as usize);
         // SAFETY: the caller of the C function says that the memory is there, and used by nobody else during the call.
         Ok(unsafe { TensorView::from_parts(data, self.dtype, HOST, self.shape, self.strides) }?)
+    }
+
+    /// Memory without gaps in another shape of as many elements.
+    fn seen<'s>(&self, shape: &'s [i64]) -> Answer<TensorView<'s>> {
+        let data = std::ptr::with_exposed_provenance(self.address as usize);
+        // SAFETY: as above.
+        Ok(unsafe { TensorView::from_parts(data, self.dtype, HOST, shape, None) }?)
+    }
+
+    /// The same to be written.
+    fn host(&self, shape: &[i64]) -> HostMemory {
+        let data = std::ptr::with_exposed_provenance_mut(self.address as usize);
+        // SAFETY: as above; the caller wants a result there.
+        unsafe { HostMemory::dense(data, self.dtype, shape) }
     }
 }
 
@@ -195,19 +311,13 @@ impl Host for Given<'_> {
 
     fn result(&mut self, _: &[i64], _: Dtype, _: bool) -> Result<HostMemory, Error> {
         let memory = self.0;
+        let Some(strides) = memory.strides else {
+            return Ok(memory.host(memory.shape));
+        };
         let data = std::ptr::with_exposed_provenance_mut(memory.address as usize);
+        let strides = Dims::from_slice(strides);
         // SAFETY: as for inputs; the caller wants the result there.
-        Ok(unsafe {
-            match memory.strides {
-                None => HostMemory::dense(data, memory.dtype, memory.shape),
-                Some(strides) => HostMemory::strided(
-                    data,
-                    memory.dtype,
-                    memory.shape,
-                    amdgpu_array::Dims::from_slice(strides),
-                ),
-            }
-        })
+        Ok(unsafe { HostMemory::strided(data, memory.dtype, memory.shape, strides) })
     }
 
     fn run<T: Send>(

@@ -6,11 +6,15 @@ use amdgpu_ops::layer_norm::{
     layer_norm_training_gradient,
 };
 
+use smallvec::SmallVec;
+
 use super::at::CallAt as Call;
+use super::in_place;
 use super::operand::COperand;
 use crate::borrowed::Items;
-use crate::handles::Handle;
-use crate::status::{Status, answer};
+use crate::handles::{self, Handle};
+use crate::objects::DeviceObject;
+use crate::status::{Answer, Status, answer};
 
 /// Layer norm of rows, the mean of each and one over its deviation.
 #[unsafe(no_mangle)]
@@ -26,6 +30,15 @@ pub extern "C" fn agpu_ops_layer_norm_training_at(
     inverse: Items<COperand>,
 ) -> Status {
     answer(|| {
+        if is_done_in_place(
+            device,
+            [x, scale, shift],
+            row_axes,
+            epsilon,
+            [result, mean, inverse],
+        )? {
+            return Ok(());
+        }
         let call = Call::of(device)?;
         let x = call.operand(x, "x")?;
         let [scale, shift] =
@@ -42,6 +55,28 @@ pub extern "C" fn agpu_ops_layer_norm_training_at(
         layer_norm_training(&call.ops, &of, epsilon, [&result, &mean, &inverse])?;
         Ok(())
     })
+}
+
+/// Whether the call was the usual one, of memory of a CPU device.
+fn is_done_in_place(
+    device: Handle,
+    [x, scale, shift]: [Items<COperand>; 3],
+    row_axes: u64,
+    epsilon: f64,
+    outs: [Items<COperand>; 3],
+) -> Answer<bool> {
+    if [x].into_iter().chain(outs).any(|one| one.is_null()) || scale.is_null() && !shift.is_null() {
+        return Ok(false);
+    }
+    let device = handles::get::<DeviceObject>(device, "device")?;
+    let first = |one: Items<COperand>| one.slice(1, "operand").map(|all| &all[0]);
+    let given = { [x, scale, shift].into_iter() }
+        .filter(|one| !one.is_null())
+        .map(first)
+        .collect::<Answer<SmallVec<[&COperand; 3]>>>()?;
+    let [result, mean, inverse] = outs.map(first);
+    let outs = [result?, mean?, inverse?];
+    in_place::layer_normed(&device, &given, row_axes as usize, epsilon, outs)
 }
 
 /// The gradients of [`agpu_ops_layer_norm_training_at`] by x, scale and shift, of those whose places are not null.

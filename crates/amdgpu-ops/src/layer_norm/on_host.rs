@@ -2,17 +2,20 @@
 
 use amdgpu_abi::Dtype;
 use amdgpu_array::{Array, Dims, row_major};
+use amdgpu_matrix::Matrix;
 use smallvec::SmallVec;
 
+use super::NAME;
 use super::arguments::{LayerNorm, LayerNormGradients, LayerNormSlopes};
 use crate::complex::{cast, reduce};
+use crate::cpu::{self, Call, Host};
 use crate::elementwise::{Elementwise, elementwise};
 use crate::generated::loss::computed;
-use crate::normalize::{Normalize, NormalizeOptions, RowAxes, normalize};
+use crate::normalize;
 use crate::operand::{Operand, Scalar};
 use crate::reduce::{Reduce, ReduceOptions};
 use crate::transpose::dense;
-use crate::{DeviceOps, Result};
+use crate::{DeviceOps, Error, Result};
 
 /// The functions for matrices of rows.
 pub(super) struct Rows<'a> {
@@ -58,16 +61,6 @@ impl<'a> Rows<'a> {
     }
 
     fn over(&self, operation: Reduce, x: &Operand, axis: i64) -> Result<Operand> {
-        self.over_into(operation, x, axis, None)
-    }
-
-    fn over_into(
-        &self,
-        operation: Reduce,
-        x: &Operand,
-        axis: i64,
-        out: Option<&Array>,
-    ) -> Result<Operand> {
         let options = ReduceOptions {
             axes: Some(&[axis]),
             keeps_axes: true,
@@ -75,7 +68,7 @@ impl<'a> Rows<'a> {
             result: Some(self.wide),
             thread_limit: None,
         };
-        let made = reduce(self.ops, operation, x, out, &options)?;
+        let made = reduce(self.ops, operation, x, None, &options)?;
         Ok(Operand::of_array(made))
     }
 
@@ -91,47 +84,62 @@ impl<'a> Rows<'a> {
         epsilon: f64,
         [result, mean, inverse]: [&Array; 3],
     ) -> Result<()> {
-        let shape = [self.count, self.length];
-        let x = self.seen(of.x, shape)?;
-        let options = NormalizeOptions {
-            axes: RowAxes::Named(&[-1]),
-            epsilon,
-            thread_limit: None,
-        };
+        let x = self.seen(of.x, [self.count, self.length])?;
         let row = |one: &Operand| -> Result<Operand> {
             Ok(Operand::of_array(seen(
                 &dense(self.ops, one)?,
                 &[self.length],
             )))
         };
-        let mut parameters: SmallVec<[Operand; 2]> = SmallVec::new();
-        if let Some(scale) = of.scale {
-            parameters.push(row(scale)?);
-            parameters.extend(of.shift.map(row).transpose()?);
-        }
-        let out = seen(result, &shape);
-        let operation = Normalize::LayerNorm;
-        normalize(self.ops, operation, &x, &parameters, Some(&out), &options)?;
-        if let (None, Some(shift)) = (of.scale, of.shift) {
-            let out_of = Operand::of_array(out.clone());
-            let moved = self.each(Elementwise::Add, &[&out_of, &row(shift)?])?;
-            self.deliver(&moved, &out)?;
-        }
-        let [mean, inverse] = [mean, inverse].map(|one| seen(one, &[self.count, 1]));
-        self.over_into(Reduce::Mean, &x, 1, Some(&mean))?;
-        let variance = self.over_into(Reduce::Variance, &x, 1, Some(&inverse))?;
-        // In place: calls for a few rows take longer than their numbers.
-        let steps = [
-            (Elementwise::Add, Some(self.number(epsilon))),
-            (Elementwise::Sqrt, None),
-            (Elementwise::Reciprocal, None),
-        ];
-        for (operation, other) in steps {
-            let inputs: SmallVec<[Operand; 2]> =
-                std::iter::once(variance.clone()).chain(other).collect();
-            elementwise(self.ops, operation, &inputs, Some(&inverse), 0.0)?;
-        }
-        Ok(())
+        // The library takes a shift behind a scale only.
+        let last = of.shift.filter(|_| of.scale.is_none());
+        let given = of.scale.map(|scale| [Some(scale), of.shift]);
+        let parameters = { given.into_iter().flatten().flatten().map(row) }
+            .collect::<Result<SmallVec<[Operand; 2]>>>()?;
+        let out = seen(result, &x.shape);
+        self.normalized(&x, &parameters, epsilon, [&out, mean, inverse])?;
+        let Some(shift) = last else { return Ok(()) };
+        let inputs = [&Operand::of_array(out.clone()), &row(shift)?];
+        let moved = self.each(Elementwise::Add, &inputs)?;
+        self.deliver(&moved, &out)
+    }
+
+    /// The rows of a matrix with their statistics.
+    fn normalized(
+        &self,
+        x: &Operand,
+        parameters: &[Operand],
+        epsilon: f64,
+        [out, mean, inverse]: [&Array; 3],
+    ) -> Result<()> {
+        let mut inputs: SmallVec<[(&str, &Operand); 3]> = SmallVec::from_slice(&[("x", x)]);
+        inputs.extend(["scale", "shift"].into_iter().zip(parameters));
+        let call = Call {
+            ops: self.ops,
+            family: "normalize",
+            name: NAME,
+            inputs: &inputs,
+            out: None,
+        };
+        let [mean, inverse] = [mean, inverse].map(|one| seen(one, &[self.count]));
+        let outs = [Some(out), Some(&mean), Some(&inverse)];
+        let on_device = || Err(Error::no_kernel("it runs on the host"));
+        cpu::run_outs(&call, &outs, on_device, |views, host| {
+            let mut memory = host.result(&x.shape, out.dtype, false)?;
+            let mut means = host.result(&[self.count], self.wide, false)?;
+            let mut inverses = host.result(&[self.count], self.wide, false)?;
+            host.run(cpu::len(&views[0]).saturating_mul(normalize::COST), || {
+                Matrix::global()?.layer_norm_with_statistics(
+                    &views[0],
+                    &views[1..],
+                    &mut memory.view_mut()?,
+                    [&mut means.view_mut()?, &mut inverses.view_mut()?],
+                    epsilon,
+                )?;
+                Ok(())
+            })
+        })
+        .map(drop)
     }
 
     /// The gradients that are wanted.

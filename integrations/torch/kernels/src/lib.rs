@@ -139,6 +139,35 @@ pub unsafe extern "C" fn agpu_torch_call(
     }))
 }
 
+/// Sets bytes of a tensor to zero in place of the operator of a place: 0 done, 1 refused, 2 where telemetry wants to hear of the operator.
+///
+/// # Safety
+///
+/// The bytes belong to a tensor of rdna:`index`, which the call may write to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_torch_zero(
+    place: u64,
+    index: i32,
+    address: *mut c_void,
+    bytes: u64,
+) -> i32 {
+    status(caught(|| {
+        let library = amdgpu::get()?;
+        // SAFETY: a function without arguments.
+        let is_watched = unsafe { (library.agpu_telemetry_is_watched)() };
+        let Some(operator) = operators::at(place).filter(|_| !is_watched) else {
+            return Err(Failure::no_kernel("telemetry is to hear of it"));
+        };
+        let host = host::get()?;
+        let real = (address as u64 & !host.poison_bits) as *mut c_void;
+        host.in_current_stream(index, || {
+            agpu!(agpu_raw_fill(host.device(index)?, real, bytes, 0, 0))
+        })?;
+        operator.calls.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }))
+}
+
 /// Runs a call, which telemetry hears of where somebody takes all records.
 fn watched<T>(operator: &Operator, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     let library = amdgpu::get()?;

@@ -2,6 +2,8 @@
 
 use std::ffi::CStr;
 
+use smallvec::SmallVec;
+
 use super::creation::iota;
 use super::table;
 use crate::amdgpu::{EmbeddingGradient, Handle, Out, Owned, ScatterReduce, agpu};
@@ -632,12 +634,10 @@ fn embedding_backward(c: &Call) -> Outcome<Results> {
 }
 
 fn cat(c: &Call) -> Outcome<Results> {
-    let parts = c.list(0, c.tensors.len() - 1)?;
     // Tensors without elements and of one axis have always been left out.
-    let parts: Vec<&Tensor> = parts
-        .into_iter()
-        .filter(|part| part.shape.as_slice() != [0])
-        .collect();
+    let parts = { (0..c.tensors.len() - 1).map(|place| c.tensor(place)) }
+        .filter(|part| !matches!(part, Ok(part) if part.shape.as_slice() == [0]))
+        .collect::<Outcome<SmallVec<[&Tensor; 6]>>>()?;
     let Some(first) = parts.first() else {
         let out = c.last()?.resized(&[0])?;
         debug_assert!(out.is_empty());

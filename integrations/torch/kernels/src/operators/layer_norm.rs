@@ -3,14 +3,14 @@
 use super::normalization::check_epsilon;
 use super::table;
 use crate::amdgpu::{Operand, address_of, agpu};
-use crate::call::{Call, Results, Returned, check_float, tensors};
+use crate::call::{Call, Results, Returned, check_float, written};
 use crate::compute::{Held, contiguous, converted, zeros};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
 use crate::tensor::{Dims, Tensor, View};
 
 table! {
-    c"aten::native_layer_norm" => layer_norm,
+    c"aten::native_layer_norm.out" => layer_norm,
     c"aten::native_layer_norm_backward" => layer_norm_backward,
 }
 
@@ -42,7 +42,12 @@ fn layer_norm(c: &Call) -> Outcome<Results> {
     let x = c.tensor(0)?;
     check_float(c, x)?;
     let count = row_axes(x, c.ints(0)?, c.name)?;
-    normed(x, count, (c.optional(1), c.optional(2)), c.real(1)?).map(tensors)
+    let shape = statistics_shape(&x.shape, count);
+    let made = c.tensor(3)?.resized(&x.shape)?;
+    let [mean, inverse] = [4, 5].map(|place| c.tensor(place)?.resized(&shape));
+    let parameters = (c.optional(1), c.optional(2));
+    normed_into(x, count, parameters, c.real(1)?, [&made, &mean?, &inverse?])?;
+    written()
 }
 
 /// Normalised over the last axis.
@@ -52,23 +57,25 @@ pub fn layer_norm_of(
     shift: Option<&Tensor>,
     epsilon: f64,
 ) -> Outcome<Tensor> {
-    normed(x, 1, (scale, shift), epsilon).map(|[made, _, _]| made)
+    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
+    let shape = statistics_shape(&x.shape, 1);
+    let [mean, inverse] = [(); 2].map(|()| Tensor::empty(&shape, x.dtype.wide(), x.place));
+    let (mean, inverse) = (mean?, inverse?);
+    normed_into(x, 1, (scale, shift), epsilon, [&made, &mean, &inverse])?;
+    Ok(made)
 }
 
-/// The result, means and one over the deviations.
-fn normed(
+/// Writes the result, means and one over the deviations.
+fn normed_into(
     x: &View,
     count: usize,
     (scale, shift): (Option<&Tensor>, Option<&Tensor>),
     epsilon: f64,
-) -> Outcome<[Tensor; 3]> {
+    [made, mean, inverse]: [&View; 3],
+) -> Outcome {
     check_epsilon(epsilon)?;
-    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
-    let shape = statistics_shape(&x.shape, count);
-    let [mean, inverse] = [(); 2].map(|()| Tensor::empty(&shape, x.dtype.wide(), x.place));
-    let (mean, inverse) = (mean?, inverse?);
     if x.is_empty() {
-        return Ok([made, mean, inverse]);
+        return Ok(());
     }
     let dense = contiguous(x)?;
     let (scale, shift) = (
@@ -88,8 +95,7 @@ fn normed(
         &raw const result,
         &raw const means,
         &raw const inverses,
-    ))?;
-    Ok([made, mean, inverse])
+    ))
 }
 
 /// A tensor for a gradient, where it is asked for.
