@@ -1,14 +1,19 @@
 """The TensorFlow device `RDNA` of amdgpu: `import tf_rdna` after `import tensorflow` adds it (docs/tensorflow.md)."""
 
 from amdgpu.tensorflow import (
+    AllReduce,
+    Collective,
     Fallback,
     Fusion,
+    MirroredStrategy,
+    collective_report,
     config,
     fallback_report,
     fusion_report,
     get_fallback_mode,
     is_fusion_enabled,
     native_report,
+    reset_collective_report,
     reset_fallback_report,
     reset_fusion_report,
     set_fallback_mode,
@@ -16,14 +21,19 @@ from amdgpu.tensorflow import (
 )
 
 __all__ = [
+    "AllReduce",
+    "Collective",
     "Fallback",
     "Fusion",
+    "MirroredStrategy",
+    "collective_report",
     "config",
     "fallback_report",
     "fusion_report",
     "get_fallback_mode",
     "is_fusion_enabled",
     "native_report",
+    "reset_collective_report",
     "reset_fallback_report",
     "reset_fusion_report",
     "set_fallback_mode",

@@ -63,7 +63,7 @@ static void copies(agpu_device device) {
 
     REFUSED(agpu_raw_copy(device, NULL, host, 4, AGPU_COPY_HOST_TO_DEVICE, NULL), AGPU_ERROR_INVALID_ARGUMENT, "destination is NULL");
     REFUSED(agpu_raw_copy(device, b, NULL, 4, AGPU_COPY_HOST_TO_DEVICE, NULL), AGPU_ERROR_INVALID_ARGUMENT, "source is NULL");
-    REFUSED(agpu_raw_copy(device, b, host, 4, 3, NULL), AGPU_ERROR_INVALID_ARGUMENT, "direction is 3");
+    REFUSED(agpu_raw_copy(device, b, host, 4, 4, NULL), AGPU_ERROR_INVALID_ARGUMENT, "direction is 4");
     REFUSED(agpu_raw_copy(device, (char *)b + 8, host, 1020, 0, NULL), AGPU_ERROR_INVALID_ARGUMENT, "leave the allocation of 1024 bytes");
     REFUSED(agpu_raw_copy(device, back, (char *)b + 1023, 2, 1, NULL), AGPU_ERROR_INVALID_ARGUMENT, "source: 2 bytes from byte 1023 on");
     REFUSED(agpu_raw_copy(device, (char *)b + 8, b, 16, 2, NULL), AGPU_ERROR_INVALID_ARGUMENT, "overlap");
@@ -73,10 +73,15 @@ static void copies(agpu_device device) {
     REFUSED(agpu_raw_fill(device, b, 1025, 0, NULL), AGPU_ERROR_INVALID_ARGUMENT, "leave the allocation");
     DO(agpu_raw_copy(device, NULL, NULL, 0, AGPU_COPY_HOST_TO_DEVICE, NULL));
     DO(agpu_raw_copy(device, b, b, 16, AGPU_COPY_DEVICE_TO_DEVICE, NULL));
+    DO(agpu_raw_copy(device, (char *)b + 4, host, 4, AGPU_COPY_HOST_TO_DEVICE, NULL));
+    DO(agpu_raw_copy(device, b, (char *)b + 4, 4, AGPU_COPY_BETWEEN_DEVICES, NULL));
+    DO(agpu_raw_copy(device, back, b, 4, AGPU_COPY_DEVICE_TO_HOST, NULL));
+    CHECK(back[0] == host[0]);
     DO(agpu_raw_fill(device, NULL, 0, 0, NULL));
     agpu_device other = NULL;
     DO(agpu_device_open("null:gfx1100", NULL, &other));
     REFUSED(agpu_raw_fill(other, b, 4, 0, NULL), AGPU_ERROR_WRONG_DEVICE, "address is of cpu:0, and is used on null:gfx1100");
+    REFUSED(agpu_raw_copy(other, b, (char *)b + 4, 4, AGPU_COPY_BETWEEN_DEVICES, NULL), AGPU_ERROR_WRONG_DEVICE, "destination is of cpu:0");
     DO(agpu_release(other));
     DO(agpu_raw_free(b, NULL));
     DO(agpu_release(stream));

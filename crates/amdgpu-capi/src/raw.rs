@@ -27,11 +27,14 @@ pub use live::{are_private, are_settled};
 use order::Queue;
 
 /// `AGPU_COPY_HOST_TO_DEVICE` and so on, in this order.
-const DIRECTIONS: [CopyDirection; 3] = [
+const DIRECTIONS: [CopyDirection; 4] = [
     CopyDirection::HostToDevice,
     CopyDirection::DeviceToHost,
     CopyDirection::DeviceToDevice,
+    CopyDirection::DeviceToDevice,
 ];
+/// `AGPU_COPY_BETWEEN_DEVICES`.
+const BETWEEN_DEVICES: u32 = 3;
 
 /// An address that C gave.
 type Address = *const c_void;
@@ -146,9 +149,10 @@ pub extern "C" fn agpu_raw_copy(
 ) -> Status {
     answer(|| {
         let device = handles::get::<DeviceObject>(device, "device")?;
+        let is_between = direction == BETWEEN_DEVICES;
         let direction = *DIRECTIONS.get(direction as usize).ok_or_else(|| {
             Failure::invalid(format!(
-                "direction is {direction}; known are 0 (host to device), 1 (device to host), 2 (device to device)"
+                "direction is {direction}; known are 0 (host to device), 1 (device to host), 2 (device to device), 3 (between devices)"
             ))
         })?;
         check_not_recording("copying by address")?;
@@ -161,11 +165,12 @@ pub extern "C" fn agpu_raw_copy(
             checked("source", source, bytes)?,
         );
         let mut memory = Vec::new();
+        let owner = if is_between { of_driver } else { of_device };
         if direction != CopyDirection::DeviceToHost {
-            memory.extend(of_device("destination", target, bytes, &device)?);
+            memory.extend(owner("destination", target, bytes, &device)?);
         }
         if direction != CopyDirection::HostToDevice {
-            memory.extend(of_device("source", origin, bytes, &device)?);
+            memory.extend(owner("source", origin, bytes, &device)?);
         }
         if target == origin {
             return Ok(());
@@ -261,6 +266,20 @@ fn of_device(name: &str, address: u64, bytes: u64, device: &DeviceObject) -> Ans
         }
     }
     Ok(None)
+}
+
+/// As [`of_device`]; memory of another GPU of the driver is fine, and nobody keeps it.
+fn of_driver(name: &str, address: u64, bytes: u64, device: &DeviceObject) -> Answer<Option<Array>> {
+    let kind = device.context.info().kind;
+    if let Some(found) = live::find(address)
+        && found.device.name() != device.name()
+        && found.device.context.info().kind == kind
+        && matches!(kind, DeviceKind::Hip | DeviceKind::Cuda)
+    {
+        found.check(name, address, bytes, &found.device)?;
+        return Ok(None);
+    }
+    of_device(name, address, bytes, device)
 }
 
 /// An array over memory at an address.

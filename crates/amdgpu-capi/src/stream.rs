@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use amdgpu_abi::ErrorCode;
 use amdgpu_array::recording::{self, check_not_recording};
 use amdgpu_aura::{Kept, Kernel};
-use amdgpu_hal as hal;
+use amdgpu_hal::{self as hal, DeviceKind};
 
 use crate::borrowed::Out;
 use crate::handles::{self, Handle, Object};
@@ -114,7 +114,7 @@ pub extern "C" fn agpu_stream_wait_event(stream: Handle, event: Handle) -> Statu
     answer(|| {
         let stream = handles::get::<StreamObject>(stream, "stream")?;
         let event = handles::get::<EventObject>(event, "event")?;
-        event.device.check_same(&stream.device, "event")?;
+        check_same_driver(&event.device, &stream.device)?;
         match event.state() {
             State::Fresh => Ok(()),
             State::InGraph(number, mark) => {
@@ -126,6 +126,15 @@ pub extern "C" fn agpu_stream_wait_event(stream: Handle, event: Handle) -> Statu
             }
         }
     })
+}
+
+/// Refuses an event of a device that the driver of the stream does not know.
+fn check_same_driver(event: &DeviceObject, stream: &DeviceObject) -> Answer {
+    let (of_event, of_stream) = (event.context.info().kind, stream.context.info().kind);
+    if of_event == of_stream && matches!(of_event, DeviceKind::Hip | DeviceKind::Cuda) {
+        return Ok(());
+    }
+    event.check_same(stream, "event")
 }
 
 pub struct EventObject {

@@ -125,7 +125,8 @@ pub trait Stream: Debug + Send + Sync {
     /// Records `event` behind everything submitted so far.
     fn record(&self, event: &Arc<dyn Event>) -> Result<()>;
 
-    /// Holds later commands back until what `event` was last recorded behind is done. An event never recorded holds nothing back.
+    /// Holds later commands back until what `event` was last recorded behind is done, in a stream of this or another device of the same driver.
+    /// An event never recorded holds nothing back.
     fn wait(&self, event: &Arc<dyn Event>) -> Result<()>;
 
     /// Runs host code in the order of the stream. It may submit to any stream, but not wait for this one.

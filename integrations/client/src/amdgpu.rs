@@ -1,6 +1,6 @@
 //! The functions of `libamdgpu.so` that kernels call: amdgpu/ops.h, array.h, random.h, runtime.h. One copy of the core serves the process.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 use crate::dynamic::{Library, functions};
@@ -241,6 +241,9 @@ ErrorInfo {
     language: Text,
 });
 
+/// What `agpu_stream_lend` calls: the driver's handle of the stream, and what was given for it.
+pub type NativeWork = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
+
 functions!(Functions {
     agpu_last_error: fn(*mut ErrorInfo) -> i32;
     agpu_release: fn(Handle) -> i32;
@@ -257,6 +260,7 @@ functions!(Functions {
     agpu_stream_create: fn(Handle, *mut Handle) -> i32;
     agpu_stream_synchronize: fn(Handle) -> i32;
     agpu_stream_wait_event: fn(Handle, Handle) -> i32;
+    agpu_stream_lend: fn(Handle, NativeWork, *mut c_void, *mut bool) -> i32;
     agpu_event_create: fn(Handle, *mut Handle) -> i32;
     agpu_event_record: fn(Handle, Handle) -> i32;
     agpu_event_synchronize: fn(Handle) -> i32;

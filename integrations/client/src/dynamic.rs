@@ -30,6 +30,24 @@ impl Library {
         Ok(Self { handle, name })
     }
 
+    /// Opens the first of these libraries that the loader finds, by name or by path; it stays open. The failure names what was tried.
+    pub fn open<'a>(paths: impl IntoIterator<Item = &'a str>, name: &'static str) -> Outcome<Self> {
+        let mut tried = Vec::new();
+        for path in paths {
+            let text = crate::failure::c_text(path);
+            // SAFETY: a text that ends with a null byte; a library runs its initialisers when it is loaded, as in every program that uses it.
+            let handle = unsafe { libc::dlopen(text.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
+            if !handle.is_null() {
+                return Ok(Self { handle, name });
+            }
+            tried.push(path);
+        }
+        Err(Failure::refused(format!(
+            "{name} cannot be opened (tried {})",
+            tried.join(", ")
+        )))
+    }
+
     /// The address of a function, `None` where this version of the library does not have it.
     #[must_use]
     pub fn find(self, name: &CStr) -> Option<*mut c_void> {

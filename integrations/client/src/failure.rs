@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// What became of a call.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     pub kind: FailureKind,
     pub message: String,

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::amdgpu::{Handle, agpu};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, FailureKind, Outcome};
-use crate::streams::Stream;
+use crate::streams::{Queue, Stream};
 use crate::tensor::{Dims, Tensor, View};
 use crate::tensorflow::{self, AllocatorAttributes, Opaque, Status};
 
@@ -16,8 +16,8 @@ pub struct Call<'c> {
     pub context: Opaque,
     /// Where operands are: the device, or the CPU device of libamdgpu for kernels of tensors of the host.
     pub device: Handle,
-    stream: &'c Stream,
-    is_host: bool,
+    pub stream: &'c Queue,
+    pub is_host: bool,
     pub status: Status,
     pub name: &'static CStr,
     /// How many bytes the last call of `bytes_of` found.
@@ -47,7 +47,7 @@ impl Call<'_> {
         status.done()?;
         // SAFETY: TensorFlow gives the streams that `create_stream` gave it, which live as long as the device.
         let stream = unsafe { stream.cast::<Stream>().as_ref() };
-        let stream = stream.ok_or_else(|| Failure::refused("the kernel has no stream"))?;
+        let stream: &Queue = stream.ok_or_else(|| Failure::refused("the kernel has no stream"))?;
         let device = if is_host {
             host_device()?
         } else {

@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use crate::dtype::Dtype;
 use crate::registry::Row;
 
+mod collective;
 mod convolution;
 mod einsum;
 mod elementwise;
@@ -168,6 +169,7 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
         variables::ROWS,
         refusals::ROWS,
         fused::ROWS,
+        collective::ROWS,
     ]
     .into_iter()
     .flatten()

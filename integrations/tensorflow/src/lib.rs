@@ -28,6 +28,7 @@
 use amdgpu_client::{amdgpu, dynamic, failure};
 
 mod call;
+mod collectives;
 mod compute;
 mod devices;
 mod dtype;

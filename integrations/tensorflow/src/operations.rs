@@ -1,4 +1,4 @@
-//! Operations of the plug-in's own, which graphs get from its optimizer: several operations of TensorFlow as one.
+//! Operations of the plug-in's own: those that graphs get from its optimizer, several operations of TensorFlow as one, and collectives.
 
 use std::ffi::CStr;
 
@@ -14,6 +14,7 @@ struct Definition {
 }
 
 const FLOATS: &CStr = c"T: {half, bfloat16, float, double}";
+const NUMBERS: &CStr = c"T: {half, bfloat16, float, double, int32, int64}";
 const ACTIVATION: &CStr = c"activation: string = ''";
 
 const DEFINITIONS: &[Definition] = &[
@@ -62,6 +63,25 @@ const DEFINITIONS: &[Definition] = &[
         attributes: &[FLOATS, c"epsilon: float"],
         inputs: &[c"x: T", c"scale: T", c"shift: T"],
         output: c"result: T",
+    },
+    // Tokens are int32, which TensorFlow keeps in memory of the host wherever it is. The number makes operations of different collectives different, so that no optimizer of graphs takes two for one.
+    Definition {
+        name: c"RdnaAllReduceStart",
+        attributes: &[NUMBERS, c"N: int >= 1", c"collective: int"],
+        inputs: &[c"tensors: N * T"],
+        output: c"token: int32",
+    },
+    Definition {
+        name: c"RdnaAllReduceDone",
+        attributes: &[
+            NUMBERS,
+            c"N: int >= 1",
+            c"ranks: int >= 2",
+            c"rank: int >= 0",
+            c"reduction: {'sum', 'mean'}",
+        ],
+        inputs: &[c"tokens: ranks * int32"],
+        output: c"results: N * T",
     },
 ];
 

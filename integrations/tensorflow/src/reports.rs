@@ -1,12 +1,13 @@
 //! What Python asks the plug-in: which kernels there are and how often they ran, memory, devices.
 
-use std::ffi::{CString, c_char};
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use crate::amdgpu::agpu;
 use crate::devices;
-use crate::failure::{caught, last_error, status};
+use crate::failure::{Outcome, caught, last_error, status};
 use crate::registry::{self, Entry};
 
 fn entry(place: u64) -> Option<&'static Entry> {
@@ -179,5 +180,87 @@ pub extern "C" fn agpu_tensorflow_reset_fusions() {
     for fusion in &crate::graph::FUSIONS {
         fusion.made.store(0, Ordering::Relaxed);
         fusion.joined.store(0, Ordering::Relaxed);
+    }
+}
+
+/// An engine of collectives: its name, how many collectives it did, of how many tensors and bytes of a rank; 1 behind the last one.
+///
+/// # Safety
+///
+/// `name` is a place for the name, `counts` for three numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_tensorflow_collectives(
+    place: u64,
+    name: *mut *const c_char,
+    counts: *mut u64,
+) -> i32 {
+    let Some(count) = crate::collectives::COUNTS.get(place as usize) else {
+        return 1;
+    };
+    let numbers = [&count.collectives, &count.tensors, &count.bytes];
+    // SAFETY: as the caller promises.
+    unsafe {
+        name.write(count.engine.as_ptr());
+        for (place, number) in numbers.into_iter().enumerate() {
+            counts.add(place).write(number.load(Ordering::Relaxed));
+        }
+    }
+    0
+}
+
+/// Lets the counts of collectives begin again.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_tensorflow_reset_collectives() {
+    for count in &crate::collectives::COUNTS {
+        for number in [&count.collectives, &count.tensors, &count.bytes] {
+            number.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Says in which folders NCCL may lie that the loader does not know, one a line.
+///
+/// # Safety
+///
+/// `folders` is a text that ends with a null byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_tensorflow_set_nccl_folders(folders: *const c_char) {
+    // SAFETY: as the caller promises.
+    let folders = unsafe { CStr::from_ptr(folders) };
+    crate::collectives::set_nccl_folders(folders.to_string_lossy().into_owned());
+}
+
+/// Which engine reduces between devices of these numbers, and behind a tab why it is not NCCL; NULL with a message where none does. The text is
+/// valid until the next call on this thread.
+///
+/// # Safety
+///
+/// `ordinals` are `count` numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn agpu_tensorflow_collective_engine(
+    ordinals: *const i32,
+    count: usize,
+) -> *const c_char {
+    thread_local! {
+        static TEXT: RefCell<CString> = RefCell::default();
+    }
+    let found = caught(|| {
+        // SAFETY: as the caller promises.
+        let ordinals = unsafe { std::slice::from_raw_parts(ordinals, count) };
+        let devices: Vec<_> = { ordinals.iter() }
+            .map(|ordinal| devices::get(*ordinal))
+            .collect::<Outcome<_>>()?;
+        crate::collectives::engine_of_devices(&devices)
+    });
+    match found {
+        Ok(text) => TEXT.with(|kept| {
+            kept.replace(text);
+            kept.borrow().as_ptr()
+        }),
+        Err(failure) => {
+            // The message stays with the thread.
+            let _ = status(Err(failure));
+            std::ptr::null()
+        }
     }
 }

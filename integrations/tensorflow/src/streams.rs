@@ -1,5 +1,6 @@
 //! Streams, events and timers that TensorFlow holds.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::amdgpu::{Handle, agpu};
@@ -12,12 +13,24 @@ pub struct StreamState {
     is_default_taken: AtomicBool,
 }
 
-/// A queue of work: what an `SP_Stream` points at.
-pub struct Stream {
+/// A stream of libamdgpu by its handle, which is refused once the stream is gone.
+#[derive(Clone, Copy)]
+pub struct Queue {
     pub device: &'static Device,
     pub handle: Handle,
     /// Operations of libamdgpu run in the default stream, without further orders.
     pub is_default: bool,
+}
+
+/// A queue of work that this owns: what an `SP_Stream` points at.
+pub struct Stream(Queue);
+
+impl Deref for Stream {
+    type Target = Queue;
+
+    fn deref(&self) -> &Queue {
+        &self.0
+    }
 }
 
 impl Stream {
@@ -33,13 +46,15 @@ impl Stream {
         } else {
             agpu!(agpu_stream_create(opened, &raw mut handle))?;
         }
-        Ok(Self {
+        Ok(Self(Queue {
             device,
             handle,
             is_default,
-        })
+        }))
     }
+}
 
+impl Queue {
     pub fn synchronize(&self) -> Outcome {
         agpu!(agpu_stream_synchronize(self.handle))
     }
@@ -49,9 +64,32 @@ impl Stream {
         if self.handle == other.handle {
             return Ok(());
         }
-        let event = Event::new(self.device)?;
+        let event = Event::new(other.device)?;
         event.record(other)?;
         event.hold_back(self)
+    }
+
+    /// Lets operations of libamdgpu in the order of this stream begin behind a point of a stream of this or another device.
+    pub fn begin_behind(&self, event: &Event) -> Outcome {
+        if self.is_default {
+            return event.hold_back(self);
+        }
+        event.synchronize()
+    }
+
+    /// The point behind the operations of libamdgpu so far.
+    pub fn point(&self) -> Outcome<Event> {
+        let event = Event::new(self.device)?;
+        if !self.is_default {
+            agpu!(agpu_stream_wait_device(self.device.open()?, self.handle))?;
+        }
+        event.record(self)?;
+        Ok(event)
+    }
+
+    /// Whether operations of both run one behind the other without further orders.
+    pub fn is_same_queue(&self, other: &Self) -> bool {
+        self.is_default && other.is_default && self.device.name == other.device.name
     }
 
     /// Runs operations of libamdgpu in the order of this stream.
@@ -94,11 +132,11 @@ impl Event {
         Ok(Self(handle))
     }
 
-    pub fn record(&self, stream: &Stream) -> Outcome {
+    pub fn record(&self, stream: &Queue) -> Outcome {
         agpu!(agpu_event_record(self.0, stream.handle))
     }
 
-    pub fn hold_back(&self, stream: &Stream) -> Outcome {
+    pub fn hold_back(&self, stream: &Queue) -> Outcome {
         agpu!(agpu_stream_wait_event(stream.handle, self.0))
     }
 

@@ -29,6 +29,8 @@ impl AllocatorAttributes {
 
 /// Says what shape a node gives: context, status.
 pub type InferShape = extern "C" fn(Opaque, Opaque);
+/// Frees the memory of a tensor: address, bytes, what `TF_NewTensor` was given.
+pub type Deallocate = extern "C" fn(*mut c_void, usize, *mut c_void);
 type Create = extern "C" fn(Opaque) -> Opaque;
 type Compute = extern "C" fn(Opaque, Opaque);
 type Delete = extern "C" fn(Opaque);
@@ -72,6 +74,7 @@ functions!(Functions {
     TF_ForwardInputOrAllocateOutput: fn(Opaque, *const c_int, c_int, c_int, *const i64, c_int, *mut c_int, Opaque) -> Opaque;
     TF_AllocateTemp: fn(Opaque, c_int, *const i64, c_int, *mut AllocatorAttributes, Opaque) -> Opaque;
     TF_AllocateTensor: fn(c_int, *const i64, c_int, usize) -> Opaque;
+    TF_NewTensor: fn(c_int, *const i64, c_int, *mut c_void, usize, Deallocate, *mut c_void) -> Opaque;
     TF_TensorBitcastFrom: fn(Opaque, c_int, Opaque, *const i64, c_int, Opaque);
     TF_DeleteTensor: fn(Opaque);
     TF_TensorType: fn(Opaque) -> c_int;

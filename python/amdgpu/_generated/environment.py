@@ -107,6 +107,10 @@ VARIABLES: dict[str, tuple[str, str]] = {
         "on",
         "`off` leaves graphs of TensorFlow as they are; `on` fuses nodes on `RDNA` that one kernel computes.",
     ),
+    "AMDGPU_TENSORFLOW_COLLECTIVES": (
+        "auto",
+        "Who reduces between devices `RDNA` for `tf_rdna.AllReduce`: `nccl` demands NCCL or RCCL and says why it cannot, `copies` copies between devices and sums there, `auto` takes the library where it is and each replica has a GPU of its own.",
+    ),
     "AMDGPU_TENSORFLOW_POISON": (
         "off",
         "`1` lets tensors of `RDNA` over CPU devices have addresses that the host cannot use, as those of a GPU, so that tests find what uses them all the same.",

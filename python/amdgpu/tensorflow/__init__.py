@@ -22,14 +22,19 @@ from amdgpu.tensorflow.reports import (
 )
 
 __all__ = [
+    "AllReduce",
+    "Collective",
     "Fallback",
     "Fusion",
+    "MirroredStrategy",
+    "collective_report",
     "config",
     "fallback_report",
     "fusion_report",
     "get_fallback_mode",
     "is_fusion_enabled",
     "native_report",
+    "reset_collective_report",
     "reset_fallback_report",
     "reset_fusion_report",
     "set_fallback_mode",
@@ -37,3 +42,12 @@ __all__ = [
 ]
 
 loading.load()
+
+# Its classes are TensorFlow's, which `load` has looked for.
+from amdgpu.tensorflow.distribution import (  # noqa: E402
+    AllReduce,
+    Collective,
+    MirroredStrategy,
+    collective_report,
+    reset_collective_report,
+)

@@ -102,7 +102,7 @@ def _open(path: Path) -> ctypes.CDLL:
     except errors.OpError as error:
         raise ImportError(f"TensorFlow refuses the plug-in {path} ({error.message})") from error
     library = ctypes.CDLL(str(path))
-    for name in ("kernel", "registration_error", "device_name", "last_error"):
+    for name in ("kernel", "registration_error", "device_name", "last_error", "collective_engine"):
         getattr(library, f"agpu_tensorflow_{name}").restype = ctypes.c_char_p
     library.agpu_tensorflow_kernel.argtypes = [ctypes.c_uint64]
     library.agpu_tensorflow_struct_size.restype = ctypes.c_size_t

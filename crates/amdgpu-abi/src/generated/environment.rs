@@ -78,5 +78,8 @@ pub const TF_RDNA_FALLBACK: &str = "TF_RDNA_FALLBACK";
 /// `off` leaves graphs of TensorFlow as they are; `on` fuses nodes on `RDNA` that one kernel computes. Default: on.
 pub const TF_RDNA_FUSION: &str = "TF_RDNA_FUSION";
 
+/// Who reduces between devices `RDNA` for `tf_rdna.AllReduce`: `nccl` demands NCCL or RCCL and says why it cannot, `copies` copies between devices and sums there, `auto` takes the library where it is and each replica has a GPU of its own. Default: auto.
+pub const TENSORFLOW_COLLECTIVES: &str = "AMDGPU_TENSORFLOW_COLLECTIVES";
+
 /// `1` lets tensors of `RDNA` over CPU devices have addresses that the host cannot use, as those of a GPU, so that tests find what uses them all the same. Default: off.
 pub const TENSORFLOW_POISON: &str = "AMDGPU_TENSORFLOW_POISON";

@@ -41,9 +41,11 @@ agpu_status agpu_raw_info(const void *address, agpu_raw_facts *info);
 #define AGPU_COPY_HOST_TO_DEVICE 0
 #define AGPU_COPY_DEVICE_TO_HOST 1
 #define AGPU_COPY_DEVICE_TO_DEVICE 2
+#define AGPU_COPY_BETWEEN_DEVICES 3 /* either range, or both, may be memory of another GPU of the same driver */
 
-/* Copy `bytes`: in `stream` and return at once, or with NULL wait. Memory of the host must stay until the stream has passed the copy. Ranges of
- * a device must not overlap. */
+/* Copy `bytes`: in `stream` and return at once, or with NULL wait. Memory of the host, and of another device than `device`, must stay until the
+ * stream has passed the copy; what other devices do with theirs is ordered by events (agpu_stream_wait_event). Ranges of a device must not
+ * overlap. */
 agpu_status agpu_raw_copy(agpu_device device, void *destination, const void *source, uint64_t bytes, uint32_t direction, agpu_stream stream);
 
 /* Set each of `bytes` to `value`: in `stream` and return at once, or with NULL wait. */

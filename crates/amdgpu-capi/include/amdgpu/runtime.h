@@ -195,7 +195,8 @@ typedef int (*agpu_native_work)(void *native_stream, void *data);
  * passed it. `was_lent` becomes false, and `work` is not called, where there is no driver: on the CPU. */
 agpu_status agpu_stream_lend(agpu_stream stream, agpu_native_work work, void *data, bool *was_lent);
 
-/* Hold back what the stream is given from now on until the event has happened. An event that was not recorded holds nothing back. */
+/* Hold back what the stream is given from now on until the event, of the same device or of another GPU of the same driver, has happened. An event
+ * that was not recorded holds nothing back. */
 agpu_status agpu_stream_wait_event(agpu_stream stream, agpu_event event);
 
 /* A new event, not recorded. */

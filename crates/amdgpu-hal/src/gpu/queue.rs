@@ -127,7 +127,7 @@ impl Command<'_> {
         let (context, stream) = (&*queue.context, queue.handle);
         match self {
             Self::Record(recording) => return recording.submit(stream, failure),
-            Self::Wait(recording) => return recording.hold_back(stream),
+            Self::Wait(recording) => return recording.hold_back(context, stream),
             _ if failure.is_some() => return Ok(()),
             _ => {}
         }

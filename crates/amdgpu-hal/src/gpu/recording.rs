@@ -108,18 +108,18 @@ impl Recording {
         })
     }
 
-    /// Lets a driver's stream wait for the point, once it is submitted. Fails with the error of the stream that recorded.
-    pub fn hold_back(&self, stream: Handle) -> Result<()> {
+    /// Lets a driver's stream of a context, this or another one of the driver, wait for the point, once it is submitted. Fails with the error of
+    /// the stream that recorded.
+    pub fn hold_back(&self, context: &Context, stream: Handle) -> Result<()> {
         match &*self.when_submitted() {
             State::Held => Ok(()),
             State::Failed(error, _) => Err(error.clone()),
             State::Submitted(mark) => {
-                let _entered = self.context.enter()?;
-                // SAFETY: event and stream are live; the flags have to be 0.
+                let _entered = context.enter()?;
+                // SAFETY: event and stream are live, of contexts of one driver; the flags have to be 0.
                 let status =
-                    unsafe { (self.context.functions().stream_wait_event)(stream, mark.event, 0) };
-                self.context
-                    .check("letting a stream wait for an event", status)
+                    unsafe { (context.functions().stream_wait_event)(stream, mark.event, 0) };
+                context.check("letting a stream wait for an event", status)
             }
         }
     }

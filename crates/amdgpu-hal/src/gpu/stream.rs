@@ -37,11 +37,15 @@ impl GpuStream {
     }
 
     fn event<'a>(&self, event: &'a Arc<dyn Event>) -> Result<&'a GpuEvent> {
-        event
-            .as_any()
-            .downcast_ref::<GpuEvent>()
+        self.event_of_driver(event)
             .filter(|event| Arc::ptr_eq(event.context(), &self.queue.context))
             .ok_or_else(|| self.wrong_backend("the event"))
+    }
+
+    /// An event of any device of this stream's driver.
+    fn event_of_driver<'a>(&self, event: &'a Arc<dyn Event>) -> Option<&'a GpuEvent> {
+        let event = event.as_any().downcast_ref::<GpuEvent>()?;
+        std::ptr::eq(event.context().api, self.queue.context.api).then_some(event)
     }
 }
 
@@ -117,7 +121,11 @@ impl Stream for GpuStream {
     }
 
     fn wait(&self, event: &Arc<dyn Event>) -> Result<()> {
-        match self.event(event)?.latest() {
+        let event = self.event_of_driver(event);
+        match event
+            .ok_or_else(|| self.wrong_backend("the event"))?
+            .latest()
+        {
             Some(recording) => self.queue.submit(Command::Wait(recording)),
             None => Ok(()),
         }

@@ -82,7 +82,7 @@ const PINNED: u32 = 1;
 enum Direction {
     HostToDevice = 0,
     DeviceToHost = 1,
-    DeviceToDevice = 2,
+    BetweenDevices = 3,
 }
 
 /// `SE_EventStatus`.
@@ -417,7 +417,7 @@ extern "C" fn memcpy_dtod(
     answered(status, || {
         let stream = object(stream)?.handle;
         let places = (address_of(to), address_of(from).cast_const());
-        copy(device, places, bytes, Direction::DeviceToDevice, stream)
+        copy(device, places, bytes, Direction::BetweenDevices, stream)
     });
 }
 
@@ -461,7 +461,7 @@ extern "C" fn sync_memcpy_dtod(
 ) {
     answered(status, || {
         let places = (address_of(to), address_of(from).cast_const());
-        copy(device, places, bytes, Direction::DeviceToDevice, 0)
+        copy(device, places, bytes, Direction::BetweenDevices, 0)
     });
 }
 
