@@ -1,7 +1,7 @@
 # Generated from agpu.h and errors.toml by ./x generate. Do not edit.
 
 const PACKAGE_VERSION = "0.1.0"
-const ABI_HASH = 0x71292a150fe6b1cb
+const ABI_HASH = 0x7f383dc046aea64b
 
 const OK = Int32(0)
 const ERROR_INVALID_ARGUMENT = Int32(100)
@@ -279,6 +279,7 @@ const RANDOM_BETA = UInt32(7)
 const RANDOM_POISSON = UInt32(8)
 const RANDOM_BINOMIAL = UInt32(9)
 const RANDOM_INTERLEAVED_BITS = UInt32(10)
+const RANDOM_GROUPED_NORMAL = UInt32(11)
 
 "`agpu_str`."
 struct Str
@@ -549,7 +550,7 @@ struct PoolOptions
     executor::Ptr{Executor}
 end
 
-"`agpu_random_options`. Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), 0 for 2^64; for interleaved bits `span` is the number of threads."
+"`agpu_random_options`. Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), 0 for 2^64; for interleaved bits `span` is the number of threads. Grouped normal numbers are those of TensorFlow: group g, as many elements as a block makes, takes numbers whose absolute value is below `a` from block g * `span` on, the counter of 128 bits."
 struct RandomOptions
     size_bytes::UInt64
     distribution::UInt32

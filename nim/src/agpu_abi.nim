@@ -4,7 +4,7 @@ import std/strutils
 
 const
   packageVersion* = "0.1.0"
-  abiHash* = 0x71292a150fe6b1cb'u64
+  abiHash* = 0x7f383dc046aea64b'u64
   statusOk* = 0'i32
   errorInvalidArgument* = 100'i32 ## An argument has a value the operation does not accept.
   errorInvalidType* = 101'i32 ## An argument has a type the operation does not accept.
@@ -281,6 +281,7 @@ const
   randomPoisson* = 8'u32
   randomBinomial* = 9'u32
   randomInterleavedBits* = 10'u32
+  randomGroupedNormal* = 11'u32
 
 type
   Status* = int32
@@ -482,7 +483,7 @@ type
     divisor*: int64
     indices*: ptr Tensor
     executor*: ptr Executor
-  RandomOptions* {.bycopy.} = object ## `agpu_random_options` Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), 0 for 2^64; for interleaved bits `span` is the number of threads.
+  RandomOptions* {.bycopy.} = object ## `agpu_random_options` Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), 0 for 2^64; for interleaved bits `span` is the number of threads. Grouped normal numbers are those of TensorFlow: group g, as many elements as a block makes, takes numbers whose absolute value is below `a` from block g * `span` on, the counter of 128 bits.
     sizeBytes*: uint64
     distribution*: uint32
     skip*: uint32

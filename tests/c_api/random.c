@@ -1,6 +1,8 @@
 /* Random numbers: generators, draws into arrays, orders, dropout. */
 #include "arrays.h"
 
+#include <math.h>
+
 #include <amdgpu/random.h>
 
 static const uint32_t SEED[1] = {7};
@@ -81,6 +83,28 @@ static void draws(agpu_device device) {
     DO(agpu_release(rng));
 }
 
+/* StatelessRandomNormalV2 and StatelessTruncatedNormalV2 of TensorFlow 2.21: the second number of the first group is refused. */
+static const float TENSORFLOW[2][6] = {
+    {0.127926201F, -2.39484596F, -0.864324987F, 1.12027371F, 0.253441811F, -1.0176481F},
+    {0.127926201F, -0.864324987F, 1.12027371F, 0.253441811F, 0.554830492F, -0.51032865F},
+};
+
+static void numbers_of_tensorflow(agpu_device device) {
+    float found[6];
+    const int64_t shape[1] = {6}, gaps[1] = {2};
+    agpu_operand out = {AGPU_OPERAND_MEMORY, 1, "float32", found, shape, NULL, 0, 0, 0};
+    for (int is_truncated = 0; is_truncated < 2; is_truncated++) {
+        DO(agpu_random_tensorflow_normal_at(device, 0x0123456789abcdefULL, 14, 7, is_truncated, &out));
+        for (int i = 0; i < 6; i++) CHECK(fabsf(found[i] - TENSORFLOW[is_truncated][i]) <= 4e-7F * fabsf(TENSORFLOW[is_truncated][i]));
+    }
+    out.strides = gaps;
+    out.shape = (const int64_t[1]){3};
+    REFUSED(agpu_random_tensorflow_normal_at(device, 0, 0, 0, 1, &out), AGPU_ERROR_INVALID_ARGUMENT, "row-major");
+    out.strides = NULL;
+    out.dtype = "int32";
+    REFUSED(agpu_random_tensorflow_normal_at(device, 0, 0, 0, 0, &out), AGPU_ERROR_UNSUPPORTED_DTYPE, "float16");
+}
+
 static void orders_and_dropout(agpu_device device) {
     agpu_random rng = NULL;
     agpu_array order = NULL, dropped = NULL;
@@ -134,6 +158,7 @@ int main(void) {
     DO(agpu_device_open("cpu", NULL, &device));
     states(device);
     draws(device);
+    numbers_of_tensorflow(device);
     orders_and_dropout(device);
     DO(agpu_release(device));
     check_no_handles();

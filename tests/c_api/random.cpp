@@ -25,6 +25,10 @@ int main() {
         for (const std::int32_t value : whole.read<std::int32_t>()) CHECK(value >= 10 && value < 15);
         CHECK(rng.permutation(device, 10).shape() == std::vector<std::int64_t>{10});
         CHECK(amdgpu::tensorflow_bits(device, 0, 0, 0, 2).read<std::uint32_t>() == std::vector<std::uint32_t>({0x6627e8d5, 0xe169c58d}));
+        float normal[2] = {0, 0};
+        const std::int64_t two[1] = {2};
+        amdgpu::tensorflow_normal_at(device, 0x0123456789abcdef, 14, 7, true, {AGPU_OPERAND_MEMORY, 1, "float32", normal, two, nullptr, 0, 0, 0});
+        CHECK(std::abs(normal[1]) < 2 && std::abs(normal[0] - 0.127926201F) < 1e-6);
         const Array x = array_of<float>(device, "float32", {4}, {1, 1, 1, 1});
         CHECK(amdgpu::dropout(x, 0.25, start).read<float>() == amdgpu::dropout(x, 0.25, start).read<float>());
         CHECK(amdgpu::dropout(x, 0, start, x).info().address == x.info().address);

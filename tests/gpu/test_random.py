@@ -68,6 +68,16 @@ def test_orders_choices_and_masks_are_those_of_the_cpu(gpu: str) -> None:
     assert bits[0] == bits[1]
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("truncated", [False, True])
+def test_normal_numbers_of_tensorflow_have_the_bits_of_the_cpu(gpu: str, dtype: str, truncated: bool) -> None:
+    keywords = {"dtype": dtype, "truncated": truncated}
+    found, wanted = (
+        amdgpu.random.tensorflow_normal(COUNT, 9, 2**64 - 999, device=device, **keywords) for device in (gpu, "cpu:0")
+    )
+    assert (oracle.bits_of(found) == oracle.bits_of(wanted)).all()
+
+
 def test_draws_go_into_memory_of_the_gpu_and_of_the_host(gpu: str) -> None:
     own, host = amdgpu.zeros(1001, "float32", device=gpu), np.zeros(1001, np.float32)
     assert default_rng(1).standard_normal(out=own, dtype="float32") is own

@@ -5,6 +5,8 @@ What a graph records is launched by kernels on the CPU device, too.
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -220,6 +222,52 @@ def test_words_of_tensorflow_are_those_of_its_generators() -> None:
     angle = 2 * np.pi * unit[1::2]
     normal = np.stack([np.sin(angle) * radius, np.cos(angle) * radius], axis=1).ravel()[:6]
     assert normal == pytest.approx([0.43842274, -0.53439844, -0.07710262, 1.5658046, -0.1012345, -0.2744976], abs=2e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("truncated", [False, True])
+def test_normal_numbers_of_tensorflow_are_those_of_a_plain_loop(dtype: str, truncated: bool) -> None:
+    key, start, count = 5, (7 << 64) + 2**64 - 300, 1027
+    is_double = dtype == "float64"
+    each = 2 if is_double else 4
+    step = (64 * each) if truncated else 1
+    wanted: list[float] = []
+    for group in range(-(-count // each)):
+        kept: list[float] = []
+        block = start + group * step
+        while len(kept) < each:
+            words = [int(word) for word in amdgpu.random.tensorflow_bits(4, key, block, device="cpu:0").tolist()]
+            kept += [one for one in box_muller(words, is_double) if not truncated or abs(one) < 2]
+            block += 1
+        wanted += kept[:each]
+    draw = functools.partial(
+        amdgpu.random.tensorflow_normal, count, key, start, dtype=dtype, truncated=truncated, device="cpu:0"
+    )
+    ours = oracle.bits_of(draw())
+    rounding = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-22, "float64": 2.0**-51}[dtype]
+    assert np.asarray(draw().tolist(), np.float64) == pytest.approx(np.array(wanted[:count]), rel=rounding, abs=1e-15)
+    assert (by_kernels(draw) == ours).all()
+
+
+def box_muller(words: list[int], is_double: bool) -> list[float]:
+    """Two or four normal numbers of a block, with the angle and the smallest fraction of TensorFlow."""
+    if is_double:
+        fractions = [((words[place] & 0xFFFFF) << 32 | words[place + 1]) * 2.0**-52 for place in (0, 2)]
+        real: Any = np.float64
+    else:
+        fractions = [(word & 0x7FFFFF) * 2.0**-23 for word in words]
+        real = np.float32
+    made = []
+    for first, second in zip(fractions[::2], fractions[1::2], strict=True):
+        radius = math.sqrt(-2 * math.log(max(first, float(real(1e-7)))))
+        angle = float(real(2 * math.pi * second))
+        made += [math.sin(angle) * radius, math.cos(angle) * radius]
+    return made
+
+
+def test_normal_numbers_of_tensorflow_refuse_other_dtypes() -> None:
+    with pytest.raises(amdgpu.errors.UnsupportedDtypeError, match="float16"):
+        amdgpu.random.tensorflow_normal(3, 0, 0, dtype="int32")
 
 
 def test_counters_of_tensorflow_carry_into_their_high_half() -> None:

@@ -3,7 +3,7 @@
 const std = @import("std");
 
 pub const package_version = "0.1.0";
-pub const abi_hash: u64 = 0x71292a150fe6b1cb;
+pub const abi_hash: u64 = 0x7f383dc046aea64b;
 
 pub const Status = i32;
 
@@ -336,6 +336,7 @@ pub const random_beta: u32 = 7;
 pub const random_poisson: u32 = 8;
 pub const random_binomial: u32 = 9;
 pub const random_interleaved_bits: u32 = 10;
+pub const random_grouped_normal: u32 = 11;
 
 pub const Allocator = ?*anyopaque;
 
@@ -637,7 +638,7 @@ pub const PoolOptions = extern struct {
     executor: ?*const Executor,
 };
 
-/// `agpu_random_options`. Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), 0 for 2^64; for interleaved bits `span` is the number of threads.
+/// `agpu_random_options`. Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`), 0 for 2^64; for interleaved bits `span` is the number of threads. Grouped normal numbers are those of TensorFlow: group g, as many elements as a block makes, takes numbers whose absolute value is below `a` from block g * `span` on, the counter of 128 bits.
 pub const RandomOptions = extern struct {
     size_bytes: u64,
     distribution: u32,

@@ -398,10 +398,12 @@ typedef struct {
 #define AGPU_RANDOM_POISSON 8
 #define AGPU_RANDOM_BINOMIAL 9
 #define AGPU_RANDOM_INTERLEAVED_BITS 10
+#define AGPU_RANDOM_GROUPED_NORMAL 11
 
 /* Philox4x32-10 with this key, from word `skip` of the block at the counter (block, high) on. `a`, `b`: lowest value and extent (uniform), mean and
  * standard deviation (normal), scale in `b` (exponential), chance (bernoulli), chance to stay and factor (dropout). Integers are `low` + [0, `span`),
- * 0 for 2^64; for interleaved bits `span` is the number of threads. */
+ * 0 for 2^64; for interleaved bits `span` is the number of threads. Grouped normal numbers are those of TensorFlow: group g, as many elements as a
+ * block makes, takes numbers whose absolute value is below `a` from block g * `span` on, the counter of 128 bits. */
 typedef struct {
     uint64_t size_bytes;
     uint32_t distribution;

@@ -220,6 +220,33 @@ __device__ double2 agpu_normals64(unsigned long long first, unsigned long long s
     return make_double2(radius * turn.x, radius * turn.y);
 }
 
+// Two normal numbers with the roundings of TensorFlow's float functions (`tsl/lib/random/random_distributions.h`): sine, then cosine.
+__device__ float2 agpu_grouped_normals32(unsigned int first, unsigned int second) {
+    double fraction = (double)(first & 0x7FFFFFu) * 1.1920928955078125e-07;
+    double least = (double)1e-7f;
+    float radius = sqrtf((float)agpu_log64(fraction < least ? least : fraction) * -2.0f);
+    double x = (double)(second & 0x7FFFFFu) * 1.1920928955078125e-07;
+    float angle = (float)(x * 6.283185307179586);
+    double lost = fma(x, -6.283185307179586, (double)angle);
+    double2 turn = agpu_turn64((unsigned long long)second << 41);
+    float sine = (float)fma(turn.x, lost, turn.y), cosine = (float)fma(-turn.y, lost, turn.x);
+    return make_float2(sine * radius, cosine * radius);
+}
+
+// The same of a block; of a pair the first word is the upper one.
+__device__ double2 agpu_grouped_normals64(uint4 words) {
+    unsigned long long first = agpu_pair_of(words.y, words.x & 0xFFFFFu), second = agpu_pair_of(words.w, words.z & 0xFFFFFu);
+    double fraction = (double)first * 2.220446049250313e-16;
+    double radius = sqrt(agpu_log64(fraction < 1e-7 ? 1e-7 : fraction) * -2.0);
+    double x = (double)second * 2.220446049250313e-16;
+    double angle = x * 6.283185307179586;
+    double rest = x * 2.4492935982947064e-16;
+    double lost = fma(x, -6.283185307179586, angle) - rest;
+    double2 turn = agpu_turn64(second << 12);
+    double sine = fma(turn.x, lost, turn.y), cosine = fma(-turn.y, lost, turn.x);
+    return make_double2(sine * radius, cosine * radius);
+}
+
 __device__ float agpu_exponential32(unsigned int word) { return 0.0f - agpu_log32(agpu_open_unit32(word)); }
 __device__ double agpu_exponential64(unsigned long long pair) { return 0.0 - agpu_log64(agpu_open_unit64(pair)); }
 

@@ -4,8 +4,8 @@ use std::mem::size_of;
 
 use amdgpu_abi::layout::{
     RANDOM_BERNOULLI, RANDOM_BETA, RANDOM_BINOMIAL, RANDOM_DROPOUT, RANDOM_EXPONENTIAL,
-    RANDOM_GAMMA, RANDOM_INTEGERS, RANDOM_INTERLEAVED_BITS, RANDOM_NORMAL, RANDOM_POISSON,
-    RANDOM_UNIFORM,
+    RANDOM_GAMMA, RANDOM_GROUPED_NORMAL, RANDOM_INTEGERS, RANDOM_INTERLEAVED_BITS, RANDOM_NORMAL,
+    RANDOM_POISSON, RANDOM_UNIFORM,
 };
 use amdgpu_abi::{ErrorCode, Tensor};
 use amdgpu_telemetry::Boundary;
@@ -28,6 +28,8 @@ pub enum Distribution {
     Binomial,
     /// Words in the order in which a GPU's threads write them that each draw whole blocks.
     InterleavedBits,
+    /// Normal numbers of groups that each have blocks of their own, refused where they are too large.
+    GroupedNormal,
 }
 
 impl Distribution {
@@ -44,6 +46,7 @@ impl Distribution {
             Self::Poisson => RANDOM_POISSON,
             Self::Binomial => RANDOM_BINOMIAL,
             Self::InterleavedBits => RANDOM_INTERLEAVED_BITS,
+            Self::GroupedNormal => RANDOM_GROUPED_NORMAL,
         }
     }
 
@@ -52,6 +55,7 @@ impl Distribution {
         match self {
             Self::Gamma | Self::Poisson | Self::Binomial => 100,
             Self::Beta => 200,
+            Self::GroupedNormal => 50,
             _ => 10,
         }
     }

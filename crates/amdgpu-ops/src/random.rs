@@ -20,7 +20,9 @@ mod stream;
 
 pub use draw::{Draw, draw, dropout};
 pub use generator::{Generator, State};
-pub use layouts::{InterleavedLayout, interleaved_bits, tensorflow_bits, tensorflow_stateless};
+pub use layouts::{
+    InterleavedLayout, interleaved_bits, tensorflow_bits, tensorflow_normal, tensorflow_stateless,
+};
 pub use seed_sequence::SeedSequence;
 pub use selection::{Choice, choice, permutation};
 pub use stream::Stream;

@@ -146,8 +146,8 @@ mod _native {
     use super::ops::pool::{pool, pool_on_device};
     #[pymodule_export]
     use super::ops::random::{
-        RandomGenerator, random_dropout, random_tensorflow_bits, random_tensorflow_stateless,
-        random_torch_bits, random_torch_layout,
+        RandomGenerator, random_dropout, random_tensorflow_bits, random_tensorflow_normal,
+        random_tensorflow_stateless, random_torch_bits, random_torch_layout,
     };
     #[pymodule_export]
     use super::ops::reduce::{reduce, reduce_fast_call, reduce_on_device};

@@ -317,6 +317,7 @@ functions!(Functions {
     agpu_random_draw: fn(Handle, Text, f64, f64, Handle) -> i32;
     agpu_random_integers: fn(Handle, i64, u64, Handle) -> i32;
     agpu_random_tensorflow_bits: fn(Handle, u64, u64, u64, i64, *mut Handle) -> i32;
+    agpu_random_tensorflow_normal_at: fn(Handle, u64, u64, u64, bool, *const Operand) -> i32;
     agpu_random_permutation: fn(Handle, Handle, i64, *mut Handle) -> i32;
 });
 

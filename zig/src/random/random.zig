@@ -15,10 +15,11 @@ const tensor_kernels = @import("../tensor/tensor_kernels.zig");
 const philox = @import("philox.zig");
 const draw_kernel = @import("draw_kernel.zig");
 const rejection_kernel = @import("rejection_kernel.zig");
+const grouped_normal_kernel = @import("grouped_normal_kernel.zig");
 const Table = @import("random_table.zig").Table;
 const View = strided.View;
 
-pub const Distribution = enum(u32) { uniform, normal, exponential, integers, bernoulli, dropout, gamma, beta, poisson, binomial, interleaved_bits };
+pub const Distribution = enum(u32) { uniform, normal, exponential, integers, bernoulli, dropout, gamma, beta, poisson, binomial, interleaved_bits, grouped_normal };
 
 comptime {
     for (std.meta.fieldNames(Distribution)) |name| {
@@ -99,6 +100,7 @@ const Job = struct {
             .dropout => if (job.out.storage == .f64) job.dropout(f64, first, last) else job.dropout(f32, first, last),
             .gamma, .beta, .poisson, .binomial => job.rejection(first, last),
             .interleaved_bits => job.interleavedBits(first, last),
+            .grouped_normal => if (job.out.storage == .f64) job.groupedNormals(f64, first, last) else job.groupedNormals(f32, first, last),
         }
     }
 
@@ -251,6 +253,29 @@ const Job = struct {
             } else if (!is_direct) {
                 job.deliver(f64, &values, element, count);
             }
+            element += count;
+        }
+    }
+
+    /// Pieces begin with a whole group.
+    fn groupedNormals(job: *const Job, comptime T: type, first: usize, last: usize) void {
+        const most = 512;
+        var values: [most]T align(64) = undefined;
+        const is_direct = job.out.storage.is(T);
+        var element = first;
+        while (element < last) {
+            const count = @min(most, last - element);
+            job.routines.groupedNormals(T)(&.{
+                .count = count,
+                .target = if (is_direct) job.target(T, element) else &values,
+                .key = job.options.key,
+                .block = job.options.block,
+                .high = job.options.high,
+                .group = element / grouped_normal_kernel.groupLen(T),
+                .blocks_each = job.options.span,
+                .limit = @floatCast(job.options.a),
+            });
+            if (!is_direct) job.deliver(T, &values, element, count);
             element += count;
         }
     }

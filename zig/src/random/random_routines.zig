@@ -8,6 +8,7 @@ const target = generic.target.of(builtin.cpu);
 const philox = @import("philox.zig");
 const kernels = @import("draw_kernel.zig");
 const rejection_kernel = @import("rejection_kernel.zig");
+const grouped_normal_kernel = @import("grouped_normal_kernel.zig");
 const Table = @import("random_table.zig").Table;
 
 /// Lanes of 32 and 64 bits. Words are made in two vectors at a time: a product takes longer than its turn.
@@ -30,6 +31,8 @@ pub const table: Table = .{
     .dropout32 = Routines(f32, narrow).dropout,
     .dropout64 = Routines(f64, wide).dropout,
     .rejection = rejection,
+    .grouped_normals32 = GroupedNormals(f32).draw,
+    .grouped_normals64 = GroupedNormals(f64).draw,
 };
 
 fn words(job: *const philox.Words) void {
@@ -60,6 +63,14 @@ fn Integers(comptime T: type) type {
     return struct {
         fn draw(job: *const kernels.Integers(T)) void {
             kernels.integers(T, wide, job);
+        }
+    };
+}
+
+fn GroupedNormals(comptime T: type) type {
+    return struct {
+        fn draw(job: *const grouped_normal_kernel.Job(T)) void {
+            grouped_normal_kernel.draw(T, wide, job);
         }
     };
 }

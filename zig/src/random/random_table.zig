@@ -3,6 +3,7 @@
 const philox = @import("philox.zig");
 const draw_kernel = @import("draw_kernel.zig");
 const rejection_kernel = @import("rejection_kernel.zig");
+const grouped_normal_kernel = @import("grouped_normal_kernel.zig");
 
 pub const Table = struct {
     words: *const fn (*const philox.Words) void,
@@ -16,6 +17,8 @@ pub const Table = struct {
     dropout32: *const fn (*const draw_kernel.Dropout(f32)) void,
     dropout64: *const fn (*const draw_kernel.Dropout(f64)) void,
     rejection: *const fn (*const rejection_kernel.Job) void,
+    grouped_normals32: *const fn (*const grouped_normal_kernel.Job(f32)) void,
+    grouped_normals64: *const fn (*const grouped_normal_kernel.Job(f64)) void,
 
     pub fn floats(table: *const Table, comptime T: type) *const fn (*const draw_kernel.Floats(T)) void {
         return if (T == f32) table.float32 else table.float64;
@@ -23,6 +26,10 @@ pub const Table = struct {
 
     pub fn dropout(table: *const Table, comptime T: type) *const fn (*const draw_kernel.Dropout(T)) void {
         return if (T == f32) table.dropout32 else table.dropout64;
+    }
+
+    pub fn groupedNormals(table: *const Table, comptime T: type) *const fn (*const grouped_normal_kernel.Job(T)) void {
+        return if (T == f32) table.grouped_normals32 else table.grouped_normals64;
     }
 
     pub fn integers(table: *const Table, comptime T: type) *const fn (*const draw_kernel.Integers(T)) void {

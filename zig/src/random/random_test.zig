@@ -49,6 +49,9 @@ const cases = [_]Case{
     .{ .distribution = .poisson, .dtype = int64, .words = 4, .parameters = &.{350} },
     .{ .distribution = .binomial, .dtype = int64, .words = 4, .parameters = &.{ 12, 0.7 } },
     .{ .distribution = .binomial, .dtype = int64, .words = 4, .parameters = &.{ 1000, 0.4 } },
+    .{ .distribution = .grouped_normal, .dtype = float32, .words = 0, .a = 2, .span = 256 },
+    .{ .distribution = .grouped_normal, .dtype = float64, .words = 0, .a = 2, .span = 128 },
+    .{ .distribution = .grouped_normal, .dtype = float16, .words = 0, .a = std.math.inf(f64), .span = 1 },
     .{ .distribution = .interleaved_bits, .dtype = .{ .code = abi.dtype_uint, .bits = 32, .lanes = 1 }, .words = 0, .span = 96 },
 };
 

@@ -56,6 +56,11 @@ agpu_status agpu_random_permutation(agpu_random generator, agpu_device device, i
 agpu_status agpu_random_tensorflow_bits(agpu_device device, uint64_t key, uint64_t counter_low, uint64_t counter_high, int64_t count,
                                         agpu_array *result);
 
+/* Fill row-major memory at an address with the standard normal numbers that TensorFlow draws for a key and a counter, of float16, bfloat16, float32 or
+ * float64; truncated ones lie in (-2, 2). What `agpu_ops_elementwise_at` says of memory holds. */
+agpu_status agpu_random_tensorflow_normal_at(agpu_device device, uint64_t key, uint64_t counter_low, uint64_t counter_high, bool is_truncated,
+                                             const agpu_operand *out);
+
 /* x with elements set to zero that a chance of p hits, the others divided by 1 - p. The same state gives the same elements: the gradient of x is the
  * dropout of the result's. `options` may be NULL; `out` may be x itself. */
 agpu_status agpu_random_dropout(agpu_array x, double p, const agpu_random_state *state, const agpu_ops_options *options, agpu_array *result);

@@ -61,6 +61,12 @@ inline Array tensorflow_bits(const Device &device, std::uint64_t key, std::uint6
     return Array(result);
 }
 
+// Fills memory at an address with the standard normal numbers that TensorFlow draws for a key and a counter.
+inline void tensorflow_normal_at(const Device &device, std::uint64_t key, std::uint64_t counter_low, std::uint64_t counter_high, bool is_truncated,
+                                 const agpu_operand &out) {
+    check(agpu_random_tensorflow_normal_at(device.get(), key, counter_low, counter_high, is_truncated, &out));
+}
+
 }  // namespace amdgpu
 
 #endif

@@ -3,9 +3,13 @@
 use std::sync::Arc;
 
 use amdgpu_array::Array;
-use amdgpu_ops::random::{Draw, Generator, Stream, draw, dropout, permutation, tensorflow_bits};
+use amdgpu_ops::random::{
+    Draw, Generator, Stream, draw, dropout, permutation, tensorflow_bits, tensorflow_normal,
+};
 use amdgpu_ops::{DeviceOps, Operand, Scalar};
 
+use super::at::CallAt;
+use super::operand::COperand;
 use super::{Call, OpsOptions, unknown};
 use crate::array::ArrayObject;
 use crate::borrowed::{Described, Items, ItemsOut, Options, Out, Text, Versioned};
@@ -227,6 +231,25 @@ pub extern "C" fn agpu_random_tensorflow_bits(
         let counter = u128::from(counter_high) << 64 | u128::from(counter_low);
         let made = tensorflow_bits(&ops, key, counter, count)?;
         place.write(ArrayObject::insert(made, Some(device)));
+        Ok(())
+    })
+}
+
+/// The normal numbers that `TensorFlow` draws, in memory at an address.
+#[unsafe(no_mangle)]
+pub extern "C" fn agpu_random_tensorflow_normal_at(
+    device: Handle,
+    key: u64,
+    counter_low: u64,
+    counter_high: u64,
+    is_truncated: bool,
+    out: Items<COperand>,
+) -> Status {
+    answer(|| {
+        let call = CallAt::of(device)?;
+        let out = call.array(out, "out")?;
+        let counter = u128::from(counter_high) << 64 | u128::from(counter_low);
+        tensorflow_normal(&call.ops, key, counter, is_truncated, &out)?;
         Ok(())
     })
 }

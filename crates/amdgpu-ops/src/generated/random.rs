@@ -27,15 +27,17 @@ impl Kind {
                 | Distribution::Poisson
                 | Distribution::Binomial
                 | Distribution::InterleavedBits
+                | Distribution::GroupedNormal
         )
     }
 
     /// Elements that a block of words makes.
     fn elements_each(&self) -> i64 {
         let takes_pairs = match self.distribution {
-            Distribution::Uniform | Distribution::Normal | Distribution::Exponential => {
-                self.dtype == Dtype::F64
-            }
+            Distribution::Uniform
+            | Distribution::Normal
+            | Distribution::Exponential
+            | Distribution::GroupedNormal => self.dtype == Dtype::F64,
             Distribution::Integers => self.is_wide,
             _ => false,
         };
@@ -45,10 +47,13 @@ impl Kind {
     /// Work-items for so many elements behind so many words that are left out.
     #[must_use]
     pub fn work_items(&self, count: i64, skip: i64) -> i64 {
+        let each = self.elements_each();
+        if self.distribution == Distribution::GroupedNormal {
+            return (count + each - 1) / each;
+        }
         if self.has_own_blocks() {
             return count;
         }
-        let each = self.elements_each();
         (skip * each / 4 + count + each - 1) / each
     }
 
@@ -61,6 +66,9 @@ impl Kind {
         }
     }
 }
+
+/// Blocks that a group takes at most, as in `zig/src/random/grouped_normal_kernel.zig`.
+const MOST_ATTEMPTS: u32 = 256;
 
 const TAIL: &str = "unsigned long long key, unsigned long long block, unsigned long long high, unsigned int skip,
                                   unsigned long long count, unsigned long long low, unsigned long long span, double a, double b";
@@ -87,10 +95,12 @@ pub fn random_source(kind: &Kind) -> String {
     }
     text += TAIL;
     text += ") {\n    const agpu_stream stream = {key, 0ull, high};\n";
-    let items = if kind.has_own_blocks() {
+    let each = kind.elements_each();
+    let items = if kind.distribution == Distribution::GroupedNormal {
+        format!("(count + {each}ull - 1ull) / {each}ull")
+    } else if kind.has_own_blocks() {
         "count".to_owned()
     } else {
-        let each = kind.elements_each();
         format!("(skip * {each}u / 4u + count + {each}ull - 1ull) / {each}ull")
     };
     let _ = write!(
@@ -98,7 +108,9 @@ pub fn random_source(kind: &Kind) -> String {
         "    const unsigned long long items = {items}, step = (unsigned long long)gridDim.x * blockDim.x;
     for (unsigned long long t = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x; t < items; t += step) {{\n"
     );
-    if kind.has_own_blocks() {
+    if kind.distribution == Distribution::GroupedNormal {
+        text += &grouped(kind.dtype);
+    } else if kind.has_own_blocks() {
         text += "    const unsigned long long i = t;\n";
         inputs(&mut text, kind, "    ");
         text += own(kind.distribution);
@@ -137,6 +149,47 @@ fn own(distribution: Distribution) -> &'static str {
             "    const unsigned long long round = i / span;\n    const agpu_stream own = {key, 0ull, high + i % span};\n    out[i] = agpu_word_of(agpu_block(own, block + (round >> 2), 0u), (unsigned int)round & 3u);\n"
         }
     }
+}
+
+/// The elements of a group: of its own blocks, which the counter of 128 bits numbers, those that are not too large.
+fn grouped(dtype: Dtype) -> String {
+    let (each, absolute, numbers, candidates) = if dtype == Dtype::F64 {
+        (
+            2,
+            "fabs",
+            "const double2 made = agpu_grouped_normals64(words);",
+            "{made.x, made.y}",
+        )
+    } else {
+        (
+            4,
+            "fabsf",
+            "const float2 early = agpu_grouped_normals32(words.x, words.y), late = agpu_grouped_normals32(words.z, words.w);",
+            "{early.x, early.y, late.x, late.y}",
+        )
+    };
+    format!(
+        "    const C limit = (C)a;
+    const unsigned long long at = t * {each}ull;
+    unsigned int filled = 0u;
+    for (unsigned int attempt = 0u; attempt < {MOST_ATTEMPTS}u && filled < {each}u; ++attempt) {{
+        const unsigned long long offset = t * span + attempt, low_half = block + offset;
+        const agpu_stream own = {{key, 0ull, high + (low_half < offset ? 1ull : 0ull)}};
+        const uint4 words = agpu_block(own, low_half, 0u);
+        {numbers}
+        const C candidates[{each}] = {candidates};
+        #pragma unroll
+        for (unsigned int j = 0u; j < {each}u; ++j) {{
+            if (filled < {each}u && {absolute}(candidates[j]) < limit) {{
+                if (at + filled < count) out[at + filled] = (T)candidates[j];
+                ++filled;
+            }}
+        }}
+    }}
+    for (; filled < {each}u; ++filled)
+        if (at + filled < count) out[at + filled] = (T)0.0f;
+"
+    )
 }
 
 /// Elements of a work-item: those of its block that are wanted, in one store where all of them are and the memory is aligned for it.

@@ -1,6 +1,8 @@
-//! Raw words in the order in which other libraries draw them from the same counter, for devices of theirs that want the same numbers.
+//! Raw words in the order in which other libraries draw them from the same counter, and normal numbers that they make of them, for devices of
+//! theirs that want the same numbers.
 
 use amdgpu_abi::layout::DTYPE_UINT;
+use amdgpu_abi::promotion::is_float;
 use amdgpu_abi::{Dtype, ErrorCode};
 use amdgpu_array::{Array, Dims};
 use amdgpu_hal::MemoryKind;
@@ -123,6 +125,59 @@ pub fn tensorflow_bits(ops: &DeviceOps, key: u64, counter: u128, count: i64) -> 
         run(ops, &options, &[], &part(head, count - head))?;
     }
     Ok(out)
+}
+
+/// Fills `out` with the standard normal numbers that `TensorFlow` draws from a counter (`tsl/lib/random/random_distributions.h`), of which the
+/// truncated ones lie in (-2, 2): float16 and bfloat16 are rounded from float32.
+///
+/// # Errors
+///
+/// `unsupported-dtype` unless `out` holds real floats; `invalid-argument` where it has gaps.
+pub fn tensorflow_normal(
+    ops: &DeviceOps,
+    key: u64,
+    counter: u128,
+    is_truncated: bool,
+    out: &Array,
+) -> Result<()> {
+    /// `TensorFlow` leaves words for so many draws of each number.
+    const RESERVED: u64 = 256;
+    if !is_float(out.dtype) {
+        return Err(Error::refused(
+            ErrorCode::UnsupportedDtype,
+            format!(
+                "tensorflow_normal: dtype {} cannot be drawn; it must be float16, bfloat16, float32 or float64",
+                out.dtype.name().unwrap_or("?")
+            ),
+        ));
+    }
+    if !out.is_contiguous() {
+        return Err(Error::refused(
+            ErrorCode::InvalidArgument,
+            "tensorflow_normal: out has gaps; pass row-major memory",
+        ));
+    }
+    let elements_each = if out.dtype == Dtype::F64 { 2 } else { 4 };
+    let (bound, blocks_each) = if is_truncated {
+        (2.0, elements_each * RESERVED / 4)
+    } else {
+        (f64::INFINITY, 1)
+    };
+    let options = RandomOptions {
+        distribution: Distribution::GroupedNormal,
+        key,
+        block: counter as u64,
+        high: (counter >> 64) as u64,
+        skip: 0,
+        a: bound,
+        b: 1.0,
+        low: 0,
+        span: blocks_each,
+    };
+    if out.is_empty() {
+        return Ok(());
+    }
+    run(ops, &options, &[], out)
 }
 
 /// Key and counter that `TensorFlow`'s stateless operations draw with for a seed of two numbers: `GenerateKey` in

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode, Language};
 use amdgpu_array as core;
-use amdgpu_hal::DeviceKind;
+use amdgpu_hal::{DeviceKind, MemoryKind};
 use amdgpu_ops::random::{
     Choice, Draw, Generator, InterleavedLayout, SeedSequence, State, Stream, choice, draw, dropout,
-    interleaved_bits, permutation, tensorflow_bits, tensorflow_stateless,
+    interleaved_bits, permutation, tensorflow_bits, tensorflow_normal, tensorflow_stateless,
 };
 use amdgpu_ops::{DeviceOps, Operand, trace};
 use amdgpu_telemetry::Boundary;
@@ -344,6 +344,29 @@ pub fn random_tensorflow_bits(
     let ops = ops_of(device)?;
     let made = py.detach(|| tensorflow_bits(&ops, key, counter, count));
     made.map(Array::from).into_py_result(py)
+}
+
+/// Normal numbers of `TensorFlow`.
+#[pyfunction]
+#[pyo3(signature = (count, key, counter, dtype, is_truncated, device))]
+pub fn random_tensorflow_normal(
+    py: Python<'_>,
+    count: i64,
+    key: u64,
+    counter: u128,
+    dtype: &str,
+    is_truncated: bool,
+    device: &Bound<'_, PyAny>,
+) -> PyResult<Array> {
+    let _crossing = RANDOM.enter();
+    let ops = ops_of(device)?;
+    let dtype = dtype_of(py, "tensorflow_normal", dtype)?;
+    let shape = core::Dims::from_slice(&[count]);
+    let out = core::Array::empty(ops.device(), shape, dtype, MemoryKind::Device);
+    let out = out.into_py_result(py)?;
+    py.detach(|| tensorflow_normal(&ops, key, counter, is_truncated, &out))
+        .into_py_result(py)?;
+    Ok(out.into())
 }
 
 /// Key and counter of `TensorFlow`'s stateless operations.

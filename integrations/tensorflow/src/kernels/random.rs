@@ -62,6 +62,12 @@ pub const ROWS: &[Row] = &[
         |_| stateless(normal),
     ),
     row(
+        c"StatelessTruncatedNormalV2",
+        &[(DTYPE, FLOATS)],
+        STATE,
+        |_| stateless(truncated_normal),
+    ),
+    row(
         c"StatelessRandomUniformFullIntV2",
         &[(DTYPE, WORDS)],
         STATE,
@@ -82,6 +88,9 @@ pub const ROWS: &[Row] = &[
         &[c"shape"],
         |a| stateful(a, normal),
     ),
+    row(c"TruncatedNormal", &[(DTYPE, FLOATS)], &[c"shape"], |a| {
+        stateful(a, truncated_normal)
+    }),
     row(
         c"RandomUniformInt",
         &[(c"Tout", WHOLE)],
@@ -121,6 +130,20 @@ impl Words {
             &raw mut result
         ))?;
         Made::of(result, device)
+    }
+
+    /// Standard normal numbers of them.
+    fn normal(&self, out: &View, is_truncated: bool) -> Outcome {
+        let (low, high) = (self.counter as u64, (self.counter >> 64) as u64);
+        let to = out.operand()?;
+        agpu!(agpu_random_tensorflow_normal_at(
+            out.place.0,
+            self.key,
+            low,
+            high,
+            is_truncated,
+            &raw const to
+        ))
     }
 }
 
@@ -279,38 +302,13 @@ fn uniform(c: &Call, words: &Words, out: &View) -> Outcome {
     cast(&first(&numbers, out.len()), out)
 }
 
-/// Box & Muller 1958, with TensorFlow's smallest number 1e-7 under the logarithm. Halves are computed in float32.
-fn normal(c: &Call, words: &Words, out: &View) -> Outcome {
-    let dtype = out.dtype.wide();
-    let bits = words.take(c.device, word_count(dtype, out.len()))?;
-    let numbers = fractions(c, &bits, dtype)?;
-    let s = c.steps(dtype);
-    let pairs = numbers.reshaped(&[numbers.len() / 2, 2]);
-    let radius = s.made(
-        c"maximum",
-        &[(&pairs.narrow(1, 0, 1)).into(), 1.0e-7.into()],
-    )?;
-    let radius = s.made(c"log", &[(&radius).into()])?;
-    let radius = s.made(c"multiply", &[(&radius).into(), (-2.0).into()])?;
-    let radius = s.made(c"sqrt", &[(&radius).into()])?;
-    let angle = s.made(
-        c"multiply",
-        &[
-            (&pairs.narrow(1, 1, 1)).into(),
-            std::f64::consts::TAU.into(),
-        ],
-    )?;
-    let made = c.temporary(dtype, &pairs.shape)?;
-    for (place, function) in [(0, c"sin"), (1, c"cos")] {
-        let wave = s.made(function, &[(&angle).into()])?;
-        launch(
-            c"multiply",
-            &[(&wave).into(), (&radius).into()],
-            &made.narrow(1, place, 1),
-            0.0,
-        )?;
-    }
-    cast(&first(&made, out.len()), out)
+fn normal(_: &Call, words: &Words, out: &View) -> Outcome {
+    words.normal(out, false)
+}
+
+/// Numbers between -2 and 2.
+fn truncated_normal(_: &Call, words: &Words, out: &View) -> Outcome {
+    words.normal(out, true)
 }
 
 /// The words themselves; of 64 bits the first of two is the lower half.
