@@ -1,5 +1,7 @@
 """Devices: numbers, names, contexts, facts, and what is refused."""
 
+import copy
+
 import pytest
 import torch
 from running import run
@@ -138,3 +140,57 @@ def test_modules_move_by_name():
     assert module.weight.is_rdna
     assert module.weight.rdna(1).device == torch.device("rdna:1")
     assert module.cpu().weight.device.type == "cpu"
+
+
+def tied_modules():
+    table, product = torch.nn.Embedding(5, 4), torch.nn.Linear(4, 5, bias=False)
+    product.weight = table.weight
+    return torch.nn.ModuleList([table, product])
+
+
+def test_modules_keep_their_parameters_when_they_move():
+    module = tied_modules()
+    kept = module[0].weight
+    steps = torch.optim.SGD(module.parameters(), lr=0.5)
+    for move in (
+        module.rdna,
+        module.half,
+        module.cpu,
+        module.float,
+        lambda: module.to("rdna:1"),
+        lambda: module.to("rdna"),
+    ):
+        move()
+        assert module[0].weight is kept
+        assert module[1].weight is kept
+    module[1](module[0](torch.tensor([1, 3], device="rdna"))).sum().backward()
+    before = kept.detach().clone()
+    steps.step()
+    torch.testing.assert_close(kept.detach(), before - 0.5 * kept.grad)
+    module.cpu()
+    assert kept.grad.device.type == "cpu"
+    steps.step()
+
+
+def test_parameters_take_memory_of_another_device():
+    weight = torch.nn.Parameter(torch.ones(2, 3))
+    weight.data = torch.full((2, 3), 2.0, device="rdna")
+    (weight * 3).sum().backward()
+    assert weight.grad.device == weight.device == torch.device("rdna:0")
+    weight.grad, weight.data = None, torch.zeros(2, 3)
+    (weight * 3).sum().backward()
+    assert weight.grad.device.type == "cpu"
+    with pytest.raises(RuntimeError, match="incompatible tensor type"):
+        weight.data = torch.eye(2).to_sparse()
+
+
+def test_gradients_of_tied_weights_are_those_of_the_cpu():
+    module = tied_modules()
+    words = torch.tensor([1, 3, 3])
+
+    def gradient(device):
+        moved = copy.deepcopy(module).to(device)
+        moved[1](moved[0](words.to(device))).square().sum().backward()
+        return moved[0].weight.grad.cpu()
+
+    torch.testing.assert_close(gradient("rdna"), gradient("cpu"))

@@ -341,6 +341,17 @@ def test_indices():
         on_rdna(x)[torch.tensor([9], device="rdna")].cpu()
 
 
+def test_indices_of_the_cpu_are_taken_along():
+    x, y = values((4, 5)), on_rdna(values((4, 5)))
+    rows, mask = torch.tensor([3, 0, -1]), values((4,), torch.bool)
+    for index in (rows, mask, (rows, torch.tensor([[1], [4]])), (slice(None), rows)):
+        compare(y[index], x[index])
+    x[rows], y[rows] = 2.0, 2.0
+    x[mask] += 1
+    y[mask] += 1
+    compare(y, x)
+
+
 def test_values_are_put_at_indices():
     x, index = values((4, 5)), torch.tensor([0, 2, 0])
 
@@ -402,6 +413,39 @@ def test_tensors_are_joined_and_turned():
     check(torch.tril, values((4, 5)), -1)
     check(torch.triu, values((2, 4, 5)), 1)
     check(torch.nn.functional.pad, values((2, 3)), (1, 2), value=3.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64], ids=str)
+def test_values_among_others(dtype):
+    x, others = values((3, 4), dtype), values((5,), dtype, low=0)
+    check(torch.isin, x, others)
+    check(torch.isin, x, others.reshape(5, 1), invert=True)
+    check(torch.isin, x, others[:0])
+    check(torch.isin, x[:0], others)
+    check(torch.isin, values(()), others.double())
+    check(torch.isin, x, 1)
+    check(torch.isin, x, 1, invert=True)
+
+
+def test_values_among_more_than_are_compared_at_once():
+    x = torch.arange(100_000)
+    check(torch.isin, x, x[:900] * 3)
+
+
+def test_histograms():
+    x = values((40, 25))
+    check(torch.histc, x, 7, -2, 2)
+    check(torch.histc, x.double(), 5)
+    check(torch.histc, x, 4, 1, 1)
+    check(torch.histc, torch.ones(3), 4)
+    check(torch.histc, x[:0], 4)
+    check(torch.histc, torch.tensor([-1.0, 0.0, 1.0, 2.0, float("nan")]), 2, 0, 2)
+    # torch's CPU has none of integers.
+    experts = torch.tensor([0, 3, 3, 1, 7, -1], dtype=torch.int32, device="rdna")
+    assert torch.histc(experts, bins=4, min=0, max=3).tolist() == [1, 1, 0, 2]
+    for wrong in ({"bins": 0}, {"bins": 2, "min": 3, "max": 1}, {"bins": 2, "max": float("inf")}):
+        with pytest.raises(RuntimeError, match=r"bins must be|larger than min|not finite"):
+            torch.histc(on_rdna(x), **wrong)
 
 
 def test_ranges():

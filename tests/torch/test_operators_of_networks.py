@@ -70,6 +70,16 @@ def test_channels_that_are_last_in_memory_stay_there(function, images, weights, 
     assert by_x.is_contiguous(memory_format=memory)
 
 
+@pytest.mark.parametrize(("function", "images", "weights", "options"), CONVOLUTIONS[1:4:2])
+def test_gradients_of_weights_lie_as_the_weights(function, images, weights, options):
+    memory = {4: torch.channels_last, 5: torch.channels_last_3d}[len(images)]
+    weight = on_rdna(values(weights).to(memory_format=memory).requires_grad_())
+    x = on_rdna(values(images))
+    for given in (x, x.contiguous(memory_format=memory)):
+        (gradient,) = torch.autograd.grad(function(given, weight, **options).sum(), weight)
+        assert gradient.stride() == weight.stride()
+
+
 def test_tf32_of_convolutions_follows_the_setting_of_cudnn():
     x, weight = torch.randn(4, 64, 32, 32), torch.randn(64, 64, 3, 3)
     wanted = functional.conv2d(x.double(), weight.double())
@@ -119,6 +129,21 @@ def test_pooling_and_its_gradients(function, shape, options):
     check_gradients(function, x.requires_grad_(), **options)
 
 
+@pytest.mark.parametrize(("function", "shape", "options"), [one for one in POOLS if len(one[1]) > 3])
+def test_pooling_of_channels_that_are_last_in_memory(function, shape, options):
+    memory = {4: torch.channels_last, 5: torch.channels_last_3d}[len(shape)]
+    x = torch.randperm(torch.Size(shape).numel(), generator=torch.Generator().manual_seed(5)).reshape(shape).float()
+    x = x.contiguous(memory_format=memory).requires_grad_()
+    check_gradients(function, x, **options)
+    # torch itself decides how volumes lie, and what a mean over all pixels hands on.
+    if len(shape) == 4 and options.get("output_size") != 1:
+        moved = on_rdna(x)
+        result = function(moved, **options)
+        (gradient,) = torch.autograd.grad(result.sum(), moved)
+        assert result.is_contiguous(memory_format=memory)
+        assert gradient.is_contiguous(memory_format=memory)
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 def test_softmax_and_its_gradients(name, axis):
@@ -158,6 +183,54 @@ def test_batch_norm_its_gradients_and_running_statistics(shape, is_training):
     found.backward(weights.to("rdna"))
     compare([y.grad, moved.weight.grad, moved.bias.grad], [x.grad, layer.weight.grad, layer.bias.grad], 1e-4)
     compare([moved.running_mean, moved.running_var], [layer.running_mean, layer.running_var], 1e-5)
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+def test_batch_norm_leaves_channels_last(is_training):
+    x = wanting(4, 3, 5, 6).detach().contiguous(memory_format=torch.channels_last).requires_grad_()
+    mean, variance, weight, bias = values((3,)), values((3,), low=0.5, high=2), wanting(3), wanting(3)
+
+    def normalised(x, weight, bias):
+        return functional.batch_norm(x, mean.to(x.device), variance.to(x.device), weight, bias, is_training)
+
+    check_gradients(normalised, x, weight, bias)
+    moved = on_rdna(x)
+    result = normalised(moved, *on_rdna((weight, bias)))
+    assert result.is_contiguous(memory_format=torch.channels_last)
+    (gradient,) = torch.autograd.grad(result.square().sum(), moved)
+    assert gradient.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (4, 3, 2, 5), (5,)], ids=str)
+@pytest.mark.parametrize("last", [False, True])
+def test_weights_by_direction_and_length(shape, last):
+    axis = len(shape) - 1 if last else 0
+    lengths = [1] * len(shape)
+    lengths[axis] = shape[axis]
+    check_gradients(lambda v, g: torch._weight_norm(v, g, axis), wanting(*shape), wanting(*lengths))
+    for dtype in (torch.float16, torch.bfloat16):
+        check(torch._weight_norm, values(shape, dtype), values(tuple(lengths), dtype), axis)
+
+
+WINDOWS = [
+    {"kernel_size": 3},
+    {"kernel_size": (2, 3), "padding": (1, 0), "stride": (1, 2)},
+    {"kernel_size": 2, "dilation": (2, 1), "padding": 2, "stride": 3},
+]
+
+
+@pytest.mark.parametrize("options", WINDOWS, ids=str)
+def test_patches_as_columns_and_back(options):
+    x = wanting(2, 3, 7, 8)
+    check_gradients(functional.unfold, x, **options)
+    check(functional.unfold, values((3, 7, 8)).transpose(1, 2), **options)
+    columns = functional.unfold(x, **options).detach().requires_grad_()
+    check_gradients(functional.fold, columns, output_size=(7, 8), **options)
+    check(functional.fold, columns[0].detach().half(), output_size=(7, 8), **options, tolerance=2e-2)
+    with pytest.raises(RuntimeError, match=r"do not fit|sliding blocks"):
+        functional.unfold(on_rdna(x), kernel_size=20)
+    with pytest.raises(RuntimeError, match=r"Expected .*columns|Given output_size"):
+        functional.fold(on_rdna(columns), output_size=(9, 9), **options)
 
 
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])

@@ -9,7 +9,7 @@ mod vendor;
 
 use amdgpu_abi::promotion::compute_type;
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims};
+use amdgpu_array::{Array, Dims, is_contiguous, is_row_major};
 use amdgpu_hal::MemoryKind;
 pub use amdgpu_matrix::{Convolve, ConvolveOptions, ConvolvePass};
 use amdgpu_matrix::{Fitted, ImageLayout, Matrix, Reduce, ReduceOptions, SPATIAL, TensorView};
@@ -18,6 +18,7 @@ pub use choice::{Situation, Way, Ways, chosen, is_for_library, libraries, subjec
 pub use lowering::{Grid, Lowering};
 use smallvec::SmallVec;
 
+use crate::cast;
 use crate::cpu::{self, Call, Host};
 use crate::div_ceil::DivCeil;
 use crate::elementwise;
@@ -246,15 +247,25 @@ impl<'a> Asked<'a> {
                 lowered.compute(lowering, made)?;
                 Ok(true)
             }
-            (Way::Generated, _) => {
+            (Way::Generated, _) if is_row_major(&made.shape, &made.strides) => {
                 self.geometry.generated(self.ops, self.inputs, made)?;
+                Ok(true)
+            }
+            (Way::Generated, _) => {
+                let (shape, dtype) = (made.shape.as_slice(), made.dtype);
+                let dense = Array::empty(self.ops.device(), shape, dtype, MemoryKind::Device)?;
+                self.geometry.generated(self.ops, self.inputs, &dense)?;
+                cast::on_device(self.ops, &Operand::of_array(dense), dtype, Some(made))?;
                 Ok(true)
             }
             _ => Ok(false),
         }
     }
 
+    /// Where the result goes: memory in row-major order, but that the gradient by a weight may have its channels last.
     fn target(&self, out: Option<&Array>) -> Result<Array> {
+        let has_channels_last =
+            self.call.pass == ConvolvePass::WeightGradient && out.is_some_and(has_channels_last);
         let reads: SmallVec<[&Operand; 3]> = self.inputs.iter().collect();
         let target = Target {
             operation: self.call.name(),
@@ -262,13 +273,26 @@ impl<'a> Asked<'a> {
             out,
             inputs: &reads,
             may_alias: false,
-            is_dense: true,
+            is_dense: !has_channels_last,
         };
         let described = &self.geometry.fitted.described;
         target
             .resolve(&described.shape, described.dtype)?
             .into_array()
     }
+}
+
+/// Whether a weight (outputs, channels, …) lies as (outputs, …, channels) without gaps.
+fn has_channels_last(weight: &Array) -> bool {
+    let stored = channels_behind(&Operand::of_array(weight.clone()));
+    is_contiguous(&stored.shape, &stored.strides)
+}
+
+/// A weight with the axis of its channels behind the others.
+fn channels_behind(weight: &Operand) -> Operand {
+    let rank = weight.rank();
+    let axes: SmallVec<[usize; 5]> = [0].into_iter().chain(2..rank).chain([1]).collect();
+    weight.permuted(&axes)
 }
 
 /// Extents of images and their strides in memory without gaps, both in the order batch, channels, depth, rows, columns.

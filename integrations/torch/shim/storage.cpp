@@ -157,6 +157,18 @@ at::Scalar local_scalar(const at::Tensor &self) {
     return host.item();
 }
 
+// Whether one tensor may take over the memory of the other. torch answers this for its own devices; dense tensors of rdna are such as theirs, so that
+// `module.to("rdna")` keeps its parameters, those that several modules share included, and `parameter.data = tensor` works.
+bool has_compatible_shallow_copy_type(const at::Tensor &self, const at::Tensor &from) {
+    using Bit = c10::BackendComponent;
+    const auto is_dense = [](const at::Tensor &tensor) {
+        constexpr c10::DispatchKeySet dense(c10::DispatchKey::Dense);
+        constexpr c10::DispatchKeySet backends({Bit::CPUBit, Bit::CUDABit, Bit::HIPBit, Bit::PrivateUse1Bit});
+        return tensor.key_set().has_any(dense) && tensor.key_set().has_any(backends);
+    };
+    return self.key_set() == from.key_set() || (is_dense(self) && is_dense(from));
+}
+
 void record_stream(at::Tensor &self, c10::Stream stream) { device_allocator()->recordStream(self.storage().data_ptr(), stream); }
 
 at::Tensor as_strided(const at::Tensor &self, c10::IntArrayRef sizes, c10::IntArrayRef strides, std::optional<int64_t> offset) {
@@ -183,6 +195,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("_copy_from_and_resize", copy_from_and_resize);
     m.impl("_local_scalar_dense", local_scalar);
     m.impl("record_stream", record_stream);
+    m.impl("_has_compatible_shallow_copy_type", has_compatible_shallow_copy_type);
 }
 
 // Without these a copy of a conjugated view asks for its own copy, without end.

@@ -369,12 +369,14 @@ impl Elements {
         if count == 0 {
             return Ok(made);
         }
+        let is_across = channels::is_across(self.channels, self.inner);
         let key = KernelKey::new("channels")
             .text(body.name())
             .dtype(self.x.dtype)
-            .flag(source::is_narrow(count));
+            .flag(source::is_narrow(count))
+            .flag(is_across);
         let kernel = ops.kernel(key, "channels", || {
-            channels::source(body, self.x.dtype, count)
+            channels::source(body, self.x.dtype, count, is_across)
         })?;
         let mut args = vec![Arg::Array(&self.x), Arg::Array(&made), Arg::Array(factors)];
         if let Some((gradient, slopes)) = passed {

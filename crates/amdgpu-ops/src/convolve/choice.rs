@@ -26,6 +26,8 @@ const LIBRARY_FROM: u128 = 1 << 30;
 const LIBRARY_FROM_GENERATED: u128 = 1 << 27;
 /// Patches of so many bytes take longer to write and to read again.
 const LONG_PATCH_BYTES: u128 = 192 << 20;
+/// Pixels of planes of 7 x 7, the last ones of ResNet-50.
+const SMALL_PLANE_PIXELS: i64 = 49;
 
 /// How a convolution is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,13 +173,26 @@ pub fn ours(ops: &DeviceOps, kind: Kind) -> Result<SmallVec<[Way; 3]>> {
 }
 
 /// Whether a convolution is the library's without a measurement, where `own` is the way of ours: on an H200, 64 images of the layers of ResNet-50,
-/// a call of cuDNN kept the host for 40 to 260 us, and ours was no worse by more than that but where a gradient by the images takes several
-/// forward convolutions (0.27 to 0.97 ms beside 0.12 to 0.18), or patches are long (0.24 to 5 ms beside 0.15 to 0.55).
+/// a call of cuDNN kept the host for 22 to 78 us (ours for 24 to 45), and ours was no worse by more than that but where a gradient by the images
+/// takes several forward convolutions (0.27 to 0.97 ms beside 0.12 to 0.18), or patches are long (0.24 to 5 ms beside 0.15 to 0.55). In tf32 larger
+/// windows than one pixel take ours 0.11 to 0.22 ms and cuDNN 0.06 to 0.17, and gradients by weights with channels last 0.15 to 0.63 beside 0.04 to
+/// 0.18, but for planes of 7 x 7.
 #[must_use]
 pub fn is_for_library(shape: &ConvolutionShape, own: Way) -> bool {
     let is_plain = matches!(shape.number, Number::F32 | Number::F64);
+    let is_tf32 = shape.number == Number::Tf32 && shape.work() >= LIBRARY_FROM;
     match (own, shape.pass) {
         (Way::Generated, _) => shape.work() >= LIBRARY_FROM_GENERATED,
+        (Way::Archived, ConvolvePass::Forward) | (Way::Lowered, ConvolvePass::ImageGradient)
+            if is_tf32 && shape.weight[2..] != [1; SPATIAL] =>
+        {
+            true
+        }
+        (Way::Lowered, ConvolvePass::WeightGradient)
+            if is_tf32 && shape.is_channels_last && !has_small_planes(shape) =>
+        {
+            true
+        }
         (Way::Lowered, ConvolvePass::ImageGradient) => {
             !is_plain && shape.sliding.stride != [1; SPATIAL] && shape.work() >= LIBRARY_FROM
         }
@@ -186,6 +201,11 @@ pub fn is_for_library(shape: &ConvolutionShape, own: Way) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether planes of results have so few pixels that a gradient by the weight is as fast as a product of ours.
+fn has_small_planes(shape: &ConvolutionShape) -> bool {
+    shape.result[2..].iter().product::<i64>() <= SMALL_PLANE_PIXELS
 }
 
 /// Of the patches that a gradient by the weight is the product of; none are copied for windows of one pixel.
@@ -441,9 +461,12 @@ mod tests {
         };
         let (ours, generated) = (Way::Lowered, Way::Generated);
         for (pass, number, extents, own, expected) in [
-            (Forward, Number::Tf32, [64, 56, 3, 1], Way::Archived, false),
+            (Forward, Number::Tf32, [64, 56, 3, 1], Way::Archived, true),
+            (Forward, Number::Tf32, [8, 8, 3, 1], Way::Archived, false),
+            (Forward, Number::Bf16, [64, 56, 3, 1], Way::Archived, false),
             (Forward, Number::Tf32, [64, 56, 1, 1], ours, false),
-            (ImageGradient, Number::Tf32, [64, 56, 3, 1], ours, false),
+            (ImageGradient, Number::Tf32, [64, 56, 3, 1], ours, true),
+            (ImageGradient, Number::Tf32, [64, 56, 1, 1], ours, false),
             (ImageGradient, Number::Tf32, [64, 56, 3, 2], ours, true),
             (ImageGradient, Number::Tf32, [64, 4, 3, 2], ours, false),
             (ImageGradient, Number::F32, [64, 56, 3, 2], ours, false),
@@ -457,6 +480,13 @@ mod tests {
         ] {
             let shape = shape(pass, number, extents);
             assert_eq!(is_for_library(&shape, own), expected, "{shape:?} {own:?}");
+        }
+        for (extents, expected) in [([256, 56, 1, 1], true), ([2048, 7, 1, 1], false)] {
+            let last = ConvolutionShape {
+                is_channels_last: true,
+                ..shape(WeightGradient, Number::Tf32, extents)
+            };
+            assert_eq!(is_for_library(&last, ours), expected, "{last:?}");
         }
     }
 

@@ -5,7 +5,7 @@
 use amdgpu_abi::dtypes::Precision;
 use amdgpu_abi::promotion::compute_type;
 use amdgpu_abi::{Coded, Dtype, ErrorCode};
-use amdgpu_array::{Array, Dims};
+use amdgpu_array::{Array, Dims, is_row_major, row_major};
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::{
     Convolve, ConvolveOptions, ConvolvePass, Described, Fitted, ImageLayout, Sliding,
@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use super::archived::{self, CHANNELS_LAST, CHANNELS_SECOND};
 use super::lowering::{Grid, Lowering};
-use super::{Convolution, Geometry, add_up};
+use super::{Convolution, Geometry, add_up, channels_behind};
 use crate::archived::problem::{ArrayProduct, Problem, VECTOR_BYTES};
 use crate::archived::{Gemm, multiply};
 use crate::div_ceil::DivCeil;
@@ -52,6 +52,7 @@ impl Lowered<'_> {
                 self.pixel_gradient(made)
             }
             Lowering::Pixels => self.pixels(made),
+            Lowering::PixelRows => self.pixel_rows(made),
             Lowering::Grids(grids) => self.grids(grids, made),
             Lowering::Patches => self.patches(made),
         }
@@ -81,6 +82,26 @@ impl Lowered<'_> {
             precision: precision(self.dtype(), self.call.is_tf32),
             transpose_a: self.fitted.pass == ConvolvePass::ImageGradient,
             ..Matmul::of(&matrix, &images)
+        };
+        matmul::on_device(self.ops, &call)?;
+        Ok(())
+    }
+
+    /// A product of the pixels of all images and the weight, as it is or transposed.
+    fn pixel_rows(&self, made: &Array) -> Result<()> {
+        let pixels: i64 = self.fitted.image[0] * self.fitted.image[3] * self.fitted.image[4];
+        let rows = |array: &Array| array.reshaped(&[pixels, array.len() / pixels.max(1)]);
+        let (images, out) = (rows(&dense(self.ops, self.inputs[0])?)?, rows(made)?);
+        let (images, weight) = (Operand::of_array(images), self.inputs[1]);
+        let matrix = weight.with_layout(
+            Dims::from_slice(&weight.shape[..2]),
+            Dims::from_slice(&weight.strides[..2]),
+        );
+        let call = Matmul {
+            out: Some(&out),
+            precision: precision(self.dtype(), self.call.is_tf32),
+            transpose_b: self.fitted.pass == ConvolvePass::Forward,
+            ..Matmul::of(&images, &matrix)
         };
         matmul::on_device(self.ops, &call)?;
         Ok(())
@@ -249,10 +270,16 @@ impl Lowered<'_> {
         } else {
             SmallVec::from_slice(&[groups, outputs / groups, width])
         };
+        // As the product has them where the channels of the weight are last in memory, or where there is one tap.
+        let is_last = !is_row_major(&made.shape, &made.strides);
         let is_direct = dtype == compute_type(dtype)
             && width == channels * taps
-            && (!has_pixel_rows || taps == 1);
-        let sums = if is_direct {
+            && (is_last == has_pixel_rows || taps == 1);
+        let sums = if is_direct && is_last {
+            let stored = channels_behind(&Operand::of_array(made.clone()));
+            made.view(stored.shape.clone(), row_major(&stored.shape))
+                .reshaped(&shape)?
+        } else if is_direct {
             made.reshaped(&shape)?
         } else {
             empty(self.ops, &shape, compute_type(dtype))?

@@ -1,16 +1,17 @@
 //! Convolutions by the vendor's library, which takes weights with their channels where images have them.
 
-use amdgpu_array::{Array, is_row_major};
+use amdgpu_array::{Array, is_contiguous, is_row_major};
 use amdgpu_hal::MemoryKind;
 use amdgpu_matrix::vendor::{ConvolutionShape, VendorLibrary};
 use amdgpu_matrix::{ConvolvePass, Fitted};
 use smallvec::SmallVec;
 
+use super::channels_behind;
 use crate::archived::Archived;
 use crate::operand::Operand;
-use crate::transpose::{dense, write};
+use crate::transpose::dense;
 use crate::vendor::Convolved;
-use crate::{DeviceOps, Result};
+use crate::{DeviceOps, Result, cast};
 
 /// Computes into an array that has elements; false where the library does not, and the array holds nothing of use then.
 ///
@@ -37,10 +38,15 @@ pub fn convolve(
     };
     let bias = given.get(2).map(|bias| dense(ops, bias)).transpose()?;
     // Weights of one tap lie in both orders at once.
-    let is_copied = is_weight && shape.is_channels_last && shape.weight[2..] != [1; 3];
+    let view = stored(shape, &Operand::of_array(made.clone()));
+    let is_copied = is_weight && !is_contiguous(&view.shape, &view.strides);
     let target = if is_copied {
-        let view = stored(shape, &Operand::of_array(made.clone()));
-        Array::empty(ops.device(), view.shape, made.dtype, MemoryKind::Device)?
+        Array::empty(
+            ops.device(),
+            view.shape.clone(),
+            made.dtype,
+            MemoryKind::Device,
+        )?
     } else {
         made.clone()
     };
@@ -61,10 +67,8 @@ pub fn convolve(
         return Ok(false);
     }
     if is_copied {
-        let rank = target.shape.len();
-        let axes: SmallVec<[usize; 5]> = [0, rank - 1].into_iter().chain(1..rank - 1).collect();
-        let ordered = Operand::of_array(target).permuted(&axes);
-        write(ops, &ordered, &Operand::of_array(made.clone()))?;
+        let place = made.view(view.shape, view.strides);
+        cast::on_device(ops, &Operand::of_array(target), made.dtype, Some(&place))?;
     }
     Ok(true)
 }
@@ -74,9 +78,7 @@ fn stored(shape: &ConvolutionShape, weight: &Operand) -> Operand {
     if !shape.is_channels_last {
         return weight.clone();
     }
-    let rank = weight.rank();
-    let axes: SmallVec<[usize; 5]> = [0].into_iter().chain(2..rank).chain([1]).collect();
-    weight.permuted(&axes)
+    channels_behind(weight)
 }
 
 /// Values in row-major order: the memory itself where it is so, though the array names its axes in another order, or a copy.

@@ -82,6 +82,24 @@ template <typename C> __device__ void finish(const X* xs, const X* gs, R* rs, I 
 }
 ";
 
+/// The same where channels are adjacent and whole groups of neighbours: factors are loaded as such groups, and no run is looked for.
+const FINISH_ACROSS: &str = r"
+template <typename C> struct alignas(sizeof(C) * PER) Factors { C v[PER]; };
+template <typename C> __device__ void finish(const X* xs, const X* gs, R* rs, I i, I, unsigned channels, const C* factors, const C* slopes) {
+    const unsigned channel = (unsigned)(i % channels);
+    Factors<C> fs[3], ss[3];
+    for (int k = 0; k < 3; ++k) {
+        fs[k] = *(const Factors<C>*)(factors + k * channels + channel);
+        ss[k] = *(const Factors<C>*)(slopes + k * channels + channel);
+    }
+    for (int j = 0; j < PER; ++j) {
+        const C f[3] = {fs[0].v[j], fs[1].v[j], fs[2].v[j]};
+        const C s[3] = {ss[0].v[j], ss[1].v[j], ss[2].v[j]};
+        rs[j] = (R)(VALUE);
+    }
+}
+";
+
 /// What a work-item writes.
 const STORE: &str = "    if (is_whole && is_aligned) {
         Pack made;
@@ -152,9 +170,15 @@ pub fn saved_factors_source(statistics: [Dtype; 2], range: (f64, f64)) -> String
     format!("#define IS_SCALE 1\n{text}")
 }
 
-/// The kernel `channels` for elements of a dtype.
+/// Whether the kernel for adjacent channels computes so many elements of channels with runs of `inner`.
 #[must_use]
-pub fn source(body: Body, x: Dtype, count: i64) -> String {
+pub const fn is_across(channels: i64, inner: i64) -> bool {
+    inner == 1 && channels % PER_ITEM == 0
+}
+
+/// The kernel `channels` for elements of a dtype; whether [`is_across`].
+#[must_use]
+pub fn source(body: Body, x: Dtype, count: i64, is_across: bool) -> String {
     let computed = compute_type(x);
     let types = source::types(&[("X", x), ("R", x)]);
     let (parameters, loads, packs, taken, addresses) = match body {
@@ -174,7 +198,8 @@ pub fn source(body: Body, x: Dtype, count: i64) -> String {
         ),
     };
     let mut text = format!(
-        "{types}typedef {index} I;\n#define PER {PER_ITEM}\n#define VALUE {value}\nstruct alignas(sizeof(X) * PER) Pack {{ X v[PER]; }};\n{FINISH}",
+        "{types}typedef {index} I;\n#define PER {PER_ITEM}\n#define VALUE {value}\nstruct alignas(sizeof(X) * PER) Pack {{ X v[PER]; }};\n{finish}",
+        finish = if is_across { FINISH_ACROSS } else { FINISH },
         index = source::index_type(count),
         value = body.value(),
     );

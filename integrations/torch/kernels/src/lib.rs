@@ -25,6 +25,7 @@ mod call;
 mod compute;
 mod dtype;
 mod host;
+mod images;
 mod lists;
 mod operators;
 mod tensor;

@@ -3,6 +3,7 @@
 mod arithmetic;
 mod attention;
 mod convolution;
+mod counting;
 mod creation;
 mod elementwise;
 mod encoder;
@@ -14,6 +15,7 @@ mod matmul;
 mod normalization;
 mod optimizer;
 mod padding;
+mod patches;
 mod pooling;
 mod random;
 mod rare;
@@ -21,6 +23,7 @@ mod recurrent;
 mod reduction;
 mod sorting;
 mod upsample;
+mod weight_norm;
 
 use std::ffi::CStr;
 use std::sync::LazyLock;
@@ -79,6 +82,9 @@ static TABLES: &[&[Row]] = &[
     recurrent::TABLE,
     upsample::TABLE,
     padding::TABLE,
+    patches::TABLE,
+    weight_norm::TABLE,
+    counting::TABLE,
     rare::TABLE,
 ];
 

@@ -11,7 +11,8 @@ use crate::compute::{Held, contiguous, zeros};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
 use crate::host;
-use crate::tensor::{Dims, Tensor, View, row_major};
+use crate::images::{self, channels_last, has_channels_last};
+use crate::tensor::{Dims, Tensor, View};
 
 table! {
     c"aten::convolution_overrideable" => forward,
@@ -30,17 +31,6 @@ struct Settings {
     /// Whether images have their channels last in memory.
     is_last: bool,
     is_tf32: bool,
-}
-
-/// Whether the channels of images, or of a weight, are last in memory and nowhere else.
-fn has_channels_last(x: &View) -> bool {
-    matches!(x.rank(), 4 | 5) && !x.is_contiguous() && channels_last(x).is_contiguous()
-}
-
-/// The same memory with the axis of channels behind the others.
-fn channels_last(x: &View) -> View {
-    let axes: Vec<usize> = [0].into_iter().chain(2..x.rank()).chain([1]).collect();
-    x.permuted(&axes)
 }
 
 impl Settings {
@@ -141,16 +131,7 @@ impl Settings {
 
     /// New images of a shape (batch, channels, ...).
     fn images(&self, shape: &[i64], like: &View) -> Outcome<Tensor> {
-        if !self.is_last {
-            return Tensor::empty(shape, like.dtype, like.place);
-        }
-        let mut stored = Dims::from_slice(shape);
-        let channels = stored.remove(1);
-        stored.push(channels);
-        let mut strides = row_major(&stored);
-        let of_channels = strides.pop().unwrap_or(1);
-        strides.insert(1, of_channels);
-        Tensor::empty_strided(shape, &strides, like.dtype, like.place)
+        images::empty(shape, self.is_last, like.dtype, like.place)
     }
 
     fn result_shape(&self, x: &View, weight: &View) -> Outcome<Dims> {
@@ -282,7 +263,9 @@ fn by_weights(settings: &Settings, gradient: &View, x: &View, weight: &View) -> 
     if gradient.is_empty() || x.is_empty() {
         return zeros(&weight.shape, weight.dtype, weight.place);
     }
-    let made = Tensor::empty(&weight.shape, weight.dtype, weight.place)?;
+    // As the weight lies, so that what adds gradients up copies nothing.
+    let is_last = has_channels_last(weight);
+    let made = images::empty(&weight.shape, is_last, weight.dtype, weight.place)?;
     let x = settings.dense(x)?;
     let (images, given, place) = (x.array()?, gradient.array()?, made.array()?);
     let mut options = settings.options();

@@ -4,14 +4,14 @@ use std::ffi::CStr;
 
 use smallvec::SmallVec;
 
-use super::creation::iota;
+use super::creation::{iota, of_values};
 use super::table;
 use crate::amdgpu::{EmbeddingGradient, Handle, Out, Owned, ScatterReduce, agpu};
 use crate::call::{Call, Results, tensors, written};
 use crate::compute::{Gives, Held, Input, Number, cast, contiguous, run};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
-use crate::tensor::{Dims, Made, Tensor, View, axis_of, broadcast, row_major};
+use crate::tensor::{Dims, Made, Place, Tensor, View, axis_of, broadcast, row_major};
 
 table! {
     c"aten::index_select" => index_select_new,
@@ -351,21 +351,17 @@ impl Picked {
                 axis += 1;
                 continue;
             };
+            let index = moved(index, x.place)?;
             if matches!(index.dtype, Dtype::BOOL | Dtype::U8) {
-                for column in columns_of_mask(x, index, axis)? {
+                for column in columns_of_mask(x, &index, axis)? {
                     axes.push(axis as i64);
                     indices.push(column);
                     axis += 1;
                 }
                 continue;
             }
-            let held = if index.place == x.place {
-                Held::Given((**index).clone())
-            } else {
-                return Err(Failure::no_kernel("indices on another device than x"));
-            };
             axes.push(axis as i64);
-            indices.push(held);
+            indices.push(index);
             axis += 1;
         }
         if axis > x.rank() {
@@ -406,6 +402,27 @@ impl Picked {
         let axes: Vec<usize> = picked.clone().chain(others).collect();
         view.permuted(&axes)
     }
+}
+
+/// Indices where the tensor is that they pick from. Those of the CPU are copied, as other devices do.
+fn moved(index: &View, place: Place) -> Outcome<Held> {
+    if index.place == place {
+        return Ok(Held::Given(index.clone()));
+    }
+    if index.place != Place::Cpu || !index.is_contiguous() {
+        return Err(Failure::no_kernel(
+            "indices of another device, or of the CPU and not in row-major order",
+        ));
+    }
+    let bytes = index.len() as usize * index.dtype.item_bytes();
+    // SAFETY: memory of the host, in row-major order.
+    let values = unsafe { std::slice::from_raw_parts(index.address.cast::<u8>(), bytes) };
+    Ok(Held::Made(of_values(
+        values,
+        &index.shape,
+        index.dtype,
+        place,
+    )?))
 }
 
 /// The places where a mask is true, along each of its axes.

@@ -9,6 +9,7 @@ use crate::call::{Call, Results, Returned, check_float, tensors, written};
 use crate::compute::{Gives, Held, Input, Steps, Target, cast, contiguous, converted, run};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
+use crate::images::{self, channels_last, has_channels_last};
 use crate::tensor::{Dims, Tensor, View, axis_of, row_major};
 
 table! {
@@ -322,16 +323,22 @@ fn array_of(given: Option<&Held>) -> Outcome<Option<Owned>> {
     given.map(|one| one.array()).transpose()
 }
 
-/// A value for each channel, beside images.
-fn beside(channels: &View, rank: usize) -> View {
+/// A value for each channel, beside images whose channels lie along this axis.
+fn beside(channels: &View, rank: usize, axis: usize) -> View {
     let mut shape = Dims::from_elem(1, rank);
     let mut strides = Dims::from_elem(1, rank);
-    (shape[1], strides[1]) = (channels.shape[0], channels.strides[0]);
+    (shape[axis], strides[axis]) = (channels.shape[0], channels.strides[0]);
     channels.with_layout(shape, strides)
 }
 
 /// (x - mean) scale weight + bias of each channel.
-fn of_each_channel(c: &Call, x: &View, mean: &View, scale: &View, out: &View) -> Outcome {
+fn of_each_channel(
+    c: &Call,
+    (x, axis): (&View, usize),
+    mean: &View,
+    scale: &View,
+    out: &View,
+) -> Outcome {
     let s = steps_in(scale.dtype, x.place);
     let product;
     let factor = match c.optional(1) {
@@ -342,8 +349,8 @@ fn of_each_channel(c: &Call, x: &View, mean: &View, scale: &View, out: &View) ->
         None => scale,
     };
     let rank = x.rank();
-    let (mean, factor) = (beside(mean, rank), beside(factor, rank));
-    let bias = c.optional(2).map(|bias| beside(bias, rank));
+    let (mean, factor) = (beside(mean, rank, axis), beside(factor, rank, axis));
+    let bias = c.optional(2).map(|bias| beside(bias, rank, axis));
     let shift = bias.as_ref().map_or(0.0.into(), Input::from);
     standardize(x, (&mean).into(), (&factor).into(), shift, out)
 }
@@ -359,10 +366,11 @@ fn batch_norm(c: &Call, is_training: bool, momentum: f64, epsilon: f64) -> Outco
         ));
     }
     if !is_training {
-        let dense = contiguous(x)?;
-        let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
+        let (stored, axis) = ordered(x);
+        let dense = contiguous(&stored)?;
+        let (made, place) = like(x, axis)?;
         let scale = inverse_root(c.tensor(4)?, epsilon)?;
-        of_each_channel(c, &dense, c.tensor(3)?, &scale, &made)?;
+        of_each_channel(c, (&dense, axis), c.tensor(3)?, &scale, &place)?;
         let empty = || Tensor::empty(&[0], x.dtype.wide(), x.place);
         return Ok(tensors([made, empty()?, empty()?]));
     }
@@ -370,31 +378,27 @@ fn batch_norm(c: &Call, is_training: bool, momentum: f64, epsilon: f64) -> Outco
 }
 
 /// Images in the order in which they lie, with the axis of their channels: behind the others where they are last in memory.
-fn ordered(x: &View) -> (View, i64) {
-    if x.rank() < 4 || x.is_contiguous() {
-        return (x.clone(), 1);
-    }
-    let axes: Vec<usize> = [0].into_iter().chain(2..x.rank()).chain([1]).collect();
-    let last = x.permuted(&axes);
-    if last.is_contiguous() {
-        (last, x.rank() as i64 - 1)
+fn ordered(x: &View) -> (View, usize) {
+    if has_channels_last(x) {
+        (channels_last(x), x.rank() - 1)
     } else {
         (x.clone(), 1)
     }
 }
 
-/// A new tensor like images in the order in which these lie, and the view of it in that order.
-fn like(x: &View, stored: &View, axis: i64) -> Outcome<(Tensor, View)> {
+/// The same of other images than those whose channels lie along this axis.
+fn in_order(images: &View, axis: usize) -> View {
     if axis == 1 {
-        let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
-        let view = made.with_layout(made.shape.clone(), made.strides.clone());
-        return Ok((made, view));
+        images.clone()
+    } else {
+        channels_last(images)
     }
-    let mut strides = row_major(&stored.shape);
-    let of_channels = strides.pop().unwrap_or(1);
-    strides.insert(1, of_channels);
-    let made = Tensor::empty_strided(&x.shape, &strides, x.dtype, x.place)?;
-    let view = made.with_layout(stored.shape.clone(), row_major(&stored.shape));
+}
+
+/// A new tensor like images whose channels lie along this axis, and the view of it in their order.
+fn like(x: &View, axis: usize) -> Outcome<(Tensor, View)> {
+    let made = images::empty(&x.shape, axis != 1, x.dtype, x.place)?;
+    let view = in_order(&made, axis);
     Ok((made, view))
 }
 
@@ -402,7 +406,7 @@ fn like(x: &View, stored: &View, axis: i64) -> Outcome<(Tensor, View)> {
 fn trained(c: &Call, x: &View, (momentum, epsilon): (f64, f64)) -> Outcome<Results> {
     let (stored, axis) = ordered(x);
     let dense = contiguous(&stored)?;
-    let (made, place) = like(x, &stored, axis)?;
+    let (made, place) = like(x, axis)?;
     let wide = x.dtype.wide();
     let saved = || Tensor::empty(&[x.shape[1]], wide, x.place);
     let (mean, scale) = (saved()?, saved()?);
@@ -431,7 +435,7 @@ fn trained(c: &Call, x: &View, (momentum, epsilon): (f64, f64)) -> Outcome<Resul
     let (array, null, mut result) = (dense.array()?, std::ptr::null_mut(), 0);
     agpu!(agpu_ops_batch_norm_training(
         array.0,
-        axis,
+        axis as i64,
         &raw const options,
         &raw mut result,
         null,
@@ -439,11 +443,6 @@ fn trained(c: &Call, x: &View, (momentum, epsilon): (f64, f64)) -> Outcome<Resul
     ))?;
     drop(Owned(result));
     Ok(tensors([made, mean, scale]))
-}
-
-/// All axes but that of the channels.
-fn other_axes(rank: usize) -> Vec<i64> {
-    (0..rank as i64).filter(|axis| *axis != 1).collect()
 }
 
 /// With the reserve of cuDNN, which is empty here.
@@ -471,17 +470,11 @@ fn batch_norm_backward(
     }
     let (stored, axis) = ordered(x);
     let dense = contiguous(&stored)?;
-    let passed = if axis == 1 {
-        gradient.with_layout(gradient.shape.clone(), gradient.strides.clone())
-    } else {
-        let axes: Vec<usize> = [0].into_iter().chain(2..x.rank()).chain([1]).collect();
-        gradient.permuted(&axes)
-    };
-    let passed = contiguous(&passed)?;
+    let passed = contiguous(&in_order(gradient, axis))?;
     let dtype = c.optional(2).map_or(x.dtype.wide(), |one| one.dtype);
     let held = c.optional(2).map(|one| contiguous(one)).transpose()?;
     let weight = array_of(held.as_ref())?;
-    let (by_x, place) = like(x, &stored, axis)?;
+    let (by_x, place) = like(x, axis)?;
     let parameter = || Tensor::empty(&[x.shape[1]], dtype, x.place);
     let (by_weight, by_bias) = (parameter()?, parameter()?);
     let places = (place.array()?, by_weight.array()?, by_bias.array()?);
@@ -502,7 +495,7 @@ fn batch_norm_backward(
     agpu!(agpu_ops_batch_norm_gradient(
         array.0,
         passed.0,
-        axis,
+        axis as i64,
         &raw const options,
         &raw mut *of_x,
         &raw mut *of_weight,
@@ -527,10 +520,13 @@ fn running_backward(c: &Call, epsilon: f64, mask: &[bool]) -> Outcome<Results> {
     let (mean, variance) = (c.tensor(3)?, c.tensor(4)?);
     let s = steps_in(x.dtype.wide(), x.place);
     let channels = [x.shape[1]];
-    let beside = |channels: &View| beside(channels, x.rank());
+    let (images, axis) = ordered(x);
+    let beside = |channels: &View| beside(channels, x.rank(), axis);
     let scale = inverse_root(variance, epsilon)?;
-    let axes = other_axes(x.rank());
-    let given = converted(gradient, s.dtype)?;
+    let axes: Vec<i64> = (0..x.rank() as i64)
+        .filter(|other| *other != axis as i64)
+        .collect();
+    let given = converted(&in_order(gradient, axis), s.dtype)?;
     let dtype = c.optional(2).map_or(s.dtype, |one| one.dtype);
     let mut results = Results::new();
     results.push(if mask[0] {
@@ -538,15 +534,15 @@ fn running_backward(c: &Call, epsilon: f64, mask: &[bool]) -> Outcome<Results> {
             Some(weight) => s.made(c"multiply", &[(&scale).into(), weight.into()])?,
             None => s.made(c"identity", &[(&scale).into()])?,
         };
-        let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
+        let (made, place) = like(x, axis)?;
         let factor = beside(&factor);
-        s.into(c"multiply", &[(&*given).into(), (&factor).into()], &made)?;
+        s.into(c"multiply", &[(&*given).into(), (&factor).into()], &place)?;
         Returned::Tensor(made)
     } else {
         Returned::None
     });
     results.push(if mask[1] {
-        let moved = s.made(c"subtract", &[x.into(), (&beside(mean)).into()])?;
+        let moved = s.made(c"subtract", &[(&images).into(), (&beside(mean)).into()])?;
         let y = s.made(c"multiply", &[(&moved).into(), (&beside(&scale)).into()])?;
         let product = s.made(c"multiply", &[(&*given).into(), (&y).into()])?;
         Returned::Tensor(parameter_gradient(&product, &axes, &channels, dtype)?)

@@ -1,6 +1,6 @@
 //! Pooling: the largest value or the average of windows, and their gradients.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char};
 
 use super::table;
 use crate::amdgpu::{Owned, Pool, agpu};
@@ -8,6 +8,7 @@ use crate::call::{Call, Results, tensors, written};
 use crate::compute::{Held, Number, Target, cast, contiguous};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
+use crate::images::{self, channels_last, has_channels_last};
 use crate::tensor::{Dims, Made, Tensor, View};
 
 table! {
@@ -151,8 +152,40 @@ fn batched(x: &View, spatial: usize) -> View {
     }
 }
 
-fn dense_batch(x: &View, spatial: usize) -> Outcome<Held> {
-    contiguous(&batched(x, spatial))
+/// The order in which kernels take images: with their channels last where these are last in memory.
+struct Order {
+    spatial: usize,
+    is_last: bool,
+}
+
+impl Order {
+    fn of(x: &View, spatial: usize) -> Self {
+        Self {
+            spatial,
+            is_last: x.rank() == spatial + 2 && has_channels_last(x),
+        }
+    }
+
+    fn seen(&self, images: &View) -> View {
+        let batch = batched(images, self.spatial);
+        if self.is_last {
+            channels_last(&batch)
+        } else {
+            batch
+        }
+    }
+
+    fn dense(&self, images: &View) -> Outcome<Held> {
+        contiguous(&self.seen(images))
+    }
+
+    fn layout(&self) -> *const c_char {
+        match (self.is_last, self.spatial) {
+            (false, _) => std::ptr::null(),
+            (true, 2) => c"NHWC".as_ptr(),
+            (true, _) => c"NDHWC".as_ptr(),
+        }
+    }
 }
 
 fn names(spatial: usize, names: [&'static CStr; 2]) -> &'static CStr {
@@ -180,10 +213,11 @@ fn with_indices(
     if out.is_empty() {
         return Ok(());
     }
-    let dense = dense_batch(x, spatial)?;
-    let target = Target::of(out, x.dtype)?;
-    let place = batched(target.view(), spatial).array()?;
-    options.out = place.0;
+    let order = Order::of(x, spatial);
+    let (dense, out) = (order.dense(x)?, order.seen(out));
+    let target = Target::of(&out, x.dtype)?;
+    let place = target.view().array()?;
+    (options.out, options.layout) = (place.0, order.layout());
     let (array, mut values, mut found) = (dense.array()?, 0, 0);
     agpu!(agpu_ops_pool_with_indices(
         name.as_ptr(),
@@ -193,7 +227,7 @@ fn with_indices(
         &raw mut found
     ))?;
     drop(Owned(values));
-    cast(&*Made::of(found, x.place)?, &batched(indices, spatial))?;
+    cast(&*Made::of(found, x.place)?, &order.seen(indices))?;
     target.finish()
 }
 
@@ -207,14 +241,13 @@ fn indices_gradient(
     if out.is_empty() || gradient.is_empty() {
         return cast(Number::Int(0), out);
     }
-    let (given, at) = (
-        dense_batch(gradient, spatial)?,
-        dense_batch(indices, spatial)?,
-    );
-    let target = Target::of(out, gradient.dtype)?;
-    let whole = batched(target.view(), spatial);
+    let order = Order::of(out, spatial);
+    let (given, at) = (order.dense(gradient)?, order.dense(indices)?);
+    let out = order.seen(out);
+    let target = Target::of(&out, gradient.dtype)?;
+    let whole = target.view();
     let place = whole.array()?;
-    options.out = place.0;
+    (options.out, options.layout) = (place.0, order.layout());
     let (given, at, mut result) = (given.array()?, at.array()?, 0);
     agpu!(agpu_ops_pool_indices_gradient(
         name.as_ptr(),
@@ -275,10 +308,11 @@ fn pool_to(name: &CStr, x: &View, mut options: Pool, spatial: usize, out: &View)
     if out.is_empty() {
         return Ok(());
     }
-    let dense = dense_batch(x, spatial)?;
-    let target = Target::of(out, x.dtype)?;
-    let place = batched(target.view(), spatial).array()?;
-    options.out = place.0;
+    let order = Order::of(x, spatial);
+    let (dense, out) = (order.dense(x)?, order.seen(out));
+    let target = Target::of(&out, x.dtype)?;
+    let place = target.view().array()?;
+    (options.out, options.layout) = (place.0, order.layout());
     let (array, mut result) = (dense.array()?, 0);
     agpu!(agpu_ops_pool(
         name.as_ptr(),
@@ -300,10 +334,12 @@ fn gradient_to(
     if out.is_empty() {
         return Ok(());
     }
-    let (images, given) = (dense_batch(x, spatial)?, dense_batch(gradient, spatial)?);
-    let target = Target::of(out, x.dtype)?;
-    let place = batched(target.view(), spatial).array()?;
-    options.out = place.0;
+    let order = Order::of(x, spatial);
+    let (images, given) = (order.dense(x)?, order.dense(gradient)?);
+    let out = order.seen(out);
+    let target = Target::of(&out, x.dtype)?;
+    let place = target.view().array()?;
+    (options.out, options.layout) = (place.0, order.layout());
     let (images, given, mut result) = (images.array()?, given.array()?, 0);
     agpu!(agpu_ops_pool_gradient(
         name.as_ptr(),
@@ -363,7 +399,7 @@ fn adaptive_average(c: &Call, spatial: usize) -> Outcome<Results> {
     let x = c.tensor(0)?;
     check(c, x, spatial)?;
     let (options, shape) = adaptive(x, c.ints(0)?, spatial)?;
-    let made = Tensor::empty(&shape, x.dtype, x.place)?;
+    let made = images::empty(&shape, has_channels_last(x), x.dtype, x.place)?;
     pool_to(names(spatial, ADAPTIVE), x, options, spatial, &made)?;
     Ok(tensors([made]))
 }
@@ -381,7 +417,7 @@ fn adaptive_average_backward(c: &Call, spatial: usize) -> Outcome<Results> {
     let (gradient, x) = (c.tensor(0)?, c.tensor(1)?);
     check(c, x, spatial)?;
     let (options, _) = adaptive(x, &gradient.shape[x.rank() - spatial..], spatial)?;
-    let made = Tensor::empty(&x.shape, x.dtype, x.place)?;
+    let made = images::empty(&x.shape, has_channels_last(x), x.dtype, x.place)?;
     let name = names(spatial, ADAPTIVE);
     gradient_to(name, (x, gradient), options, spatial, &made)?;
     Ok(tensors([made]))
