@@ -240,7 +240,7 @@ except RuntimeError as error:
     assert "the ROCm devices are: 0 is hip:0" in str(error)
 print("ok")
 """
-    done = run_python(code, LD_LIBRARY_PATH=str(tmp_path))
+    done = run_python(code, LD_LIBRARY_PATH=str(tmp_path), AMDGPU_DEVICES="hip,cpu")
     assert done.stdout.split() == ["ok"]
 
 
@@ -271,5 +271,29 @@ ctypes.CDLL({str(tmp_path / "libother.so")!r}, ctypes.RTLD_GLOBAL)
 import amdgpu
 print(*amdgpu.array([1.0, 2.0], device="hip:0").numpy())
 """
-    done = run_python(code, LD_LIBRARY_PATH=str(tmp_path))
+    done = run_python(code, LD_LIBRARY_PATH=str(tmp_path), AMDGPU_DEVICES="hip,cpu")
     assert done.stdout.split() == ["1.0", "2.0"]
+
+
+def test_without_a_card_hip_stays_closed_unless_it_is_named(tmp_path: Path, run_python: Any) -> None:
+    if any(Path(one).exists() for one in ("/dev/kfd", "/dev/dxg")):
+        pytest.skip("there is an AMD GPU")
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    library = tmp_path / "libamdhip64.so.7"
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DHIP", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, "-o", str(library), str(FAKES / "driver.c")], check=True)
+    code = """
+import amdgpu
+print(sorted({device.kind for device in amdgpu.list_devices()}), "libamdhip64" in open("/proc/self/maps").read())
+try:
+    amdgpu.initialize_device("hip:0")
+except amdgpu.errors.DeviceNotFoundError as error:
+    print(error)
+"""
+    done = run_python(code, LD_LIBRARY_PATH=str(tmp_path), AMDGPU_DEVICES=None)
+    listed, refused = done.stdout.splitlines()[:2]
+    assert "hip" not in listed
+    assert listed.endswith("False")
+    assert "/dev/kfd or /dev/dxg" in refused

@@ -79,7 +79,7 @@ def test_an_amd_gpu(tmp_path: Path) -> None:
     subprocess.run([*harness.compiler_of(FAKE_DRIVER), *flags, "-o", str(library), str(FAKE_DRIVER)], check=True)
     source = harness.SOURCES / "rocm_hip.cpp"
     program = compile_program(source, tmp_path, [*harness.compiler_of(source), "-std=c++17"])
-    assert harness.run(program, more={"LD_LIBRARY_PATH": str(tmp_path)}).strip() == "ok"
+    assert harness.run(program, more={"LD_LIBRARY_PATH": str(tmp_path), "AMDGPU_DEVICES": "hip,cpu"}).strip() == "ok"
 
 
 def test_example(tmp_path: Path) -> None:

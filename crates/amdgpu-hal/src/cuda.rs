@@ -46,6 +46,7 @@ static VENDOR: Vendor = Vendor {
     name: "CUDA",
     driver: "the CUDA driver",
     libraries,
+    look_for_devices: || Ok(()),
     attributes: Attributes {
         max_threads_per_block: 1,
         max_threads_per_unit: 39,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use amdgpu_abi::environment;
 use once_cell::race::OnceBox;
 
 use crate::gpu::functions::Dialect;
@@ -18,6 +19,8 @@ use crate::{Capabilities, Device, DeviceInfo, DeviceKind, Driver, Error, Result,
 const PROPERTIES_BYTES: usize = 16 << 10;
 /// Every version of `hipDeviceProp_t` begins with the product name.
 const PROPERTIES_NAME_BYTES: usize = 256;
+/// Where the kernel's driver shows AMD GPUs: on Linux, and on Linux inside of Windows.
+const KERNEL_DRIVERS: [&str; 2] = ["/dev/kfd", "/dev/dxg"];
 /// More versions of ROCm than anyone installs side by side.
 const MAX_INSTALLED: usize = 64;
 
@@ -46,6 +49,7 @@ static VENDOR: Vendor = Vendor {
     name: "HIP",
     driver: "the HIP driver",
     libraries,
+    look_for_devices,
     attributes: Attributes {
         max_threads_per_block: 56,
         max_threads_per_unit: 57,
@@ -91,6 +95,21 @@ fn libraries() -> Vec<PathBuf> {
         .into_iter()
         .chain(placed)
         .collect()
+}
+
+/// Without a card the runtime stays closed, unless `AMDGPU_DEVICES` names HIP: that of Debian and Ubuntu brings 200 MB of LLVM, and Ubuntu's crashes
+/// in `hipInit` where TensorFlow was imported before it.
+fn look_for_devices() -> std::result::Result<(), String> {
+    let names_hip = |list: String| list.split(',').any(|one| one.trim().starts_with("hip"));
+    if environment::read(environment::DEVICES).is_some_and(names_hip)
+        || KERNEL_DRIVERS.iter().any(|path| Path::new(path).exists())
+    {
+        return Ok(());
+    }
+    Err(format!(
+        "there is no AMD GPU: the kernel's driver shows one as {}",
+        KERNEL_DRIVERS.join(" or ")
+    ))
 }
 
 /// Library folders of side-by-side installations, `core-*/lib`, newest first.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import sys
 from pathlib import Path
 
 from amdgpu import _native
@@ -39,6 +40,9 @@ def load() -> None:
     if _plug_in is not None:
         return
     check_version(installed_version())
+    if "tensorflow" not in sys.modules:
+        # TensorFlow shows an LLVM to the whole process, which drivers that bring their own are not to meet: they are opened before it.
+        _native.list_devices()
     if not LIBRARY.exists():
         raise ImportError(
             f"the plug-in of the TensorFlow device RDNA is missing ({LIBRARY}): reinstall amdgpu, or run `./x build` in its working tree"

@@ -82,6 +82,7 @@ impl Api {
     }
 
     fn load(vendor: &'static Vendor) -> std::result::Result<Self, Failure> {
+        (vendor.look_for_devices)().map_err(Failure::Absent)?;
         let library = DriverLibrary::open(vendor).map_err(Failure::Absent)?;
         // SAFETY: the library is the vendor's driver, which speaks the vendor's dialect.
         let api = unsafe { Self::with(vendor, |name| library.find(name)) };

@@ -189,6 +189,7 @@ pub(super) const fn vendor(shared_memory_per_block_opt_in: Option<i32>) -> Vendo
         name: "fake",
         driver: "the fake driver",
         libraries: Vec::<PathBuf>::new,
+        look_for_devices: || Ok(()),
         attributes: Attributes {
             max_threads_per_block: 1,
             max_threads_per_unit: 39,

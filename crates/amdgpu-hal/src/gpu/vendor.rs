@@ -22,6 +22,8 @@ pub(crate) struct Vendor {
     pub driver: &'static str,
     /// File names and paths to try, best first.
     pub libraries: fn() -> Vec<PathBuf>,
+    /// Why there can be no device, before the library is opened.
+    pub look_for_devices: fn() -> Result<(), String>,
     pub attributes: Attributes,
     /// Ends the list that hands an argument block to a launch.
     pub launch_list_end: usize,
