@@ -119,7 +119,8 @@ fn convolution(a: &Attributes) -> Outcome<Kernel> {
         if x.is_empty() || filter.is_empty() {
             cast(0_i64, &out)?;
             if let Some(addend) = addend {
-                launch(c"add", &[(&*out).into(), addend.into()], &out, 0.0)?;
+                let addend = settings.beside_images(addend);
+                launch(c"add", &[(&*out).into(), (&addend).into()], &out, 0.0)?;
             }
         } else {
             let channels = Channels {
