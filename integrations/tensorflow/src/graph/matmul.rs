@@ -109,13 +109,11 @@ fn found(graph: &mut Graph, root: Place) -> Option<Found> {
 /// The input of a sum that may be a product.
 fn added_to(graph: &Graph, place: Place) -> Option<usize> {
     if graph.is(place, "BiasAdd") {
-        // Channels come second: of matrices they are the columns.
-        let is_of_columns = graph
+        return graph
             .node(place)
             .text("data_format")
             .is_none_or(|layout| layout == "NHWC")
-            || graph.input_that_is(place, 0, "MatMul").is_some();
-        return is_of_columns.then_some(0);
+            .then_some(0);
     }
     if !graph.is(place, "AddV2") {
         return None;
