@@ -29,6 +29,7 @@ ACTIVATIONS = {
     "elu": tf.nn.elu,
     "softplus": tf.nn.softplus,
     "gelu": tf.nn.gelu,
+    "silu": lambda x: x * tf.sigmoid(x),
 }
 
 
@@ -107,7 +108,7 @@ def test_a_bias_behind_another_shape(dtype):
     st.booleans(),
     st.booleans(),
     st.booleans(),
-    st.sampled_from(["none", "relu", "elu", "tanh"]),
+    st.sampled_from(["none", "relu", "elu", "tanh", "silu"]),
     seeds,
 )
 def test_convolutions_with_what_follows(dtype, padding, stride, has_bias, has_norm, has_residual, activation, seed):
@@ -125,7 +126,8 @@ def test_convolutions_with_what_follows(dtype, padding, stride, has_bias, has_no
             y = tf.ones_like(tf.stop_gradient(tf.zeros(shape.shape, dtype))) + y
         return ACTIVATIONS[activation](y)
 
-    is_fused = has_bias or activation != "none" or (has_norm and dtype != "float16")
+    # Factors of channels are not multiplied into filters of half precision.
+    is_fused = has_bias or (dtype != "float16" if has_norm else activation != "none")
     check(layer, x, filters, *vectors, fused=["convolution"] if is_fused else [], scale=32)
 
 
@@ -154,6 +156,35 @@ def test_two_normalised_convolutions_are_added(is_first):
     check(block, x, filters, *vectors, fused=["convolution"], scale=16)
 
 
+@pytest.mark.parametrize("has_norm", [False, True])
+@pytest.mark.parametrize("is_one_operation", [False, True])
+def test_convolutions_of_images_with_channels_first(has_norm, is_one_operation):
+    x, filters = values((2, 3, 6, 5), "float32", 0), values((3, 3, 3, 4), "float32", 1)
+    vectors = [values((4,), "float32", place, 0.5, 1.5) for place in range(2, 7)]
+
+    def following(y, layout, bias, scale, shift, mean, variance):
+        y = tf.nn.bias_add(y, bias, layout)
+        if has_norm and is_one_operation:
+            y, *_ = tf.compat.v1.nn.fused_batch_norm(y, scale, shift, mean, variance, 1e-3, layout, is_training=False)
+        elif has_norm:
+            shape = (1, -1, 1, 1) if layout == "NCHW" else (-1,)
+            y = tf.nn.batch_normalization(y, *(tf.reshape(one, shape) for one in (mean, variance, shift, scale)), 1e-3)
+        return tf.nn.relu(y)
+
+    def layer(x, filters, *vectors):
+        return following(tf.nn.conv2d(x, filters, 1, "SAME", "NCHW"), "NCHW", *vectors)
+
+    def layer_of_last(x, filters, *vectors):
+        return following(tf.nn.conv2d(x, filters, 1, "SAME"), "NHWC", *vectors)
+
+    found, made = run(layer, x, filters, *vectors), report()
+    assert made["convolution"][0] == 1
+    same(found[0], run(layer, x, filters, *vectors, enabled=False)[0], 16)
+    # TensorFlow's CPU convolves images with channels last only.
+    wanted = run(layer_of_last, x.transpose(0, 2, 3, 1), filters, *vectors, device=CPU)[0]
+    same(found[0], wanted.transpose(0, 3, 1, 2), 16)
+
+
 def test_fused_batch_norm_of_inference():
     x, filters = values((2, 6, 5, 3), "float32", 0), values((3, 3, 3, 4), "float32", 1)
     vectors = [values((4,), "float32", place, 0.5, 1.5) for place in range(2, 6)]
@@ -172,7 +203,24 @@ def test_fused_batch_norm_of_inference():
     floats,
     seeds,
     st.lists(
-        st.sampled_from(["add", "mul", "sub", "exp", "relu", "tanh", "square", "rsqrt", "number", "max"]),
+        st.sampled_from(
+            [
+                "add",
+                "mul",
+                "sub",
+                "exp",
+                "relu",
+                "tanh",
+                "square",
+                "rsqrt",
+                "number",
+                "max",
+                "leaky",
+                "elu",
+                "power",
+                "sign",
+            ]
+        ),
         min_size=2,
         max_size=8,
     ),
@@ -190,6 +238,10 @@ def test_chains_of_elements_have_the_same_bits(shape, dtype, seed, operations):
         "rsqrt": lambda a, _: tf.math.rsqrt(tf.abs(a) + tf.cast(0.5, a.dtype)),
         "number": lambda a, _: a * tf.cast(0.75, a.dtype) + tf.cast(0.5, a.dtype),
         "max": tf.maximum,
+        "leaky": lambda a, _: tf.nn.leaky_relu(a, 0.3),
+        "elu": lambda a, _: tf.nn.elu(a),
+        "power": lambda a, y: tf.pow(tf.abs(a), y),
+        "sign": lambda a, _: tf.nn.softsign(a),
     }
 
     def chain(x, y):
@@ -216,6 +268,30 @@ def test_gelu(dtype):
     # Of float64 TensorFlow rounds the factor to float32, which is another function.
     made = check(tf.nn.gelu, values((40, 7), dtype, 0, -6, 6))
     assert ("gelu" in made) is (dtype == "float32")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_gelu_by_tanh(dtype):
+    x = values((40, 7), dtype, 0, -6, 6)
+    made = check(lambda x: tf.nn.gelu(x, approximate=True), x, scale=8)
+    assert ("gelu" in made) is (dtype != "float64")
+    if dtype == "float32":
+        made = check(lambda x: keras.activations.gelu(x, approximate=True), x, fused=["gelu"])
+        assert made["gelu"][0] == 1
+        assert "elementwise" not in made
+
+    def by_products(x):
+        half, scale, cubic = (tf.cast(one, dtype) for one in (0.5, 0.7978845608028654, 0.044715))
+        return half * x * (1 + tf.tanh(scale * (x + cubic * x * x * x)))
+
+    check(by_products, x, scale=8)
+
+
+def test_a_layer_with_an_activation_of_keras_is_one_node():
+    a, b, bias = values((3, 4), "float32", 0), values((4, 5), "float32", 1), values((5,), "float32", 2)
+    made = check(lambda a, b, bias: keras.activations.silu(tf.nn.bias_add(a @ b, bias)), a, b, bias, fused=["matmul"])
+    assert made["matmul"] == (1, 4)
+    assert "elementwise" not in made
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])

@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
+use smallvec::SmallVec;
+
 use crate::amdgpu::{Handle, agpu};
 use crate::dtype::Dtype;
 use crate::failure::{Failure, FailureKind, Outcome};
@@ -214,21 +216,35 @@ impl Call<'_> {
         self.allocated(handle)
     }
 
-    /// The first output, in the memory of the first of these inputs that nobody else uses and that fits, else in new memory.
+    /// The first output, in the memory of the first of these inputs that nobody else uses and that has its shape, else in new memory. TensorFlow would
+    /// also take the memory of one that has as many elements and other axes, which is another view of it than the kernel reads.
     pub fn output_in_place(
         &self,
         inputs: &[c_int],
         dtype: Dtype,
         shape: &[i64],
     ) -> Outcome<Tensor> {
+        let fits = |place: &c_int| {
+            self.input(*place as usize)
+                .map(|own| own.shape[..] == *shape)
+        };
+        let mut alike: SmallVec<[c_int; 6]> = SmallVec::new();
+        for place in inputs {
+            if fits(place)? {
+                alike.push(*place);
+            }
+        }
+        if alike.is_empty() {
+            return self.output(0, dtype, shape);
+        }
         self.bytes_of(dtype, shape);
         let mut chosen: c_int = -1;
         // SAFETY: as above.
         let handle = unsafe {
             (tensorflow::get()?.TF_ForwardInputOrAllocateOutput)(
                 self.context,
-                inputs.as_ptr(),
-                inputs.len() as c_int,
+                alike.as_ptr(),
+                alike.len() as c_int,
                 0,
                 shape.as_ptr(),
                 shape.len() as c_int,

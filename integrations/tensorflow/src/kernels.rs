@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use crate::dtype::Dtype;
 use crate::registry::Row;
+use crate::tensor::Tensor;
 
 mod collective;
 mod convolution;
@@ -21,6 +22,7 @@ mod reduction;
 mod refusals;
 mod resize;
 mod spatial;
+mod stitching;
 mod variables;
 
 const T: &CStr = c"T";
@@ -142,6 +144,15 @@ const fn row(
     }
 }
 
+/// Numbers to a tensor in the memory of the host that has as many.
+fn write_to_host<T: Copy>(out: &Tensor, values: &[T]) {
+    debug_assert_eq!(out.len() as usize, values.len());
+    // SAFETY: an output in the memory of the host, of so many elements of this size.
+    unsafe {
+        std::ptr::copy_nonoverlapping(values.as_ptr(), out.address.cast::<T>(), values.len());
+    }
+}
+
 impl Row {
     /// With kernels of int32, all of whose arguments are in the memory of the host.
     const fn and_host_int32(mut self, arguments: &'static [&'static CStr]) -> Self {
@@ -158,6 +169,7 @@ pub fn all() -> impl Iterator<Item = &'static Row> {
         reduction::ROWS,
         movement::ROWS,
         indexing::ROWS,
+        stitching::ROWS,
         matmul::ROWS,
         einsum::ROWS,
         convolution::ROWS,

@@ -135,7 +135,8 @@ def tensorflow_normal(
     Raises:
         UnsupportedDtypeError: Another dtype.
 
-    Source: `tsl/lib/random/random_distributions.h` of TensorFlow; Box and Muller, "A note on the generation of random normal deviates", 1958.
+    Source: `tsl/lib/random/random_distributions.h` of TensorFlow; Box and Muller, "A note on the generation of random normal
+    deviates", 1958.
 
     Example:
         >>> import amdgpu

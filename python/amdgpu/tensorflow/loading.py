@@ -49,11 +49,12 @@ def load() -> None:
         )
     _check_no_devices()
     library = _open(LIBRARY)
-    from amdgpu.tensorflow import fusion, keras_defaults, optimizers, reports, variables
+    from amdgpu.tensorflow import compilation, fusion, keras_defaults, optimizers, reports, variables
 
     variables.install(updates_natively=bool(library.agpu_tensorflow_updates_variables()))
     optimizers.install()
     keras_defaults.install()
+    compilation.install()
     _plug_in = library
     reports.install()
     fusion.install()

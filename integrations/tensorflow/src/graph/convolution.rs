@@ -57,17 +57,13 @@ impl Chain {
 
 fn found(graph: &mut Graph, root: Place) -> Option<(Node, Vec<Place>)> {
     let activation = activation_of(graph, root);
-    let top = match activation {
-        Some(_) => graph.input(root, 0)?,
-        None => root,
-    };
+    let top = activation.as_ref().map_or(root, |one| one.below);
     let chain = with_residual(graph, top)?;
     if chain.parts.is_empty() && activation.is_none() {
         return None;
     }
-    let inner: Vec<Place> = chain
-        .nodes
-        .iter()
+    let of_activation = activation.iter().flat_map(|one| &one.inner);
+    let inner: Vec<Place> = { chain.nodes.iter().chain(of_activation) }
         .copied()
         .filter(|place| *place != root)
         .collect();
@@ -92,7 +88,7 @@ fn found(graph: &mut Graph, root: Place) -> Option<(Node, Vec<Place>)> {
         .with_int("N", chain.inputs.len() as i64)
         .with_text("parts", &chain.parts.join(" "))
         .with_float("epsilon", chain.epsilon)
-        .with_text("activation", activation.unwrap_or_default());
+        .with_text("activation", activation.map_or("", |one| one.name));
     Some((node, inner))
 }
 
@@ -123,6 +119,11 @@ fn with_residual(graph: &mut Graph, place: Place) -> Option<Chain> {
     None
 }
 
+/// Where the channels of images are.
+fn layout<'g>(graph: &'g Graph, place: Place) -> &'g str {
+    graph.node(place).text("data_format").unwrap_or("NHWC")
+}
+
 /// A convolution with what follows for each channel.
 fn chain(graph: &mut Graph, place: Place) -> Option<Chain> {
     if graph.is(place, "Conv2D") {
@@ -132,26 +133,22 @@ fn chain(graph: &mut Graph, place: Place) -> Option<Chain> {
             ..Chain::default()
         });
     }
-    let has_channels_last = |place: Place| {
-        graph
-            .node(place)
-            .text("data_format")
-            .is_none_or(|layout| layout == "NHWC")
-    };
     let name = |index: usize| graph.input_name(place, index).map(str::to_owned);
-    if graph.is(place, "BiasAdd") && has_channels_last(place) {
+    if graph.is(place, "BiasAdd") {
         let (bias, below) = (name(1)?, graph.input(place, 0)?);
         let below = chain(graph, below).filter(|below| below.parts.is_empty())?;
-        return Some(below.with(part::BIAS, vec![bias], place));
+        let is_same = layout(graph, place) == layout(graph, below.convolution);
+        return is_same.then(|| below.with(part::BIAS, vec![bias], place));
     }
-    if graph.is(place, "FusedBatchNormV3")
-        && has_channels_last(place)
-        && !graph.node(place).flag("is_training")
-    {
+    if graph.is(place, "FusedBatchNormV3") && !graph.node(place).flag("is_training") {
         let statistics = (1..5).map(name).collect::<Option<Vec<_>>>()?;
         let epsilon = graph.node(place).float("epsilon").unwrap_or_default();
         let below = graph.input(place, 0)?;
-        let mut made = scalable(graph, below)?.with(part::NORM, statistics, place);
+        let below = scalable(graph, below)?;
+        if layout(graph, place) != layout(graph, below.convolution) {
+            return None;
+        }
+        let mut made = below.with(part::NORM, statistics, place);
         made.epsilon = epsilon;
         return Some(made);
     }
@@ -191,14 +188,15 @@ fn product_of(graph: &mut Graph, product: Place, (shift, name): &(Place, String)
         let Some(chain) = scalable(graph, below) else {
             continue;
         };
-        let is_nhwc = graph
-            .node(chain.convolution)
-            .text("data_format")
-            .is_none_or(|layout| layout == "NHWC");
-        let channels = graph.shape(chain.convolution)?.last().copied()?;
-        if is_nhwc
-            && is_of_channels(graph, factor, channels)
-            && is_of_channels(graph, *shift, channels)
+        let behind = if layout(graph, chain.convolution) == "NHWC" {
+            0
+        } else {
+            2
+        };
+        let shape = graph.shape(chain.convolution)?;
+        let channels = *shape.get(shape.len().checked_sub(1 + behind)?)?;
+        if is_of_channels(graph, factor, channels, behind)
+            && is_of_channels(graph, *shift, channels, behind)
         {
             return Some(chain.with(part::SCALE, vec![factor_name, name.clone()], product));
         }
@@ -206,13 +204,14 @@ fn product_of(graph: &mut Graph, product: Place, (shift, name): &(Place, String)
     None
 }
 
-/// Whether a tensor has a number for each channel, along the last axis.
-fn is_of_channels(graph: &mut Graph, place: Place, channels: i64) -> bool {
+/// Whether a tensor has a number for each channel, along the axis that has so many others behind it.
+fn is_of_channels(graph: &mut Graph, place: Place, channels: i64, behind: usize) -> bool {
     let shape = graph.shape(place).unwrap_or_default();
-    let before = shape.len().saturating_sub(1);
-    channels > 0
-        && shape.last() == Some(&channels)
-        && shape[..before].iter().all(|extent| *extent == 1)
+    let Some(axis) = shape.len().checked_sub(1 + behind) else {
+        return false;
+    };
+    let mut others = shape[..axis].iter().chain(&shape[axis + 1..]);
+    channels > 0 && shape[axis] == channels && others.all(|extent| *extent == 1)
 }
 
 fn is_sum(graph: &Graph, place: Place) -> bool {
@@ -286,6 +285,41 @@ mod tests {
         assert_eq!(shown(&made)[3..], ["y = RdnaConv2D x w bias scale shift x"]);
         assert_eq!(made.nodes[3].text("parts"), Some("bias scale residual"));
         assert_eq!(made.nodes[3].text("activation"), Some("relu"));
+    }
+
+    #[test]
+    fn channels_may_come_before_the_places() {
+        let lines = [
+            ("x", "Placeholder", ""),
+            ("scale", "Placeholder", ""),
+            ("shift", "Placeholder", ""),
+            ("c", "Conv2D", "x w"),
+            ("b", "BiasAdd", "c bias"),
+            ("m", "Mul", "b scale"),
+            ("n", "AddV2", "m shift"),
+            ("s", "Sigmoid", "n"),
+            ("y", "Mul", "s n"),
+        ];
+        let read = |layouts: [&str; 2], width: i64| {
+            let mut graph = nodes(&lines);
+            for (place, layout) in [3, 4].into_iter().zip(layouts) {
+                graph.nodes[place] = graph.nodes[place].clone().with_text("data_format", layout);
+            }
+            let mut table = Table(HashMap::from([
+                ("c", vec![-2, 4, 8, width]),
+                ("scale", vec![1, 4, 1, 1]),
+                ("shift", vec![1, 4, 1, 1]),
+            ]));
+            let mut graph = Graph::new(graph, HashSet::new(), &mut table);
+            join(&mut graph);
+            let made = graph.finished();
+            let parts = made.nodes.iter().find_map(|node| node.text("parts"));
+            parts.map(str::to_owned)
+        };
+        assert_eq!(read(["NCHW", "NCHW"], 8).as_deref(), Some("bias scale"));
+        // An addend of each column, and one of each channel that is added to columns.
+        assert_eq!(read(["NHWC", "NHWC"], 4).as_deref(), Some("bias"));
+        assert_eq!(read(["NCHW", "NHWC"], 8), None);
     }
 
     #[test]

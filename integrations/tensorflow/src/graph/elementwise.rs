@@ -44,6 +44,12 @@ const UNARY: &[(&str, &str)] = &[
     ("Sigmoid", "sigmoid"),
     ("Relu", "relu"),
     ("Softplus", "softplus"),
+    ("Elu", "elu"),
+    ("LeakyRelu", "leaky_relu"),
+    ("Sin", "sin"),
+    ("Cos", "cos"),
+    ("Floor", "floor"),
+    ("Ceil", "ceil"),
 ];
 const BINARY: &[(&str, &str)] = &[
     ("AddV2", "add"),
@@ -51,6 +57,7 @@ const BINARY: &[(&str, &str)] = &[
     ("Sub", "subtract"),
     ("Mul", "multiply"),
     ("RealDiv", "divide"),
+    ("Pow", "power"),
     ("Maximum", "maximum"),
     ("Minimum", "minimum"),
     ("TanhGrad", "tanh_gradient"),
@@ -59,6 +66,14 @@ const BINARY: &[(&str, &str)] = &[
 /// Operations of several steps, which kernels compute in float32 where tensors are half precision.
 const SEVERAL: &[(&str, Formula)] = &[
     ("Rsqrt", &[("sqrt", &[Input(0)]), ("reciprocal", &[Before])]),
+    (
+        "Softsign",
+        &[
+            ("absolute", &[Input(0)]),
+            ("add", &[Before, Number(1.0)]),
+            ("divide", &[Input(0), Before]),
+        ],
+    ),
     (
         "SquaredDifference",
         &[("subtract", &[Input(0), Input(1)]), ("square", &[Before])],
@@ -113,6 +128,19 @@ fn formula(node: &Node) -> Option<Vec<(&'static str, &'static [Argument])>> {
         .iter()
         .chain(SEVERAL.iter().filter(|_| !dtype.is_half()));
     several.find_map(|(own, steps)| (*own == name).then(|| steps.to_vec()))
+}
+
+/// The number that an operation has beside its arguments, as it stands in its steps.
+fn alpha(node: &Node) -> String {
+    match node.operation.as_str() {
+        "Elu" => " alpha 1.0".to_owned(),
+        "LeakyRelu" => {
+            // Without the attribute it is TensorFlow's own.
+            let slope = node.float("alpha").unwrap_or(0.2);
+            format!(" alpha {:?}", f64::from(slope))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Joins elementwise nodes, and says how many nodes were made of how many.
@@ -297,8 +325,9 @@ impl Steps<'_, '_> {
             }
             write!(
                 self.text,
-                "{operation}({}) {}",
+                "{operation}({}){} {}",
                 shown.join(", "),
+                alpha(node),
                 self.dtype
             )
             .ok()?;
@@ -377,6 +406,18 @@ mod tests {
         let (graph, steps) = joined(TREE, &[], SHAPES);
         assert_eq!(graph[2..], ["d = RdnaElementwise y x"]);
         let wanted = "exp(i1) float32; multiply(s0, i0) float32; subtract(s1, s0) float32; square(s2) float32; relu(s3) float32";
+        assert_eq!(steps, [wanted]);
+    }
+
+    #[test]
+    fn slopes_stand_in_the_steps() {
+        let lines = [
+            ("x", "Placeholder", ""),
+            ("a", "LeakyRelu", "x"),
+            ("b", "Elu", "a"),
+        ];
+        let (_, steps) = joined(&lines, &[], &[]);
+        let wanted = "leaky_relu(i0) alpha 0.20000000298023224 float32; elu(s0) alpha 1.0 float32";
         assert_eq!(steps, [wanted]);
     }
 

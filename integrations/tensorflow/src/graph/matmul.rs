@@ -15,17 +15,42 @@ const ACTIVATIONS: &[(&str, &str)] = &[
     ("Softplus", "softplus"),
 ];
 
-/// The activation that a node is.
-pub fn activation_of(graph: &Graph, place: Place) -> Option<&'static str> {
+/// An activation behind something, and the nodes that compute it but the last.
+pub struct Activation {
+    pub name: &'static str,
+    pub below: Place,
+    pub inner: Vec<Place>,
+}
+
+/// The activation whose last node is at a place.
+pub fn activation_of(graph: &Graph, place: Place) -> Option<Activation> {
     let node = graph.node(place);
+    let one_node = |name| {
+        Some(Activation {
+            name,
+            below: graph.input(place, 0)?,
+            inner: Vec::new(),
+        })
+    };
     if node.operation == elementwise::OPERATION {
-        return node
+        let is_gelu = node
             .text("steps")
-            .is_some_and(|steps| steps.starts_with("gelu(") && !steps.contains(';'))
-            .then_some("gelu");
+            .is_some_and(|steps| steps.starts_with("gelu(") && !steps.contains(';'));
+        return is_gelu.then(|| one_node("gelu"))?;
+    }
+    if graph.is(place, "Mul") {
+        return (0..2).find_map(|side| {
+            let sigmoid = graph.input_that_is(place, side, "Sigmoid")?;
+            let below = graph.input(place, 1 - side)?;
+            (graph.input(sigmoid, 0) == Some(below)).then(|| Activation {
+                name: "silu",
+                below,
+                inner: vec![sigmoid],
+            })
+        });
     }
     let found = ACTIVATIONS.iter().find(|(own, _)| graph.is(place, own));
-    found.map(|(_, activation)| *activation)
+    found.and_then(|(_, activation)| one_node(activation))
 }
 
 /// Replaces each, and says how many nodes were made of how many.
@@ -55,8 +80,7 @@ struct Found {
 fn found(graph: &mut Graph, root: Place) -> Option<Found> {
     let (mut place, mut activation, mut inner) = (root, "", Vec::new());
     if let Some(own) = activation_of(graph, root) {
-        activation = own;
-        place = graph.input(root, 0)?;
+        (activation, place, inner) = (own.name, own.below, own.inner);
         inner.push(place);
     }
     let side = added_to(graph, place)?;
@@ -205,6 +229,19 @@ mod tests {
     #[test]
     fn a_dense_layer_is_one_node() {
         assert_eq!(joined(LAYER, &[], &[]), ["y = RdnaMatMul x w b"]);
+    }
+
+    #[test]
+    fn an_activation_of_two_nodes_goes_with_the_product() {
+        let lines = [
+            ("p", "MatMul", "x w"),
+            ("s", "BiasAdd", "p b"),
+            ("g", "Sigmoid", "s"),
+            ("y", "Mul", "s g"),
+        ];
+        assert_eq!(joined(&lines, &[], &[]), ["y = RdnaMatMul x w b"]);
+        let wanted = ["s = RdnaMatMul x w b", "g = Sigmoid s", "y = Mul s g"];
+        assert_eq!(joined(&lines, &["g"], &[]), wanted);
     }
 
     #[test]

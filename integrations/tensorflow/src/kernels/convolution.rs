@@ -183,6 +183,14 @@ impl Settings {
         }
     }
 
+    /// A number for each channel as what broadcasts to images.
+    pub fn beside_images(&self, channels: &View) -> View {
+        let behind = self.layout.rank() - 1 - self.layout.channel_axis();
+        let mut shape = Dims::from_elem(1, 1 + behind);
+        shape[0] = channels.len();
+        channels.reshaped(&shape)
+    }
+
     /// The output of a convolution of images with a filter.
     pub fn output(&self, c: &Call, x: &View, filter: &View) -> Outcome<Tensor> {
         c.output(0, x.dtype, &self.sizes(&x.shape, &filter.shape)?.result)

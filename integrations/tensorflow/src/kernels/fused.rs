@@ -6,15 +6,14 @@ use smallvec::SmallVec;
 
 use super::convolution::{Channels, Settings};
 use super::matmul::{Epilogue, product_with, result_shape};
-use super::normalization::inverse_root;
 use super::{FLOATS, T, row};
 use crate::amdgpu::{Attention, Normalize, Operand, Owned, address_of, agpu};
 use crate::call::{Attributes, Call};
-use crate::compute::{cast, launch};
+use crate::compute::{Held, cast, launch};
 use crate::failure::{Failure, Outcome};
 use crate::graph::convolution::part;
 use crate::registry::{Kernel, Row};
-use crate::tensor::{Dims, Tensor, View, broadcast};
+use crate::tensor::{Dims, View, broadcast};
 
 pub const ROWS: &[Row] = &[
     row(c"RdnaElementwise", &[(T, FLOATS)], &[], |a| {
@@ -119,7 +118,8 @@ fn convolution(a: &Attributes) -> Outcome<Kernel> {
         if x.is_empty() || filter.is_empty() {
             cast(0_i64, &out)?;
             if let Some(addend) = addend {
-                launch(c"add", &[(&*out).into(), addend.into()], &out, 0.0)?;
+                let addend = settings.beside_images(addend);
+                launch(c"add", &[(&*out).into(), (&addend).into()], &out, 0.0)?;
             }
         } else {
             let channels = Channels {
@@ -144,27 +144,35 @@ impl Following {
         c: &Call,
         bias: Option<&View>,
         taken: &mut impl FnMut() -> Outcome<View>,
-    ) -> Outcome<(Option<Tensor>, Option<Tensor>)> {
+    ) -> Outcome<(Option<Held>, Option<Held>)> {
         let has_norm = self.has(part::NORM);
         if !has_norm && !self.has(part::SCALE) {
             return Ok((None, None));
         }
         let mut channels = || taken().map(|given| given.reshaped(&[given.len()]));
         let (scale, shift) = (channels()?, channels()?);
-        let s = c.steps(scale.dtype);
+        let dtype = scale.dtype.name()?.to_string_lossy();
+        let made = |steps: &str, inputs: &[&View]| -> Outcome<Held> {
+            let out = c.temporary(scale.dtype, &scale.shape)?;
+            steps_to(&crate::failure::c_text(steps), inputs, &out)?;
+            Ok(Held::Made(out))
+        };
         let (factor, mut addend) = if has_norm {
             let (mean, variance) = (channels()?, channels()?);
-            let root = inverse_root(s, &variance, self.epsilon)?;
-            let factor = s.made(c"multiply", &[(&root).into(), (&scale).into()])?;
-            let moved = s.made(c"multiply", &[(&mean).into(), (&factor).into()])?;
-            let addend = s.made(c"subtract", &[(&shift).into(), (&moved).into()])?;
+            let epsilon = self.epsilon;
+            let steps = format!(
+                "add(i0, {epsilon:?} {dtype}) {dtype}; sqrt(s0) {dtype}; reciprocal(s1) {dtype}; multiply(s2, i1) {dtype}"
+            );
+            let factor = made(&steps, &[&variance, &scale])?;
+            let steps = format!("multiply(i0, i1) {dtype}; subtract(i2, s0) {dtype}");
+            let addend = made(&steps, &[&mean, &factor, &shift])?;
             (factor, addend)
         } else {
-            (c.copied(&scale)?, c.copied(&shift)?)
+            (Held::Given(scale.clone()), Held::Given(shift))
         };
         if let Some(bias) = bias {
-            let moved = s.made(c"multiply", &[bias.into(), (&factor).into()])?;
-            addend = s.made(c"add", &[(&moved).into(), (&addend).into()])?;
+            let steps = format!("multiply(i0, i1) {dtype}; add(s0, i2) {dtype}");
+            addend = made(&steps, &[bias, &factor, &addend])?;
         }
         Ok((Some(factor), Some(addend)))
     }

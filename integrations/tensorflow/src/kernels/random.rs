@@ -1,11 +1,11 @@
 //! Random numbers in TensorFlow's own sequences: Philox, whose words become numbers as in `tsl/lib/random/random_distributions.h`.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use super::elementwise::plain;
-use super::{FLOATS, row};
+use super::{FLOATS, row, write_to_host};
 use crate::amdgpu::{Handle, agpu};
 use crate::call::{Attributes, Call};
 use crate::compute::{cast, launch};
@@ -171,19 +171,14 @@ fn scrambled(c: &Call) -> Outcome<(u64, [u64; 2])> {
 /// Whole numbers to an output in the memory of the host.
 fn set(c: &Call, place: usize, values: &[u64]) -> Outcome {
     let out = c.output(place, Dtype::U64, &[values.len() as i64])?;
-    write(&out, values.as_ptr().cast(), size_of_val(values));
+    write_to_host(&out, values);
     Ok(())
 }
 
 fn set_int32(c: &Call, place: usize, value: i32) -> Outcome {
     let out = c.output(place, Dtype::I32, &[])?;
-    write(&out, (&raw const value).cast(), size_of::<i32>());
+    write_to_host(&out, &[value]);
     Ok(())
-}
-
-fn write(out: &Tensor, from: *const c_void, bytes: usize) {
-    // SAFETY: an output in the memory of the host, of so many bytes.
-    unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), out.address.cast::<u8>(), bytes) };
 }
 
 fn stateless(draw: Draw) -> Outcome<Kernel> {
