@@ -81,6 +81,19 @@ def test_collectives_are_counted_by_engine():
     assert tf_rdna.native_report()["RdnaAllReduceDone"] == before + 4
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_copies_between_devices_give_the_same_sums(monkeypatch, dtype):
+    given = tensors(dtype, [(3, 5), (0,), (1000,)])
+    wanted = [[one.numpy() for one in replicas] for replicas in reduced(given)]
+    monkeypatch.setenv("AMDGPU_TENSORFLOW_COLLECTIVES", "copies")
+    tf_rdna.reset_collective_report()
+    for replicas, ours in zip(reduced(given), wanted, strict=True):
+        for one, own in zip(replicas, ours, strict=True):
+            np.testing.assert_array_equal(one.numpy(), own)
+    (done,) = tf_rdna.collective_report()
+    assert done.engine == ("host" if dtype == "int32" else "copies")
+
+
 def test_inputs_are_not_changed_by_those_who_update_them_behind_the_collective():
     """What is computed in place behind a collective must not reach the other replica's sum."""
 
@@ -212,6 +225,8 @@ def test_engines_say_why_they_are_not_nccl(monkeypatch):
     assert engine() == "AMDGPU_TENSORFLOW_COLLECTIVES is nccl: NCCL and RCCL work on GPUs, not on cpu"
     with pytest.raises(tf.errors.InvalidArgumentError, match="COLLECTIVES is nccl"):
         reduced(tensors("float32", [(3,)]))
+    monkeypatch.setenv("AMDGPU_TENSORFLOW_COLLECTIVES", "copies")
+    assert engine() == "copies\t"
     monkeypatch.setenv("AMDGPU_TENSORFLOW_COLLECTIVES", "best")
     assert engine() == 'AMDGPU_TENSORFLOW_COLLECTIVES is "best"; known are auto, nccl and copies'
 

@@ -180,3 +180,32 @@ def test_strategies_of_several_machines_take_the_cpu():
     """They look for devices of the type GPU, and take the CPU where there is none."""
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     assert [device[-5:] for device in strategy.extended.worker_devices] == ["CPU:0"]
+
+
+SERVERS = """
+    import socket
+    import tensorflow as tf, tf_rdna
+
+    def address():
+        with socket.socket() as free:
+            free.bind(("localhost", 0))
+            return f"localhost:{free.getsockname()[1]}"
+
+    cluster = tf.train.ClusterSpec({"worker": [address()], "ps": [address()]})
+    servers = [tf.distribute.Server(cluster, job_name=job, task_index=0, protocol="grpc") for job in ("worker", "ps")]
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(cluster, rpc_layer="grpc")
+    strategy = tf.distribute.ParameterServerStrategy(resolver)
+    coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+    with strategy.scope():
+        variable = tf.Variable([1.0, 2.0])
+    total = coordinator.schedule(tf.function(lambda: strategy.run(lambda: tf.reduce_sum(variable * 3.0))))
+    coordinator.join()
+    print(variable.device[-12:], float(total.fetch()), tf_rdna.native_report())
+"""
+
+
+def test_parameter_servers_and_their_workers_take_the_cpu():
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    program = [sys.executable, "-c", textwrap.dedent(SERVERS)]
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert "device:CPU:0 9.0 {}" in done.stdout, done.stderr

@@ -280,7 +280,7 @@ def _tell_engine(devices: tuple[str, ...]) -> None:
     if found is None:
         raise ValueError(plug_in().agpu_tensorflow_last_error().decode())
     engine, _, reason = found.decode().partition("\t")
-    if engine == "copies":
+    if engine == "copies" and reason:
         warnings.warn(f"all_reduce copies between devices and sums there, as there is no NCCL: {reason}", stacklevel=2)
 
 

@@ -21,7 +21,7 @@ MODES = ("warn", "silent", "error", "off")
 # Operations that belong to the host: they have no data, or data that no device has; those of input pipelines; calls of functions, whose
 # nodes were seen when they were traced.
 _OF_THE_HOST = re.compile(
-    r"(Placeholder|NoOp|PyFunc|EagerPyFunc|Assert|PrintV2|StringFormat|\w*Dataset(V\d+)?|Dataset\w+|(Iterator|MultiDeviceIterator|Optional|Anonymous)\w*|__.+)$"
+    r"(Placeholder|NoOp|PyFunc|EagerPyFunc|Assert|PrintV2|StringFormat|\w*Dataset(V\d+)?|(Dataset|Iterator|MultiDeviceIterator|Optional|Anonymous)\w*|__.+)$"
 )
 
 _counts: Counter[str] = Counter()

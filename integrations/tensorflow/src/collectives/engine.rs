@@ -90,7 +90,7 @@ fn kind_and_number(device: &Device) -> (&str, i32) {
     (kind, number.parse().unwrap_or_default())
 }
 
-/// Who reduces between devices, and why it is not NCCL.
+/// Who reduces between devices; where nobody asked for it, also why it is not NCCL.
 fn choose(devices: &[&Device]) -> Outcome<(Engine, Option<String>)> {
     let (kind, _) = kind_and_number(devices[0]);
     if let Some(other) = devices.iter().find(|one| kind_and_number(one).0 != kind) {
@@ -112,17 +112,16 @@ fn choose(devices: &[&Device]) -> Outcome<(Engine, Option<String>)> {
     } else {
         Engine::Copies
     };
-    let why_not = if asked == "copies" {
-        Some(format!("{SETTING} is copies"))
-    } else {
-        nccl_for(devices).err().map(|failure| failure.message)
-    };
-    match why_not {
-        None => Ok((Engine::Nccl, None)),
-        Some(reason) if asked == "nccl" => {
-            Err(Failure::refused(format!("{SETTING} is nccl: {reason}")))
-        }
-        Some(reason) => Ok((own, Some(reason))),
+    if asked == "copies" {
+        return Ok((Engine::Copies, None));
+    }
+    match nccl_for(devices) {
+        Ok(_) => Ok((Engine::Nccl, None)),
+        Err(failure) if asked == "nccl" => Err(Failure::refused(format!(
+            "{SETTING} is nccl: {}",
+            failure.message
+        ))),
+        Err(failure) => Ok((own, Some(failure.message))),
     }
 }
 
