@@ -28,8 +28,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config):
+    object_cache.install(config)
     sampling.choose_seed()
-    object_cache.install()
     if "PYTEST_XDIST_WORKER" not in os.environ:
         object_cache.forget_old()
 
@@ -53,7 +53,8 @@ def pytest_sessionfinish(session):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    object_cache.serve(item.get_closest_marker("llvm") is None)
+    # What is timed is what users get.
+    object_cache.serve(all(item.get_closest_marker(name) is None for name in ("llvm", "alone")))
 
 
 def pytest_terminal_summary(terminalreporter):
