@@ -159,16 +159,19 @@ fn scalar(comptime T: type, problem: *const convolve.Problem, image: anytype, we
         const row = problem.windows.rows.place(p, i) orelse continue;
         for (0..problem.result.shape[3]) |q| for (0..problem.weight.shape[3]) |j| {
             const column = problem.windows.columns.place(q, j) orelse continue;
-            for (0..problem.result.shape[1]) |o| for (0..inputs) |c| {
-                const x = image.at(.{ n, o / problem.groupOutputs() * inputs + c, row, column });
-                const w = weight.at(.{ o, c, i, j });
+            for (0..problem.result.shape[1]) |o| {
                 const y = result.at(.{ n, o, p, q });
-                switch (sum) {
-                    .result => y.* += @as(f64, x.*) * w.*,
-                    .image => x.* += @as(f64, w.*) * y.*,
-                    .weight => w.* += @as(f64, x.*) * y.*,
+                const first = o / problem.groupOutputs() * inputs;
+                for (0..inputs) |c| {
+                    const x = image.at(.{ n, first + c, row, column });
+                    const w = weight.at(.{ o, c, i, j });
+                    switch (sum) {
+                        .result => y.* += @as(f64, x.*) * w.*,
+                        .image => x.* += @as(f64, w.*) * y.*,
+                        .weight => w.* += @as(f64, x.*) * y.*,
+                    }
                 }
-            };
+            }
         };
     };
     _ = T;
