@@ -1,6 +1,7 @@
 """Fixtures shared by all suites."""
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -28,8 +29,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config):
+    object_cache.install(config)
     sampling.choose_seed()
-    object_cache.install()
     if "PYTEST_XDIST_WORKER" not in os.environ:
         object_cache.forget_old()
 
@@ -39,6 +40,11 @@ def pytest_collection_modifyitems(config, items):
     sampling.sample(config, items)
     if "PYTEST_XDIST_WORKER" in os.environ:
         file_order.sort(items)
+
+
+def pytest_collection_finish(session):
+    # Fifteen thousand tests and their modules: a garbage collection that looks at them takes half a second, and some tests ask for one.
+    gc.freeze()
 
 
 def pytest_runtest_logreport(report):
@@ -53,7 +59,8 @@ def pytest_sessionfinish(session):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    object_cache.serve(item.get_closest_marker("llvm") is None)
+    # What is timed is what users get.
+    object_cache.serve(all(item.get_closest_marker(name) is None for name in ("llvm", "alone")))
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -57,7 +58,14 @@ def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(stand_ins: Path, run_python: Any, tmp_path: Path) -> Callable[..., Any]:
-    """Runs a program on a device of the fake driver; what it prints last is JSON. `libraries` are those that the loader finds."""
+    """Runs a program on a device of the fake driver; what it prints last is JSON. `libraries` are those that the loader finds.
+
+    Programs share compiled kernels with all tests of the run, and nothing else: each test has tuning databases of its own.
+    """
+    kernels = Path(os.environ["AMDGPU_CACHE_DIR"]) / "kernels"
+    kernels.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "kernels").symlink_to(kernels)
 
     def start(code: str, kind: str = "cuda", libraries: tuple[str, ...] | None = None, **environment: str) -> Any:
         folder = tmp_path / f"loader-{kind}"

@@ -21,12 +21,12 @@ def choose_seed() -> str:
     return os.environ.setdefault(VARIABLE, str(random.SystemRandom().randrange(10**6)))
 
 
-def is_complete(config: pytest.Config) -> bool:
-    """Whether every case is wanted."""
+def is_complete(config: pytest.Config, *, is_by_name: bool = True) -> bool:
+    """Whether every case is wanted; `is_by_name` says whether to name a test is to want all of it."""
     expression = config.option.markexpr
     is_slow_wanted = "slow" in expression and "not slow" not in expression
-    by_name = bool(config.option.keyword) or any("::" in argument for argument in config.args)
-    return is_slow_wanted or by_name or os.environ[VARIABLE] == EVERYTHING
+    is_named = bool(config.option.keyword) or any("::" in argument for argument in config.args)
+    return is_slow_wanted or (is_by_name and is_named) or os.environ.get(VARIABLE) == EVERYTHING
 
 
 def draw(name: str, count: int, share: float, seed: str) -> set[int]:

@@ -7,7 +7,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -216,7 +216,14 @@ def tool_tests(root: Path = ROOT) -> list[Path]:
     return [path for path in [root / "tests" / "tools", *sorted((root / "tools").glob("*/tests"))] if path.is_dir()]
 
 
-def _pytest(ctx: Context, name: str, arguments: Sequence[str], *, may_be_empty: bool = False) -> Counts:
+def _pytest(
+    ctx: Context,
+    name: str,
+    arguments: Sequence[str],
+    *,
+    may_be_empty: bool = False,
+    variables: Mapping[str, str] | None = None,
+) -> Counts:
     measured = ("-p", "processor_time") if ctx.durations else ()
     command = [
         str(VENV_PYTHON),
@@ -231,7 +238,7 @@ def _pytest(ctx: Context, name: str, arguments: Sequence[str], *, may_be_empty: 
         *ctx.passed_on,
     ]
     environment = {"PYTHONPATH": str(TESTS / "support")} if ctx.durations else {}
-    done = ctx.run(command, name=name, environment=environment, excerpt=excerpts.of_pytest)
+    done = ctx.run(command, name=name, environment={**environment, **(variables or {})}, excerpt=excerpts.of_pytest)
     if may_be_empty and done.exit_code == NO_TEST_CHOSEN:
         return Counts()
     return summaries.read_pytest(done.output).settle(done.exit_code, f"pytest ({name})")
@@ -265,7 +272,9 @@ def _python(ctx: Context) -> Counts:
         return _pytest(ctx, "python", everything)
     # Files go to the processes as they are, since what a module sets up serves all its tests, those that take longest first.
     spread = ["-n", str(test_processes()), "--dist", "loadfile", "--no-loadscope-reorder"]
-    return _pytest(ctx, "python", [*everything, *spread, "-m", "not slow and not alone"])
+    # NumPy's threads wait for work by computing, on processors that the other processes need.
+    one_thread = {"OPENBLAS_NUM_THREADS": "1"}
+    return _pytest(ctx, "python", [*everything, *spread, "-m", "not slow and not alone"], variables=one_thread)
 
 
 def _python_alone(ctx: Context) -> Counts:

@@ -45,7 +45,7 @@ def host(llvm: ModuleType) -> tuple[str, str, dict[str, bool]]:
 
 
 def generate(llvm: ModuleType, llvm_ir: str, request: dict[str, Any]) -> bytes:
-    """Optimises a module and generates code for it.
+    """Optimises a module at the level of the request and generates code for it, with less effort where it names a `code_level`.
 
     Raises:
         RuntimeError: LLVM refuses the module or the target; the message is LLVM's own.
@@ -59,7 +59,7 @@ def generate(llvm: ModuleType, llvm_ir: str, request: dict[str, Any]) -> bytes:
             machine = target.create_target_machine(
                 cpu=request["cpu"],
                 features=request["features"],
-                opt=request["level"],
+                opt=request.get("code_level", request["level"]),
                 reloc="pic",
                 codemodel="default",
             )

@@ -154,17 +154,23 @@ const Image = test_support.Image;
 /// Adds every product of a convolution to whichever of the three is the sum.
 fn scalar(comptime T: type, problem: *const convolve.Problem, image: anytype, weight: anytype, result: anytype, comptime sum: enum { result, image, weight }) void {
     const inputs = problem.groupInputs();
-    for (0..problem.result.shape[0]) |n| for (0..problem.result.shape[1]) |o| for (0..problem.result.shape[2]) |p| for (0..problem.result.shape[3]) |q| {
-        for (0..inputs) |c| for (0..problem.weight.shape[2]) |i| for (0..problem.weight.shape[3]) |j| {
-            const row = problem.windows.rows.place(p, i) orelse continue;
+    // Channels are the innermost loops: where a tap lies is asked once for all of them.
+    for (0..problem.result.shape[0]) |n| for (0..problem.result.shape[2]) |p| for (0..problem.weight.shape[2]) |i| {
+        const row = problem.windows.rows.place(p, i) orelse continue;
+        for (0..problem.result.shape[3]) |q| for (0..problem.weight.shape[3]) |j| {
             const column = problem.windows.columns.place(q, j) orelse continue;
-            const x = image.at(.{ n, o / problem.groupOutputs() * inputs + c, row, column });
-            const w = weight.at(.{ o, c, i, j });
-            const y = result.at(.{ n, o, p, q });
-            switch (sum) {
-                .result => y.* += @as(f64, x.*) * w.*,
-                .image => x.* += @as(f64, w.*) * y.*,
-                .weight => w.* += @as(f64, x.*) * y.*,
+            for (0..problem.result.shape[1]) |o| {
+                const y = result.at(.{ n, o, p, q });
+                const first = o / problem.groupOutputs() * inputs;
+                for (0..inputs) |c| {
+                    const x = image.at(.{ n, first + c, row, column });
+                    const w = weight.at(.{ o, c, i, j });
+                    switch (sum) {
+                        .result => y.* += @as(f64, x.*) * w.*,
+                        .image => x.* += @as(f64, w.*) * y.*,
+                        .weight => w.* += @as(f64, x.*) * y.*,
+                    }
+                }
             }
         };
     };

@@ -62,10 +62,8 @@ pub fn planeAt(view: *const strided.View, depth: usize) strided.View {
 
 /// Element (batch, channel, row, column), counted from the address of the view.
 pub fn offset(view: *const strided.View, batch: usize, channel: usize, row: usize, column: usize) isize {
-    const index = [4]usize{ batch, channel, row, column };
-    var sum: isize = 0;
-    for (index, view.strides[0..4]) |at, stride| sum += @as(isize, @intCast(at)) * stride;
-    return sum;
+    const n: isize, const c: isize, const p: isize, const q: isize = .{ @intCast(batch), @intCast(channel), @intCast(row), @intCast(column) };
+    return n * view.strides[0] + c * view.strides[1] + p * view.strides[2] + q * view.strides[3];
 }
 
 /// The one stride that walks rows and columns of every image as one axis, if there is one.

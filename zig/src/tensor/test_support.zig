@@ -103,7 +103,7 @@ pub fn RandomMatrix(comptime T: type) type {
             return self.buffer.ptr + self.origin;
         }
 
-        pub fn at(self: Self, row: usize, column: usize) *T {
+        pub fn at(self: *const Self, row: usize, column: usize) *T {
             const index = @as(isize, @intCast(self.origin)) + @as(isize, @intCast(row)) * self.row_stride +
                 @as(isize, @intCast(column)) * self.column_stride;
             return &self.buffer[@intCast(index)];
@@ -189,7 +189,7 @@ pub fn Image(comptime T: type) type {
             std.testing.allocator.free(self.values);
         }
 
-        pub fn at(self: @This(), index: [4]usize) *T {
+        pub fn at(self: *const @This(), index: [4]usize) *T {
             return &self.values[@intCast(windows_of.offset(&self.view, index[0], index[1], index[2], index[3]))];
         }
     };
