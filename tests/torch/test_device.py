@@ -143,7 +143,7 @@ def test_sparse_and_quantised_tensors_are_refused(device):
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype stage")
 def test_lists_of_tensors_are_refused_but_in_the_layout_jagged(device):
     parts = [torch.ones(2, 3), torch.ones(4, 3)]
-    with pytest.raises(NotImplementedError, match="rdna has no nested tensors of this layout; take torch.jagged"):
+    with pytest.raises(NotImplementedError, match=r"rdna has no nested tensors of this layout; take torch\.jagged"):
         torch.nested.nested_tensor(parts).to(device).unbind()
     jagged = torch.nested.nested_tensor(parts, device=device, layout=torch.jagged)
     assert (jagged * 2).sum().item() == 36

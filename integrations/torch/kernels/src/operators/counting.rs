@@ -7,7 +7,8 @@ use super::reduction::{reduced, steps_in, value_of};
 use super::table;
 use crate::call::{Call, Results, tensors, written};
 use crate::compute::{
-    Gives, Held, Input, Number, Steps, cast, contiguous, converted, narrowed, result_type, run, zeros,
+    Gives, Held, Input, Number, Steps, cast, contiguous, converted, narrowed, result_type, run,
+    zeros,
 };
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
