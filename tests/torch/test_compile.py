@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from small_models import Decoder
 from torch import nn
 
 # Told by torch's own modules while they compile.
@@ -37,6 +38,26 @@ def test_compiled_programs_give_what_eager_gives(backend, device):
     torch.testing.assert_close(got.cpu(), expected.cpu())
     for parameter, gradient in zip(model.parameters(), gradients, strict=True):
         torch.testing.assert_close(parameter.grad.cpu(), gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_inductor_compiles_language_models_in_mixed_precision(device):
+    torch.rdna.set_fallback_mode("silent")
+    torch.compiler.reset()
+    torch.manual_seed(0)
+    model, words = Decoder().to(device), torch.arange(32, device=device).reshape(2, 16)
+
+    def loss(network):
+        with torch.autocast("rdna", torch.bfloat16):
+            return nn.functional.cross_entropy(network(words).flatten(0, 1), words.flatten())
+
+    wanted = loss(model)
+    wanted.backward()
+    gradient = model.words.weight.grad.cpu()
+    model.zero_grad()
+    found = loss(torch.compile(model))
+    found.backward()
+    torch.testing.assert_close(found.cpu(), wanted.cpu(), rtol=1e-2, atol=1e-2)
+    torch.testing.assert_close(model.words.weight.grad.cpu(), gradient, rtol=5e-2, atol=5e-2)
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])

@@ -125,6 +125,7 @@ def test_tensors_of_two_devices_do_not_mix(device):
         torch.ones(2, device=device) + torch.ones(2, device="rdna:1")
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta state")
 def test_sparse_and_quantised_tensors_are_refused(device):
     x = torch.ones(2, 2, device=device)
     with pytest.raises(NotImplementedError, match="rdna has no sparse tensors; make them dense"):
@@ -133,6 +134,19 @@ def test_sparse_and_quantised_tensors_are_refused(device):
         torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)
     with pytest.raises((NotImplementedError, RuntimeError), match="sparse"):
         torch.eye(2).to_sparse().to(device)
+    with pytest.raises(NotImplementedError, match="rdna has no compressed sparse tensors"):
+        torch.eye(2).to_sparse_csr().to(device).to_dense()
+    with pytest.raises(NotImplementedError, match="rdna has no sparse tensors"):
+        torch.eye(2).to_sparse() @ x
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype stage")
+def test_lists_of_tensors_are_refused_but_in_the_layout_jagged(device):
+    parts = [torch.ones(2, 3), torch.ones(4, 3)]
+    with pytest.raises(NotImplementedError, match=r"rdna has no nested tensors of this layout; take torch\.jagged"):
+        torch.nested.nested_tensor(parts).to(device).unbind()
+    jagged = torch.nested.nested_tensor(parts, device=device, layout=torch.jagged)
+    assert (jagged * 2).sum().item() == 36
 
 
 def test_modules_move_by_name():

@@ -448,6 +448,19 @@ def test_histograms():
             torch.histc(on_rdna(x), **wrong)
 
 
+def test_numbers_are_counted():
+    x, weights = torch.tensor([3, 0, 3, 1]), values((4,))
+    check(torch.bincount, x)
+    check(torch.bincount, x.int(), minlength=7)
+    check(torch.bincount, x, weights)
+    check(torch.bincount, x, weights.double(), 2)
+    check(torch.bincount, x, values((4,), torch.int64))
+    check(torch.bincount, x[:0], minlength=2)
+    for wrong in (x - 1, x[None], weights):
+        with pytest.raises(RuntimeError, match="bincount only supports"):
+            torch.bincount(on_rdna(wrong))
+
+
 def test_ranges():
     for arguments in [(5,), (1, 7, 2), (5, -2, -1.5), (0.0, 1.0, 0.25)]:
         compare(torch.arange(*arguments, device="rdna"), torch.arange(*arguments))

@@ -201,15 +201,21 @@ def test_batch_norm_leaves_channels_last(is_training):
     assert gradient.is_contiguous(memory_format=torch.channels_last)
 
 
-@pytest.mark.parametrize("shape", [(4, 6), (4, 3, 2, 5), (5,)], ids=str)
-@pytest.mark.parametrize("last", [False, True])
-def test_weights_by_direction_and_length(shape, last):
-    axis = len(shape) - 1 if last else 0
-    lengths = [1] * len(shape)
-    lengths[axis] = shape[axis]
-    check_gradients(lambda v, g: torch._weight_norm(v, g, axis), wanting(*shape), wanting(*lengths))
-    for dtype in (torch.float16, torch.bfloat16):
-        check(torch._weight_norm, values(shape, dtype), values(tuple(lengths), dtype), axis)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("kind", [nn.Linear, nn.Conv1d])
+def test_weights_by_direction_and_length(kind, axis, dtype):
+    layer = kind(5, 4, *((3,) if kind is nn.Conv1d else ()))
+    axis %= layer.weight.dim()
+    layer = nn.utils.parametrizations.weight_norm(layer, dim=axis).to(dtype)
+    moved = copy.deepcopy(layer).to("rdna")
+    compare(moved.weight, layer.weight)
+    weights = torch.linspace(-1, 1, layer.weight.numel(), dtype=dtype).reshape(layer.weight.shape)
+    layer.weight.backward(weights)
+    moved.weight.backward(weights.to("rdna"))
+    for found, wanted in zip(moved.parameters(), layer.parameters(), strict=True):
+        if wanted.grad is not None:
+            compare(found.grad, wanted.grad)
 
 
 WINDOWS = [

@@ -106,6 +106,60 @@ def test_checkpoints_and_hooks(device):
     assert seen
 
 
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_checkpoints_drop_out_the_same_again(use_reentrant, device):
+    from torch.utils.checkpoint import checkpoint
+
+    layer = nn.Sequential(nn.Linear(3, 16), nn.Dropout(0.5), nn.Tanh(), nn.Linear(16, 3), nn.Dropout(0.5)).to(device)
+    x = torch.ones(4, 3, device=device, requires_grad=True)
+
+    def gradient(function):
+        torch.rdna.manual_seed(5)
+        result = function(x)
+        torch.rand(3, device=device)
+        return torch.autograd.grad(result.square().sum(), [x, *layer.parameters()])
+
+    def kept(x):
+        return checkpoint(layer, x, use_reentrant=use_reentrant)
+
+    if use_reentrant:
+        # Such a checkpoint gives its gradients to backward() alone.
+        torch.rdna.manual_seed(5)
+        kept(x).square().sum().backward()
+        found = [x.grad, *(one.grad for one in layer.parameters())]
+    else:
+        found = gradient(kept)
+    torch.testing.assert_close(tuple(found), gradient(layer), rtol=0, atol=0)
+
+
+def test_forks_of_the_generator_leave_it_as_it_was(device):
+    torch.rdna.manual_seed(5)
+    wanted = torch.rand(4, device=device)
+    torch.rdna.manual_seed(5)
+    with torch.random.fork_rng(devices=[0], device_type="rdna"):
+        torch.rand(7, device=device)
+    assert torch.equal(torch.rand(4, device=device), wanted)
+
+
+# Told by torch's own modules when they are used for the first time.
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_forward_gradients(device):
+    def function(x):
+        return (x.sin() * x).sum(1)
+
+    x, along = torch.rand(3, 4), torch.rand(3, 4)
+    torch.rdna.set_fallback_mode("error")
+    found = torch.func.jvp(function, (x.to(device),), (along.to(device),))
+    wanted = torch.func.jvp(function, (x,), (along,))
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one.cpu(), other)
+    torch.testing.assert_close(
+        torch.func.hessian(lambda x: function(x).sum())(x.to(device)).cpu(),
+        torch.func.hessian(lambda x: function(x).sum())(x),
+    )
+
+
 def test_gradcheck_of_products_and_convolutions(device):
     a = torch.rand(2, 3, dtype=torch.float64, device=device, requires_grad=True)
     b = torch.rand(3, 2, dtype=torch.float64, device=device, requires_grad=True)

@@ -164,24 +164,31 @@ c10::OperatorHandle operator_of_cpu(const c10::OperatorHandle &op, torch::jit::S
     return dispatcher.findSchemaOrThrow("aten::convolution_backward", "");
 }
 
+constexpr std::string_view kind_of(c10::DispatchKey key) {
+    switch (key) {
+    case c10::DispatchKey::SparsePrivateUse1: return "sparse tensors; make them dense";
+    case c10::DispatchKey::SparseCsrPrivateUse1: return "compressed sparse tensors; make them dense";
+    case c10::DispatchKey::NestedTensorPrivateUse1: return "nested tensors of this layout; take torch.jagged";
+    default: return "quantised tensors; make them dense";
+    }
+}
+
 template <c10::DispatchKey key>
 void refuse(const c10::OperatorHandle &op, torch::jit::Stack *) {
     C10_THROW_ERROR(
         NotImplementedError,
-        c10::toString(op.schema().operator_name()) + ": rdna has no " +
-            (key == c10::DispatchKey::SparsePrivateUse1 ? "sparse" : "quantised") +
-            " tensors; make them dense, or keep them on the CPU");
+        c10::toString(op.schema().operator_name()) + ": rdna has no " + std::string(kind_of(key)) + ", or keep them on the CPU");
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>()); }
 
-TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m) {
-    m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse<c10::DispatchKey::SparsePrivateUse1>>());
-}
-
-TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, m) {
-    m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse<c10::DispatchKey::QuantizedPrivateUse1>>());
-}
+#define AMDGPU_REFUSED(KEY) \
+    TORCH_LIBRARY_IMPL(_, KEY, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse<c10::DispatchKey::KEY>>()); }
+AMDGPU_REFUSED(SparsePrivateUse1)
+AMDGPU_REFUSED(SparseCsrPrivateUse1)
+AMDGPU_REFUSED(NestedTensorPrivateUse1)
+AMDGPU_REFUSED(QuantizedPrivateUse1)
+#undef AMDGPU_REFUSED
 
 } // namespace
 

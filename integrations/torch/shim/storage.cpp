@@ -8,6 +8,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/InferSize.h>
 #include <ATen/native/Resize.h>
+#include <ATen/native/TensorFactories.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/_to_copy_native.h>
 #include <ATen/ops/as_strided_native.h>
@@ -63,6 +64,19 @@ at::Tensor empty_strided(
     check_options(layout, is_pinned_memory);
     const c10::DeviceGuard guard(device_of(device));
     return at::detail::empty_strided_generic(sizes, strides, device_allocator(), keys, c10::dtype_or_default(dtype));
+}
+
+// Zeros that forward gradients multiply with: they have no memory.
+at::Tensor zeros_without_memory(
+    c10::IntArrayRef sizes,
+    std::optional<at::ScalarType> dtype,
+    std::optional<at::Layout> layout,
+    std::optional<at::Device> device,
+    std::optional<bool> is_pinned_memory) {
+    check_options(layout, is_pinned_memory);
+    at::native::ZeroTensorAllocator nothing(device_of(device));
+    const auto with_zero = keys | c10::DispatchKeySet(c10::DispatchKey::ZeroTensor);
+    return at::detail::empty_generic(sizes, &nothing, with_zero, c10::dtype_or_default(dtype), std::nullopt);
 }
 
 // Lets the storage of a tensor have room for its sizes and strides. torch's own helpers for this write with the host.
@@ -178,6 +192,7 @@ at::Tensor as_strided(const at::Tensor &self, c10::IntArrayRef sizes, c10::IntAr
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("empty.memory_format", empty);
     m.impl("empty_strided", empty_strided);
+    m.impl("_efficientzerotensor", zeros_without_memory);
     m.impl("as_strided", as_strided);
     m.impl("_reshape_alias", at::native::_reshape_alias);
     m.impl("view", at::native::view);

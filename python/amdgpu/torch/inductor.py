@@ -61,6 +61,7 @@ def backend_classes() -> dict[str, Any]:
     # versions without the setting do not change them.
     if hasattr(inductor_config, "loop_reindexing_after_fusion"):
         inductor_config.loop_reindexing_after_fusion = False
+    _name_the_backend()
     register_device_op_overrides("rdna", _operator_overrides())
     register_interface_for_device("rdna", _device_interface())
     return {
@@ -69,6 +70,27 @@ def backend_classes() -> dict[str, Any]:
         "CppWrapperCodegen": CppWrapperCpu,
         "WrapperFxCodegen": WrapperFxCodegen,
     }
+
+
+def _name_the_backend() -> None:
+    """Lets Inductor take its generator of C++ for what writes kernels of rdna; of a device that it does not know it thinks Triton does."""
+    from torch._inductor import config, utils
+    from torch._inductor.codegen import common
+    from torch._inductor.virtualized import V
+
+    named = getattr(utils, "get_current_backend", None)
+    if named is None:
+        return
+
+    @functools.wraps(named)
+    def get_current_backend(device_type: str | None = None) -> str:
+        device_type = device_type or V.graph.get_current_device_or_throw().type
+        backend: str = config.cpu_backend if device_type == "rdna" else named(device_type)
+        return backend
+
+    for module in (utils, common):
+        if hasattr(module, "get_current_backend"):
+            module.get_current_backend = get_current_backend
 
 
 def _operator_overrides() -> Any:

@@ -127,4 +127,7 @@ def __getattr__(name: str) -> Any:
         from amdgpu.torch import inductor
 
         return inductor.backend_classes()[name]
+    # By this checkpoints of activations decide whether there is a generator whose state they have to keep.
+    if name == "_initialized":
+        return is_initialized()
     raise AttributeError(f"module 'torch.rdna' has no attribute {name!r}")

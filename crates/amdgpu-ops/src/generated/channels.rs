@@ -49,8 +49,8 @@ extern "C" __global__ void channel_factors(const M* mean, const V* variance, con
 }
 "#;
 
-/// VALUE of PER neighbours, with `f` the factors of their channel and `s` its slopes.
-const FINISH: &str = r"
+/// What VALUE is made of.
+const PARTS: &str = r"
 template <typename C> __device__ C standard(C x, C mean, C scale, C shift) {
     const C product = (x - mean) * scale;
     return product + shift;
@@ -59,6 +59,10 @@ template <typename C> __device__ C along(C x, C slope) {
     const C product = x * slope;
     return product;
 }
+";
+
+/// VALUE of PER neighbours, with `f` the factors of their channel and `s` its slopes.
+const FINISH: &str = r"
 template <typename C> __device__ void finish(const X* xs, const X* gs, R* rs, I i, I inner, unsigned channels, const C* factors, const C* slopes) {
     const I run = i / inner;
     unsigned channel = (unsigned)(run % channels);
@@ -198,7 +202,7 @@ pub fn source(body: Body, x: Dtype, count: i64, is_across: bool) -> String {
         ),
     };
     let mut text = format!(
-        "{types}typedef {index} I;\n#define PER {PER_ITEM}\n#define VALUE {value}\nstruct alignas(sizeof(X) * PER) Pack {{ X v[PER]; }};\n{finish}",
+        "{types}typedef {index} I;\n#define PER {PER_ITEM}\n#define VALUE {value}\nstruct alignas(sizeof(X) * PER) Pack {{ X v[PER]; }};\n{PARTS}{finish}",
         finish = if is_across { FINISH_ACROSS } else { FINISH },
         index = source::index_type(count),
         value = body.value(),

@@ -7,7 +7,8 @@ use super::reduction::{reduced, steps_in, value_of};
 use super::table;
 use crate::call::{Call, Results, tensors, written};
 use crate::compute::{
-    Gives, Input, Number, Steps, cast, contiguous, converted, narrowed, result_type, run, zeros,
+    Gives, Held, Input, Number, Steps, cast, contiguous, converted, narrowed, result_type, run,
+    zeros,
 };
 use crate::dtype::Dtype;
 use crate::failure::{Failure, Outcome};
@@ -19,6 +20,7 @@ table! {
     c"aten::isin.Scalar_Tensor_out" => number_is_in,
     c"aten::histc" => |c| Ok(tensors([histogram(c)?])),
     c"aten::histc.out" => histogram_out,
+    c"aten::bincount" => count_each,
 }
 
 /// Comparisons that are made at once: they are a tensor.
@@ -204,4 +206,49 @@ fn places_of(x: &View, bins: i64, (least, most): (f64, f64)) -> Outcome<Tensor> 
     let inside = steps_in(Dtype::BOOL, x.place).test(c"logical_and", &both)?;
     let chosen = s.made(c"where", &[(&inside).into(), (&whole).into(), count])?;
     narrowed(chosen, Dtype::I64)
+}
+
+/// How often each number from 0 on occurs, or the sums of its weights.
+fn count_each(c: &Call) -> Outcome<Results> {
+    let x = c.tensor(0)?;
+    let weights = c.optional(1);
+    let least = c.int_or(0, 0)?;
+    if !x.dtype.is_integral() || x.dtype == Dtype::BOOL || x.rank() != 1 || least < 0 {
+        return Err(Failure::refused(
+            "bincount only supports 1-d non-negative integral inputs, and minlength should be >= 0",
+        ));
+    }
+    if weights.is_some_and(|weights| weights.shape != x.shape) {
+        return Err(Failure::refused(
+            "weights should be 1-d and have the same length as input",
+        ));
+    }
+    let dtype = match weights {
+        None => Dtype::I64,
+        Some(weights) if weights.dtype == Dtype::F32 => Dtype::F32,
+        Some(_) => Dtype::F64,
+    };
+    if x.is_empty() {
+        // Without elements there is nothing to weigh.
+        return Ok(tensors([zeros(&[least], Dtype::I64, x.place)?]));
+    }
+    let end = |operation: &CStr| -> Outcome<i64> {
+        let found = reduced(operation, x, &[0], false)?;
+        Ok(value_of(&found)?.real() as i64)
+    };
+    if end(c"min")? < 0 {
+        return Err(Failure::refused(
+            "bincount only supports 1-d non-negative integral inputs.",
+        ));
+    }
+    let counts = zeros(&[least.max(end(c"max")? + 1)], dtype, x.place)?;
+    let one = Tensor::empty(&[], dtype, x.place)?;
+    cast(Number::Int(1), &one)?;
+    let added = match weights {
+        Some(weights) => converted(weights, dtype)?,
+        None => Held::Given(one.expanded(&x.shape)?),
+    };
+    let places = converted(x, Dtype::I64)?;
+    put(&counts, &[0], &[&places], &added, c"add")?;
+    Ok(tensors([counts]))
 }
