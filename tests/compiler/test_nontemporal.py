@@ -98,6 +98,7 @@ def test_every_target_is_told() -> None:
     assert "fence" not in emit("__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }", *flags)["llvm_ir"]
 
 
+@pytest.mark.llvm
 @pytest.mark.skipif(shutil.which("objdump") is None, reason="reads machine code with objdump")
 def test_vectors_pass_the_caches() -> None:
     triple, cpu, features = codegen.host_target()

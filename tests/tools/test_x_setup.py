@@ -188,3 +188,18 @@ def test_pins_follow_the_python_version() -> None:
     text = 'a==1 ; python_version >= "3.11"\na==2; python_version < "3.11"\n# c==9\nb==3  # why\n'
     assert virtual_environment.pinned_versions(text, (3, 10)) == {"a": "2", "b": "3"}
     assert virtual_environment.pinned_versions(text, (3, 12)) == {"a": "1", "b": "3"}
+
+
+def test_cargo_keeps_nothing_for_the_next_change_in_the_first_build_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CARGO_INCREMENTAL", raising=False)
+    fresh, built = tmp_path / "fresh", tmp_path / "built"
+    (built / "debug").mkdir(parents=True)
+    assert rust.incremental(fresh) == {"CARGO_INCREMENTAL": "0"}
+    assert rust.incremental(built) == {}
+    # The suites of one run are one first build.
+    (fresh / "debug").mkdir(parents=True)
+    assert rust.incremental(fresh) == {"CARGO_INCREMENTAL": "0"}
+    monkeypatch.setenv("CARGO_INCREMENTAL", "1")
+    assert rust.incremental(tmp_path / "other") == {}

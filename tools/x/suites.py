@@ -78,7 +78,7 @@ class Context:
         doing: str = "",
     ) -> process.Finished:
         """Runs a runner. When it fails, `excerpt` of its output is shown; all of it when the user asked for it."""
-        variables = {**rust.cargo_environment(), **(environment or {})}
+        variables = {**rust.cargo_environment(), **rust.incremental(rust.target_folder()), **(environment or {})}
         done = process.run(
             command,
             console=self.console,
