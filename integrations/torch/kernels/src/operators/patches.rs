@@ -9,16 +9,16 @@ use crate::tensor::{Dims, Tensor, View, row_major};
 
 table! {
     c"aten::im2col" => |c| Ok(tensors([columns(c)?])),
-    c"aten::im2col.out" => |c| to_out(c, columns(c)?),
+    c"aten::im2col.out" => |c| to_out(c, &columns(c)?),
     c"aten::col2im" => |c| Ok(tensors([images(c)?])),
-    c"aten::col2im.out" => |c| to_out(c, images(c)?),
+    c"aten::col2im.out" => |c| to_out(c, &images(c)?),
 }
 
 /// Taps that columns of one call have at most: their sums are a launch for each.
 const MAX_TAPS: i64 = 1024;
 
-fn to_out(c: &Call, made: Tensor) -> Outcome<Results> {
-    cast(&made, &c.last()?.resized(&made.shape)?)?;
+fn to_out(c: &Call, made: &Tensor) -> Outcome<Results> {
+    cast(made, &c.last()?.resized(&made.shape)?)?;
     written()
 }
 
