@@ -72,13 +72,14 @@ def test_both_layers_of_cpp_in_one_file(tmp_path: Path) -> None:
     harness.run(compile_program(source, tmp_path, [*harness.compiler_of(source), "-std=c++20"]))
 
 
-def test_an_amd_gpu(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "standard"), [("rocm_hip.cpp", "c++17"), ("pinned_of_gpu.c", "c11")])
+def test_an_amd_gpu(tmp_path: Path, name: str, standard: str) -> None:
     """Memory and streams through a driver that stands in for HIP's."""
     flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DHIP", "-shared", "-fPIC"]
     library = tmp_path / "libamdhip64.so.7"
     subprocess.run([*harness.compiler_of(FAKE_DRIVER), *flags, "-o", str(library), str(FAKE_DRIVER)], check=True)
-    source = harness.SOURCES / "rocm_hip.cpp"
-    program = compile_program(source, tmp_path, [*harness.compiler_of(source), "-std=c++17"])
+    source = harness.SOURCES / name
+    program = compile_program(source, tmp_path, [*harness.compiler_of(source), f"-std={standard}"])
     assert harness.run(program, more={"LD_LIBRARY_PATH": str(tmp_path), "AMDGPU_DEVICES": "hip,cpu"}).strip() == "ok"
 
 

@@ -156,6 +156,7 @@ def test_bits(name, dtype):
     compare(lambda x: raw.Invert(x=x), values((4, 5), dtype, low=0, high=99))
 
 
+@pytest.mark.filterwarnings("ignore:amdgpu. elementwise does not run as preferred:RuntimeWarning")
 def test_powers_logarithms_and_remainders():
     for dtype in FLOATS:
         compare(tf.pow, values((4, 5), dtype, low=0.1), values((5,), dtype, 1, low=-1, high=1), scale=2)

@@ -27,8 +27,6 @@ mod select;
 mod top_k;
 mod transpose;
 
-pub use in_place::{FEW_BYTES, is_at_once};
-
 use std::sync::Arc;
 
 use amdgpu_abi::ErrorCode;

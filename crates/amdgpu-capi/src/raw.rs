@@ -7,11 +7,12 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use amdgpu_abi::{Dtype, ErrorCode};
-use amdgpu_array::recording::check_not_recording;
+use amdgpu_array::recording::{self, check_not_recording};
 use amdgpu_array::{
     Array, Dims, External, MemoryLocation, byte_range, device_for_external, row_major,
 };
 use amdgpu_hal::{CopyDirection, DeviceKind, DevicePointer, MemoryKind};
+use amdgpu_ops::trace;
 
 use crate::array::{ArrayObject, dims_of, dtype_of};
 use crate::borrowed::{Described, Items, Options, Out, Text, Versioned, fixed_text};
@@ -19,7 +20,6 @@ use crate::device::memory_kind;
 use crate::handles::{self, Handle};
 use crate::memory::MemoryOptions;
 use crate::objects::DeviceObject;
-use crate::ops::{FEW_BYTES, is_at_once};
 use crate::status::{Answer, Failure, Status, answer};
 
 use live::Allocation;
@@ -35,6 +35,16 @@ const DIRECTIONS: [CopyDirection; 4] = [
 ];
 /// `AGPU_COPY_BETWEEN_DEVICES`.
 const BETWEEN_DEVICES: u32 = 3;
+
+/// Bytes up to which the way to a stream or a library takes longer than the work.
+pub const FEW_BYTES: u64 = 4096;
+
+/// Whether the device computes in memory of the host, and nobody records what it does.
+pub fn is_at_once(device: &DeviceObject) -> bool {
+    device.context.info().kind == DeviceKind::Cpu
+        && !trace::is_tracing()
+        && !recording::is_recording()
+}
 
 /// An address that C gave.
 type Address = *const c_void;
@@ -251,6 +261,10 @@ fn checked(name: &str, address: Address, bytes: u64) -> Answer<u64> {
 /// The memory of an allocation of ours that an address of the device lies in; none for memory of other libraries.
 fn of_device(name: &str, address: u64, bytes: u64, device: &DeviceObject) -> Answer<Option<Array>> {
     if let Some(found) = live::find(address) {
+        if found.is_of_host_for(device) {
+            found.check_range(name, address, bytes)?;
+            return Ok(None);
+        }
         found.check(name, address, bytes, device)?;
         return Ok(Some(found.bytes.clone()));
     }

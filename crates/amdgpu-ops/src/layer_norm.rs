@@ -20,11 +20,11 @@ use crate::launch::{Shape, launch};
 use crate::operand::{Operand, check_device};
 use crate::transpose::dense;
 use crate::{Arg, DeviceOps, Error, KernelKey, Result};
+use arguments::NAME;
 use on_host::Rows;
 
 pub use arguments::{LayerNorm, LayerNormGradients, LayerNormSlopes};
 
-const NAME: &str = "layer_norm";
 /// Rows up to which a wave has one by itself.
 const LONG_ROW: i64 = 1024;
 /// Sums of rows are added up in so many parts at most, of so many rows at least.

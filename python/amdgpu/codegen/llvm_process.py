@@ -72,8 +72,8 @@ def _folder_of_llvmlite() -> str:
 
 class _Process:
     def __init__(self, interpreter: str) -> None:
-        # A file, since nobody reads while the process runs. In memory: `tempfile` holds a lock while it looks for its folder, and a child that
-        # is forked meanwhile waits for it for ever.
+        # A file, since nobody reads while the process runs. In memory: `tempfile` holds a lock while it looks for its folder, and a
+        # child that is forked meanwhile waits for it for ever.
         self._printed: IO[bytes] = os.fdopen(os.memfd_create("amdgpu-llvm"), "w+b")
         self._process = subprocess.Popen(
             [interpreter, "-I", llvm_worker.__file__, _folder_of_llvmlite()],

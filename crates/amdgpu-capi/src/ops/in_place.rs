@@ -2,19 +2,18 @@
 
 use amdgpu_abi::Dtype;
 use amdgpu_abi::promotion::{is_complex, is_float};
-use amdgpu_array::{Dims, byte_range, is_contiguous, recording};
-use amdgpu_hal::DeviceKind;
+use amdgpu_array::{Dims, byte_range, is_contiguous};
 use amdgpu_matrix::{ElementwiseOptions, Matrix};
 use amdgpu_ops::complex::cast_on_host;
 use amdgpu_ops::cpu::{HOST, Host, HostMemory};
 use amdgpu_ops::elementwise::{Elementwise, on_host};
 use amdgpu_ops::layer_norm::computed as computed_dtype;
-use amdgpu_ops::{Error, Scalar, TensorView, trace};
+use amdgpu_ops::{Error, Scalar, TensorView};
 use smallvec::SmallVec;
 
 use super::operand::{COperand, INTEGER, MEMORY, REAL};
 use crate::objects::DeviceObject;
-use crate::raw::are_settled;
+use crate::raw::{FEW_BYTES, are_settled, is_at_once};
 use crate::status::Answer;
 
 /// Operands at most; operations with more take the general path.
@@ -67,9 +66,6 @@ pub fn multiplied(
     multiply(&views, &mut Given(&target))?;
     Ok(true)
 }
-
-/// Bytes up to which the way to the library takes longer than the work.
-pub const FEW_BYTES: u64 = 4096;
 
 /// Copies a few elements as they are, or fills them with a number; false where they have gaps or another dtype, or share memory.
 fn is_moved_at_once(target: &Memory<'_>, input: &COperand, view: &TensorView<'_>) -> bool {
@@ -185,13 +181,6 @@ fn seen<'a>(
         views.push(view);
     }
     Ok(are_settled(&ranges, device).then_some((target, views)))
-}
-
-/// Whether the device computes in memory of the host, and nobody records what it does.
-pub fn is_at_once(device: &DeviceObject) -> bool {
-    device.context.info().kind == DeviceKind::Cpu
-        && !trace::is_tracing()
-        && !recording::is_recording()
 }
 
 /// Memory that an operand names.

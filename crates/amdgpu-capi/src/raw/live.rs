@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use amdgpu_abi::ErrorCode;
 use amdgpu_array::Array;
 use amdgpu_aura::OpenDevice;
-use amdgpu_hal::{ForkLocal, MemoryKind};
+use amdgpu_hal::{DeviceKind, ForkLocal, MemoryKind};
 
 use crate::objects::DeviceObject;
 use crate::status::{Answer, Failure};
@@ -29,9 +29,24 @@ impl Allocation {
         self.bytes.bytes() as u64
     }
 
+    /// Whether a CPU device sees memory of the host that was allocated for a GPU: it is the host's own, and nobody orders its uses but the program.
+    pub fn is_of_host_for(&self, device: &DeviceObject) -> bool {
+        self.kind == MemoryKind::PinnedHost
+            && device.context.info().kind == DeviceKind::Cpu
+            && matches!(
+                self.device.context.info().kind,
+                DeviceKind::Hip | DeviceKind::Cuda
+            )
+    }
+
     /// Refuses a range of addresses that leaves the allocation, and one of another device than the one it is used on.
     pub fn check(&self, what: &str, address: u64, bytes: u64, device: &DeviceObject) -> Answer {
         self.device.check_same(device, what)?;
+        self.check_range(what, address, bytes)
+    }
+
+    /// Refuses a range of addresses that leaves the allocation.
+    pub fn check_range(&self, what: &str, address: u64, bytes: u64) -> Answer {
         let end = self.first() + self.len_bytes();
         if address.checked_add(bytes).is_some_and(|last| last <= end) {
             return Ok(());
@@ -121,9 +136,10 @@ pub fn are_settled(ranges: &[(u64, u64)], device: &DeviceObject) -> bool {
             return true;
         };
         first - found.first() + bytes <= found.len_bytes()
-            && !found.bytes.storage().uses().is_used()
-            && (std::ptr::eq(&raw const *found.device, device)
-                || found.device.name() == device.name())
+            && (found.is_of_host_for(device)
+                || !found.bytes.storage().uses().is_used()
+                    && (std::ptr::eq(&raw const *found.device, device)
+                        || found.device.name() == device.name()))
     })
 }
 

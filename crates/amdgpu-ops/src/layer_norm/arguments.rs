@@ -4,6 +4,9 @@ use amdgpu_array::Array;
 
 use crate::operand::Operand;
 
+/// What messages call the operation.
+pub(super) const NAME: &str = "layer_norm";
+
 /// Layer norm over the last axes, as many as `scale` or `shift` have, else `row_rank`.
 #[derive(Clone, Copy, Debug)]
 pub struct LayerNorm<'a> {

@@ -5,8 +5,7 @@ use amdgpu_array::{Array, Dims, row_major};
 use amdgpu_matrix::Matrix;
 use smallvec::SmallVec;
 
-use super::NAME;
-use super::arguments::{LayerNorm, LayerNormGradients, LayerNormSlopes};
+use super::arguments::{LayerNorm, LayerNormGradients, LayerNormSlopes, NAME};
 use crate::complex::{cast, reduce};
 use crate::cpu::{self, Call, Host};
 use crate::elementwise::{Elementwise, elementwise};
