@@ -141,7 +141,14 @@ def test_the_page_of_functions_lists_all() -> None:
 
 def test_every_program_is_run() -> None:
     """But for those that other tests build."""
-    others = {"without_llvm.c", "without_python.c", "python_later.c", "rocm_hip.cpp", "rocm_numpy.cpp"}
+    others = {
+        "without_llvm.c",
+        "without_python.c",
+        "python_later.c",
+        "pinned_of_gpu.c",
+        "rocm_hip.cpp",
+        "rocm_numpy.cpp",
+    }
     sources = {path.name for path in harness.SOURCES.glob("*.c*") if path.suffix in (".c", ".cpp")}
     assert sources - others == set(PROGRAMS)
 

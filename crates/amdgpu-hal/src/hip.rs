@@ -107,7 +107,7 @@ fn look_for_devices() -> std::result::Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "there is no AMD GPU: the kernel's driver shows one as {}",
+        "the HIP driver stays closed without an AMD GPU, which the kernel's driver shows as {}",
         KERNEL_DRIVERS.join(" or ")
     ))
 }
