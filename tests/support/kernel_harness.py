@@ -72,8 +72,7 @@ class Kernels:
         code = codegen.generate(self.unit["llvm_ir"], triple, cpu, features, level, "object")
         module = llvm.parse_assembly(f'target triple = "{triple}"')
         machine = llvm.Target.from_triple(triple).create_target_machine()
-        # The sections of an object lie side by side: relocations of code do not reach constants that are more than 2 GiB away.
-        self._engine = llvm.create_mcjit_compiler(module, machine, use_lmm=True)
+        self._engine = llvm.create_mcjit_compiler(module, machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
