@@ -271,7 +271,8 @@ def _python(ctx: Context) -> Counts:
         # Somebody looks for something: one process, whose output and debugger are at hand.
         return _pytest(ctx, "python", everything)
     # Files go to the processes as they are, since what a module sets up serves all its tests, those that take longest first.
-    spread = ["-n", str(test_processes()), "--dist", "loadfile", "--no-loadscope-reorder"]
+    # A process that crashes fails its test and ends the run: behind a new one in its place xdist may wait for ever.
+    spread = ["-n", str(test_processes()), "--dist", "loadfile", "--no-loadscope-reorder", "--max-worker-restart", "0"]
     # NumPy's threads wait for work by computing, on processors that the other processes need.
     one_thread = {"OPENBLAS_NUM_THREADS": "1"}
     return _pytest(ctx, "python", [*everything, *spread, "-m", "not slow and not alone"], variables=one_thread)
