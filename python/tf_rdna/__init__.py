@@ -1,4 +1,4 @@
-"""The TensorFlow device `RDNA` of amdgpu: `import tf_rdna` after `import tensorflow` adds it (docs/tensorflow.md)."""
+"""The TensorFlow device `RDNA` of amdgpu: `import tf_rdna` adds it (docs/tensorflow.md)."""
 
 from amdgpu.tensorflow import (
     AllReduce,

@@ -206,14 +206,18 @@ def test_a_variable_that_names_no_devices(monkeypatch: pytest.MonkeyPatch) -> No
         rocm.rocm_device_count()
 
 
-def test_an_amd_gpu(tmp_path: Path, run_python: Any) -> None:
-    """With a driver that stands in for HIP's: what `hip:0` is, and that it comes first."""
+def build(library: Path, *arguments: object) -> None:
+    """A shared library of C sources."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler")
-    library = tmp_path / "libamdhip64.so.7"
-    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DHIP", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, "-o", str(library), str(FAKES / "driver.c")], check=True)
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, "-o", str(library), *map(str, arguments)], check=True)
+
+
+def test_an_amd_gpu(tmp_path: Path, run_python: Any) -> None:
+    """With a driver that stands in for HIP's: what `hip:0` is, and that it comes first."""
+    build(tmp_path / "libamdhip64.so.7", "-DHIP", FAKES / "driver.c")
     code = """
 import amdgpu
 from amdgpu import rocm
@@ -246,25 +250,17 @@ print("ok")
 
 def test_a_driver_that_brings_an_llvm_of_its_own(tmp_path: Path, run_python: Any) -> None:
     """As the HIP runtime of Debian does, beside a library that shows another LLVM to the whole process, as TensorFlow does."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-
-    def build(name: str, *arguments: str) -> None:
-        flags = ["-std=gnu11", "-D_GNU_SOURCE", "-shared", "-fPIC"]
-        subprocess.run([compiler, *flags, "-o", str(tmp_path / name), *arguments], check=True)
-
     function = 'version(void) __asm__("_ZN4llvm11raw_ostream5writeEPKcm")'
     (tmp_path / "llvm.c").write_text(f"int {function};\nint version(void) {{ return VERSION; }}\n")
     (tmp_path / "uses_llvm.c").write_text(
         f"#include <stdlib.h>\nint {function};\n"
         "__attribute__((constructor)) static void check(void) { if (version() != 17) abort(); }\n"
     )
-    llvm = str(tmp_path / "llvm.c")
-    build("libother.so", "-DVERSION=20", llvm)
-    build("libown.so", "-DVERSION=17", llvm)
-    sources = [str(tmp_path / "uses_llvm.c"), str(FAKES / "driver.c")]
-    build("libamdhip64.so.7", "-DHIP", *sources, str(tmp_path / "libown.so"), f"-Wl,-rpath,{tmp_path}")
+    llvm = tmp_path / "llvm.c"
+    build(tmp_path / "libother.so", "-DVERSION=20", llvm)
+    build(tmp_path / "libown.so", "-DVERSION=17", llvm)
+    sources = [tmp_path / "uses_llvm.c", FAKES / "driver.c"]
+    build(tmp_path / "libamdhip64.so.7", "-DHIP", *sources, tmp_path / "libown.so", f"-Wl,-rpath,{tmp_path}")
     code = f"""
 import ctypes
 ctypes.CDLL({str(tmp_path / "libother.so")!r}, ctypes.RTLD_GLOBAL)
@@ -278,12 +274,7 @@ print(*amdgpu.array([1.0, 2.0], device="hip:0").numpy())
 def test_without_a_card_hip_stays_closed_unless_it_is_named(tmp_path: Path, run_python: Any) -> None:
     if any(Path(one).exists() for one in ("/dev/kfd", "/dev/dxg")):
         pytest.skip("there is an AMD GPU")
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    library = tmp_path / "libamdhip64.so.7"
-    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DHIP", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, "-o", str(library), str(FAKES / "driver.c")], check=True)
+    build(tmp_path / "libamdhip64.so.7", "-DHIP", FAKES / "driver.c")
     code = """
 import amdgpu
 print(sorted({device.kind for device in amdgpu.list_devices()}), "libamdhip64" in open("/proc/self/maps").read())

@@ -9,10 +9,10 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import linking
 import llvmlite
 import pytest
 from amdgpu import codegen
-from amdgpu.codegen.loader import binding
 from relocations import LOADABLE_RELOCATIONS, relocations
 
 pytestmark = pytest.mark.llvm
@@ -56,14 +56,9 @@ def host(ir: str, level: int = 3, emit: str = "object") -> bytes:
 
 @pytest.mark.parametrize("level", range(4))
 def test_generated_objects_compute(level: int) -> None:
-    llvm = binding()
     code = host(SUM, level)
     assert code.startswith(b"\x7fELF")
-    engine = llvm.create_mcjit_compiler(
-        llvm.parse_assembly(""), llvm.Target.from_triple(codegen.host_target()[0]).create_target_machine()
-    )
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
+    engine = linking.link(code)
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(engine.get_function_address("sum"))
     values = (ctypes.c_int64 * 100)(*range(100))
     assert function(ctypes.addressof(values), 100) == 4950

@@ -1,4 +1,4 @@
-"""Streams that other libraries submit to, over the stand-in of a driver: `agpu_stream_lend` from Python's ctypes."""
+"""Streams that other libraries submit to, over a fake driver: `agpu_stream_lend` from Python's ctypes."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import linking
 import numpy as np
 from amdgpu import codegen
-from amdgpu.codegen.loader import binding
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -68,13 +68,8 @@ class Kernels:
         triple, cpu, features = codegen.host_target() if cpu is None else (codegen.host_target()[0], cpu, "")
         self.unit = emit(source, "--triple", triple, "--cpu", cpu, "--features", features, *flags)
         self.signatures = {kernel["name"]: kernel for kernel in self.unit["kernels"]}
-        llvm = binding()
         code = codegen.generate(self.unit["llvm_ir"], triple, cpu, features, level, "object")
-        module = llvm.parse_assembly(f'target triple = "{triple}"')
-        machine = llvm.Target.from_triple(triple).create_target_machine()
-        self._engine = llvm.create_mcjit_compiler(module, machine)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
+        self._engine = linking.link(code, triple)
 
     def __call__(
         self, name: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: Any, shared_bytes: int = 0

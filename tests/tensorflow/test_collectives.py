@@ -1,10 +1,6 @@
 """All-reduce between devices of one process: the operations of the plug-in, and what they refuse."""
 
 import ctypes
-import os
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -12,6 +8,7 @@ import tensorflow as tf
 import tf_rdna
 from amdgpu.tensorflow import distribution
 from amdgpu.tensorflow.loading import plug_in
+from own_process import run
 
 DEVICES = ("/device:RDNA:0", "/device:RDNA:1")
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int32", "int64")
@@ -275,15 +272,7 @@ PROGRAM = """
 
 
 def test_many_collectives_in_scrambled_orders_need_one_thread():
-    environment = {**os.environ, "AMDGPU_TENSORFLOW_DEVICE": "cpu,cpu,cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    done = run(PROGRAM, AMDGPU_TENSORFLOW_DEVICE="cpu,cpu,cpu")
     assert "engine='direct', collectives=601" in done.stdout, done.stderr
 
 
@@ -306,13 +295,5 @@ MANY = """
 
 
 def test_more_devices_than_one_pass_has_inputs():
-    environment = {**os.environ, "AMDGPU_TENSORFLOW_DEVICE": ",".join(["cpu"] * 13), "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(MANY)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    done = run(MANY, AMDGPU_TENSORFLOW_DEVICE=",".join(["cpu"] * 13))
     assert "thirteen devices agree" in done.stdout, done.stderr

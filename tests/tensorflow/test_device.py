@@ -2,11 +2,10 @@
 
 import ctypes
 import gc
-import os
+import shutil
 import subprocess
-import sys
-import textwrap
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,19 +13,7 @@ import tensorflow as tf
 import tf_rdna
 from amdgpu.tensorflow import loading
 from amdgpu.tensorflow.loading import plug_in
-
-
-def run(program, **variables):
-    """Runs a program in a process of its own."""
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **variables}
-    return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+from own_process import run
 
 
 def test_devices_are_listed():
@@ -210,6 +197,26 @@ def test_a_library_that_is_damaged_leaves_tensorflow_working(tmp_path):
     )
     assert "TensorFlow refuses the plug-in" in done.stdout, done.stderr
     assert done.stdout.splitlines()[-1] == "[2. 2.]"
+
+
+def test_drivers_are_opened_before_tensorflow_where_it_was_not_imported(tmp_path):
+    """A HIP runtime that brings an LLVM of its own is not to meet the one that TensorFlow shows to the process."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    driver = Path(__file__).parents[1] / "ops" / "fakes" / "driver.c"
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DHIP", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, "-o", str(tmp_path / "libamdhip64.so.7"), str(driver)], check=True)
+    program = """
+        import sys
+        def imports(event, arguments):
+            if event == "import" and arguments[0] == "tensorflow":
+                print("libamdhip64" in open("/proc/self/maps").read())
+        sys.addaudithook(imports)
+        import tf_rdna
+        """
+    done = run(program, LD_LIBRARY_PATH=str(tmp_path), AMDGPU_DEVICES="hip,cpu")
+    assert done.stdout.splitlines()[0] == "True", done.stderr
 
 
 def test_an_import_that_comes_too_late_says_so():

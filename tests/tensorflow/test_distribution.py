@@ -1,13 +1,10 @@
 """Models that are trained on several devices of one host."""
 
 import functools
-import os
-import subprocess
-import sys
-import textwrap
 
 import keras
 import numpy as np
+import own_process
 import pytest
 import tensorflow as tf
 import tf_rdna
@@ -164,15 +161,7 @@ THREE = """
 
 
 def test_three_devices_train_as_one_does():
-    environment = {**os.environ, "AMDGPU_TENSORFLOW_DEVICE": "cpu,cpu,cpu", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(THREE)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    done = own_process.run(THREE, AMDGPU_TENSORFLOW_DEVICE="cpu,cpu,cpu")
     assert "engine='direct', collectives=12" in done.stdout, done.stderr
 
 
@@ -205,7 +194,5 @@ SERVERS = """
 
 
 def test_parameter_servers_and_their_workers_take_the_cpu():
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    program = [sys.executable, "-c", textwrap.dedent(SERVERS)]
-    done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    done = own_process.run(SERVERS)
     assert "device:CPU:0 9.0 {}" in done.stdout, done.stderr

@@ -39,10 +39,10 @@ def load() -> None:
     global _plug_in
     if _plug_in is not None:
         return
-    check_version(installed_version())
     if "tensorflow" not in sys.modules:
         # TensorFlow shows an LLVM to the whole process, which drivers that bring their own are not to meet: they are opened before it.
         _native.list_devices()
+    check_version(installed_version())
     if not LIBRARY.exists():
         raise ImportError(
             f"the plug-in of the TensorFlow device RDNA is missing ({LIBRARY}): reinstall amdgpu, or run `./x build` in its working tree"
