@@ -3,17 +3,20 @@
     python tests/tensorflow/steps_beside_cpu.py
 
 Keras's ResNet-50 on 8 images of 224 x 224, and 4 layers of BERT-base (768 numbers, 12 heads) on 4 texts of 128 words, in float32, with SGD
-and momentum. Prints milliseconds, the least of five steps, and the last loss.
+and momentum. Prints milliseconds, the least of five steps, and the last loss. Then what predictions of BERT take, with graphs that are
+fused and that are left alone.
 """
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 import time
 from typing import Any
 
 MODELS = ("ResNet-50", "BERT")
+PREDICTION = "prediction"
 DEVICES = ("CPU:0", "RDNA:0")
 
 
@@ -67,10 +70,35 @@ def measure(name: str, device: str) -> None:
         print("on the CPU:", tf_rdna.fallback_report(), flush=True)
 
 
+def predict(device: str, layers: int = 2) -> None:
+    """Prints what predictions of some layers of BERT take."""
+    import tensorflow as tf
+    import tf_rdna
+
+    for is_fused in (True, False) if device.startswith("RDNA") else (True,):
+        tf_rdna.set_fusion_enabled(is_fused)
+        with tf.device(device):
+            model, x, _ = bert(layers)
+            call = tf.function(functools.partial(model, training=False))
+            words = tf.constant(x)
+            call(words)
+            times = []
+            for _ in range(6):
+                begin = time.perf_counter()
+                call(words).numpy()
+                times.append(time.perf_counter() - begin)
+        how = "" if is_fused else ", not fused"
+        print(f"{layers} layers of BERT predict on {device}{how}: {min(times) * 1e3:.2f} ms", flush=True)
+
+
 if __name__ == "__main__":
     if len(sys.argv) == 3:
-        measure(*sys.argv[1:])
+        name, device = sys.argv[1:]
+        if name == PREDICTION:
+            predict(device)
+        else:
+            measure(name, device)
     else:
-        for model_name in MODELS:
+        for model_name in (*MODELS, PREDICTION):
             for where in DEVICES:
                 subprocess.run([sys.executable, __file__, model_name, where], check=True)
